@@ -28,7 +28,7 @@ import json, logging, statistics, sys, time
 from pathlib import Path
 logging.disable()
 import tools.memory_tool as hermes
-from catmem.hermes import store as ours
+from catmem.hermes import memory_store as ours
 from catmem.hermes.store_files import GuardedFiles
 
 home, rounds, entries = Path(sys.argv[1]), int(sys.argv[2]), json.load(sys.stdin)

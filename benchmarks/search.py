@@ -66,7 +66,7 @@ def measured(run):
 _OURS = """
 import datetime
 import catmem
-from catmem.service.search import search
+from catmem.search.search import search
 day = datetime.date(2026, 11, 21)
 def cold(query):
     workspace = catmem.Workspace.open(sys.argv[1], search=False)

@@ -31,8 +31,8 @@ from uuid import uuid4
 from benchmarks.measure import Result, compared, faster
 from benchmarks.server_page import page
 from benchmarks.serving import WRK, Load, asked, bare, catmem, make_root, text_of
-from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -180,7 +180,7 @@ end
 _LIBRARY = """
 import json, sys, threading, time
 from pathlib import Path
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 workspace = Workspace.open(sys.argv[1], search=False)
 store, clients, folder = workspace.store, int(sys.argv[2]), sys.argv[3]
 

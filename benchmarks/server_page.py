@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import Result, limited
 from benchmarks.serving import catmem, make_root, text_of
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from benchmarks.search import entry_texts
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

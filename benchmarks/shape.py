@@ -26,7 +26,7 @@ from catmem.cli.main import group
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.measure import Result, faster, slower
 from benchmarks.prompt import entry_text
 from catmem.digest import bytes_digest
-from catmem.service.copying import store_at
-from catmem.service.workspace import Workspace
 from catmem.store.changes import splice, whole
 from catmem.store.contract import Change, Revision
+from catmem.workspace.copying import store_at
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from argparse import Namespace

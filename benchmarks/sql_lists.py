@@ -26,8 +26,8 @@ from uuid import uuid4
 from benchmarks.mcp import Ours, Theirs, their_file
 from benchmarks.measure import Result, compared, slower
 from benchmarks.search import entry_texts
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from argparse import Namespace

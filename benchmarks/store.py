@@ -68,7 +68,7 @@ _HISTORY = """
 import json, statistics, sys, time
 from pathlib import Path
 from catmem.store.contract import Change
-from catmem.store.files.store import FileStore
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.system import System
 folder, history, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

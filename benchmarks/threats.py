@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Result, compared, medians, slower
 from benchmarks.parse import memory_file
 from benchmarks.prompt import entry_text
-from catmem.policy.threats import BuiltinScanner
+from catmem.threats import BuiltinScanner
 
 if TYPE_CHECKING:
     from argparse import Namespace

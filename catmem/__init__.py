@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from catmem.config.profile import Profile, load_profile
     from catmem.errors import (
         AmbiguousError,
         BusyError,
@@ -42,18 +43,17 @@ if TYPE_CHECKING:
         UnknownRevisionError,
         UnreadableError,
     )
+    from catmem.lint.diagnostic import Diagnostic
+    from catmem.lint.engine import lint
     from catmem.model.conflict import Conflict
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Merge, merge
-    from catmem.policy.lint.diagnostic import Diagnostic
-    from catmem.policy.lint.engine import lint
-    from catmem.policy.profile import Profile, load_profile
-    from catmem.policy.prompt import Prompt, build_prompt
-    from catmem.service.tool import memory_tool
-    from catmem.service.workspace import Workspace
-    from catmem.service.writing.operation import Operation
-    from catmem.service.writing.written import Written
+    from catmem.prompt.prompt import Prompt, build_prompt
     from catmem.store.envelope import Envelope
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.memory_tool import memory_tool
+    from catmem.writing.operation import Operation
+    from catmem.writing.written import Written
 
 __version__ = "0.1.0"
 
@@ -61,14 +61,14 @@ _HOMES = {
     "catmem.model.conflict": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
-    "catmem.policy.lint.diagnostic": ("Diagnostic",),
-    "catmem.policy.lint.engine": ("lint",),
-    "catmem.policy.profile": ("Profile", "load_profile"),
-    "catmem.policy.prompt": ("Prompt", "build_prompt"),
-    "catmem.service.writing.operation": ("Operation",),
-    "catmem.service.tool": ("memory_tool",),
-    "catmem.service.workspace": ("Workspace",),
-    "catmem.service.writing.written": ("Written",),
+    "catmem.lint.diagnostic": ("Diagnostic",),
+    "catmem.lint.engine": ("lint",),
+    "catmem.config.profile": ("Profile", "load_profile"),
+    "catmem.prompt.prompt": ("Prompt", "build_prompt"),
+    "catmem.writing.operation": ("Operation",),
+    "catmem.writing.memory_tool": ("memory_tool",),
+    "catmem.workspace.workspace": ("Workspace",),
+    "catmem.writing.written": ("Written",),
     "catmem.store.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catmem.service.envelopes.agents import new_key
-from catmem.service.workspace import Workspace
+from catmem.envelopes.agents import new_key
 from catmem.store.envelope import content_hash, from_fields
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def signed_root(folder: Path, config: str = "") -> Workspace:
 
 def resigned(workspace: Workspace, fields: dict[str, Any], agent: str | None = None, **changes: Any) -> dict[str, Any]:
     """The fields with changes, a hash that fits, and the signature of the agent, or of another."""
-    from catmem.service.envelopes.agents import agents_of, signing_key
+    from catmem.envelopes.agents import agents_of, signing_key
 
     changed = {**fields, **changes}
     if "mem_hash" not in changes:

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.envelopes import make_files
 
 if TYPE_CHECKING:

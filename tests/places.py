@@ -18,7 +18,7 @@ TOLD = "CATMEM_TEST_DISK"
 """The environment variable with the folder for temporary files as it was, for the processes that tests start."""
 
 ON_DISK = (
-    "interplay", "race", "store", "unit/service/test_news.py", "unit/service/test_news_files.py", "unit/store"
+    "interplay", "race", "store", "unit/workspace/test_change_feed.py", "unit/workspace/test_change_feed_files.py", "unit/store"
 )  # fmt: skip
 """Tests, by folder or file, whose `tmp_path` is on the disk."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
 from catmem.store.memory import InMemoryStore
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from catmem.server.guard import ServerSettings
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 SECONDS = 60
 PATH = "/mem/events"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
-from catmem.anthropic.files import (
+from catmem.anthropic.memory_files import (
     ROOT,
     CategoryFile,
     MemoryPath,
@@ -25,12 +25,12 @@ from catmem.anthropic.files import (
     place_of,
     refuse_part_of_withheld,
 )
+from catmem.config.access import Rights, visible
+from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
-from catmem.policy.access import Rights, visible
-from catmem.policy.selector import is_pattern
-from catmem.service.profiles import discreet
-from catmem.service.writing.operation import Operation, refuse_untaken
+from catmem.workspace.root_profiles import discreet
+from catmem.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 INSTRUCTIONS = (
     "Your memory is a set of facts. Each file under /memories is one category; a line that holds § alone stands "

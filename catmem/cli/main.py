@@ -77,27 +77,27 @@ GROUPS = {
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 
 _MODULES = {
-    "audit": ("audit", "rollout"),
-    "branches": ("branches", "merge"),
-    "credentials": ("key", "token"),
-    "edits": ("add", "replace", "remove", "move", "verify"),
-    "envelopes": ("write", "envelope", "role-hash"),
-    "exchange": ("import", "export"),
-    "git": ("merge-driver",),
-    "history": ("log", "diff", "restore", "replay"),
-    "layouts": ("fmt", "migrate"),
-    "lint": ("lint", "rule"),
-    "prompts": ("prompt", "stats"),
-    "serve": ("serve", "mcp"),
-    "upkeep": ("fsck", "doctor", "anchor", "repair", "purge"),
-    "views": ("show", "list", "search"),
+    "audit_commands": ("audit", "rollout"),
+    "branch_commands": ("branches", "merge"),
+    "credential_commands": ("key", "token"),
+    "edit_commands": ("add", "replace", "remove", "move", "verify"),
+    "envelope_commands": ("write", "envelope", "role-hash"),
+    "exchange_commands": ("import", "export"),
+    "git_commands": ("merge-driver",),
+    "history_commands": ("log", "diff", "restore", "replay"),
+    "layout_commands": ("fmt", "migrate"),
+    "lint_commands": ("lint", "rule"),
+    "prompt_commands": ("prompt", "stats"),
+    "serve_commands": ("serve", "mcp"),
+    "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge"),
+    "view_commands": ("show", "list", "search"),
 }
-"""The modules of several commands; every other command has the module of its name."""
+"""The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
 
 
 def _load(name: str) -> click.Command:
     """The command, which is the function of its name: ``role_hash``, and ``import_`` where Python has that word."""
-    module = next((module for module, names in _MODULES.items() if name in names), name)
+    module = next((module for module, names in _MODULES.items() if name in names), f"{name}_command")
     function = f"{name}_" if name in {"import", "list"} else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
     return command

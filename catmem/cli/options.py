@@ -12,14 +12,14 @@ from click.core import ParameterSource
 from catmem import clock
 from catmem.cli.output import read_stdin, say
 from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError
-from catmem.policy.staleness import read_date
+from catmem.staleness.freshness import read_date
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
@@ -289,9 +289,9 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
 
 def refuse_undeclared(workspace: Workspace, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
-    from catmem.policy.schema import shown
-    from catmem.service.writing.terms import category_hint
+    from catmem.config.json_schema import shown
     from catmem.syntax.slug import slugify
+    from catmem.writing.terms import category_hint
 
     taxonomy = workspace.config.taxonomy
     if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
@@ -310,7 +310,7 @@ def given_root() -> str | None:
 
 def open_workspace() -> Workspace:
     """The workspace of ``--root``, or the one that the working folder lies in."""
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
     root = given_root()
     return Workspace.open(".") if root is None else Workspace.open(root, search=False)
@@ -318,11 +318,11 @@ def open_workspace() -> Workspace:
 
 def open_to_read() -> Workspace:
     """The same for a command that reads memory, which may not be where the store is."""
-    from catmem.service.backends import backend_of
+    from catmem.workspace.backends import backend_of
 
     workspace = open_workspace()
     if not backend_of(workspace.config).has_files:
-        from catmem.service.unread import unread_note
+        from catmem.workspace.unread import unread_note
 
         note = unread_note(workspace)
         if note is not None:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.errors import CatmemError
-    from catmem.service.profile_memory import Reading
-    from catmem.service.workspace import Workspace
-    from catmem.service.writing.written import How, Written
     from catmem.store.contract import Fault
+    from catmem.workspace.profile_memory import Reading
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import How, Written
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
@@ -98,11 +98,11 @@ def warn_of(file: Reading) -> None:
 
 def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
     """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    from catmem.service.backends import backend_of
+    from catmem.workspace.backends import backend_of
 
     if backend_of(workspace.config).has_files:
         return
-    from catmem.service.unread import row_notes
+    from catmem.workspace.unread import row_notes
 
     say_all(f"warning: {note}" for note in row_notes(workspace, profile, target))
 
@@ -143,7 +143,7 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         yield "These could go:"
         yield from _could_go(error.could_go)
     elif isinstance(error, MergeConflictError):
-        from catmem.cli.branches import conflict_lines
+        from catmem.cli.branch_commands import conflict_lines
 
         yield from conflict_lines(error.conflicts)
     elif isinstance(error, RefusedError):

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
+from catmem.config.config import CONFIG_NAME
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.hermes.setup_homes import (
     HermesConfig,
@@ -30,18 +31,17 @@ from catmem.hermes.setup_homes import (
     write_settings,
 )
 from catmem.names import TARGETS
-from catmem.policy.config import CONFIG_NAME
-from catmem.policy.prompt import build_prompt
-from catmem.service.tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
-from catmem.service.writing.written import FileUsage
+from catmem.prompt.prompt import build_prompt
 from catmem.text import size_of
+from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
+from catmem.writing.written import FileUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.hermes.setup_homes import Home
-    from catmem.policy.prompt import Prompt
-    from catmem.service.workspace import Workspace
+    from catmem.prompt.prompt import Prompt
+    from catmem.workspace.workspace import Workspace
 
 TOOL_NAME = "catmem_memory"
 
@@ -297,7 +297,7 @@ def _told(prompt: Prompt) -> str:
 
 
 def _opened(home: Home) -> tuple[HermesSettings, Workspace]:
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
     settings = read_settings(home)
     if settings is None:

@@ -21,11 +21,11 @@ from typing import Any
 
 import yaml
 
+from catmem.config.config import CONFIG_NAME, expand_user
+from catmem.config.json_schema import nearest, shown
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
-from catmem.policy.config import CONFIG_NAME, expand_user
-from catmem.policy.schema import nearest, shown
 from catmem.text import decode
 
 _CONFIG = "config.yaml"

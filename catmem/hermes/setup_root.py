@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from catmem.config.config import CONFIG_NAME
 from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, Home, all_homes, read_config
-from catmem.policy.config import CONFIG_NAME
-from catmem.service.setup import NewRoot
+from catmem.workspace.init import NewRoot
 
 PROFILES = "catmem-profiles"
 _SIZE = 1 << 20

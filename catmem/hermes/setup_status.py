@@ -74,7 +74,7 @@ def statuses(homes: Iterable[Home]) -> list[HomeStatus]:
 
 
 def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatus:
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
     problems: list[str] = []
     is_there, config = False, HermesConfig("", {}, {})

@@ -13,14 +13,14 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catmem.config.config import NO_ROOT
 from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import read_bounded, take_lock
-from catmem.policy.config import NO_ROOT
-from catmem.service.stores import merge_files
 from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.file_store import LOCK_TIMEOUT, FileStore
 from catmem.store.files.folder import HERMES_FOLDER, Place
-from catmem.store.files.store import LOCK_TIMEOUT, FileStore
 from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.stores import merge_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError
-from catmem.hermes.store import MemoryStore
+from catmem.hermes.memory_store import MemoryStore
 from catmem.hermes.store_scan import memory_tool
 
 if TYPE_CHECKING:

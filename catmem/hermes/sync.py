@@ -1,6 +1,6 @@
 """Slices of one profile's memory, written into the files that Hermes Agent reads.
 
-``catmem hermes sync`` is a seed (``catmem.service.seeding``) whose targets keep their files in homes of Hermes Agent:
+``catmem hermes sync`` is a seed (``catmem.seeding``) whose targets keep their files in homes of Hermes Agent:
 under its locks, within its limits, and in the ``shared`` layout, which its own tool can edit without harm. What that
 tool wrote since is adopted into the history and merged, as after any edit from outside.
 """
@@ -11,28 +11,28 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import formatted, is_shared
-from catmem.policy.profile import limit_of
-from catmem.service import gate
-from catmem.service.profiles import entities_of_each
-from catmem.service.seeding.order import seed_order
-from catmem.service.seeding.plan import SeedRefusal
-from catmem.service.writing.written import could_go, over_budget
+from catmem.seeding.order import seed_order
+from catmem.seeding.plan import SeedRefusal
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
 from catmem.text import size_of
+from catmem.workspace.root_profiles import entities_of_each
+from catmem.writing import gate
+from catmem.writing.written import could_go, over_budget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from catmem.hermes.setup_homes import Home
-    from catmem.policy.seed import FilePlan
-    from catmem.service.seeding.plan import SeedPlan, SeedResult
-    from catmem.service.workspace import Workspace
+    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.slices import FilePlan
     from catmem.store.contract import Current, Snapshot
+    from catmem.workspace.workspace import Workspace
 
 
 def plan_sync(

@@ -1,6 +1,6 @@
 """Reading what other programs remember: one module a program, each with ``read(path) -> Imported``.
 
-Reading changes nothing, there or here; ``catmem.importers.bringing`` writes what was read, as a person's edit would.
+Reading changes nothing, there or here; ``catmem.importers.importing`` writes what was read, as a person's edit would.
 
 What an importer keeps to:
 
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.importers.reading import Imported
+    from catmem.importers.source_files import Imported
 
 SOURCES = {
     "hermes": "hermes",
@@ -51,7 +51,7 @@ def read(source: str, path: str | Path) -> Imported:
     """
     from pathlib import Path
 
-    from catmem.importers.reading import refuse_too_many
+    from catmem.importers.source_files import refuse_too_many
 
     found: Imported = import_module(f"catmem.importers.{SOURCES[source]}").read(Path(path))
     refuse_too_many(len(found.entries), Path(path))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.importers.reading import (
+from catmem.importers.source_files import (
     File,
     Imported,
     ImportedEntry,

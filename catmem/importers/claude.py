@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.importers.cheetahclaws import INDEX, entry_of
-from catmem.importers.reading import (
+from catmem.importers.source_files import (
     File,
     Imported,
     ImportedEntry,

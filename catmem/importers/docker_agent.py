@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from catmem.errors import SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.importers.reading import (
+from catmem.importers.source_files import (
     FOLDER_BYTES,
     MOST_ENTRIES,
     SOURCE_LENGTH,

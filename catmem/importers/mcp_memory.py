@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import SourceError
-from catmem.importers.reading import (
+from catmem.importers.source_files import (
     Imported,
     ImportedEntry,
     LeftOut,

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from catmem.errors import ConfigError
 from catmem.mcp.server import MOST_SESSIONS, QUIET_SECONDS
 from catmem.server import serving
-from catmem.service import listening as sockets
+from catmem.workspace import listening as sockets
 
 if TYPE_CHECKING:
     import socket

@@ -37,11 +37,11 @@ from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.names import TARGETS
-from catmem.service.answering import prompt_answer
-from catmem.service.profiles import discreet
-from catmem.service.seen_entry import entry_dict
-from catmem.service.tool import ToolSession
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.workspace.answering import prompt_answer
+from catmem.workspace.root_profiles import discreet
+from catmem.workspace.seen_entry import entry_dict
+from catmem.writing.memory_tool import ToolSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from catmem.model.document import Entry
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 _log = logging.getLogger("catmem.mcp")
 _T = TypeVar("_T")

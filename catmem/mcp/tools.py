@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_types import Tool, ToolAnnotations
 
-from catmem.policy.schema import nearest, shown
-from catmem.service.tool import TOOL_SCHEMA, memory_tool
+from catmem.config.json_schema import nearest, shown
+from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.service.tool import ToolSession
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.memory_tool import ToolSession
 
 _WHICH = "A piece of its text that no other entry has, or its id (b2:...)."
 _NARROWS = "Only this category."

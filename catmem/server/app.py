@@ -20,11 +20,11 @@ from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, PERSON, Caller
-from catmem.server.errors import error_response, path_of, wants_page
+from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
-from catmem.service.overview import Overviews
-from catmem.service.profiles import load_each
+from catmem.workspace.overview import Overviews
+from catmem.workspace.root_profiles import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")
 
@@ -210,7 +210,7 @@ def _shown(request: Request, error: Exception) -> Response:
     """The answer to a request that an error ended, for whoever reads it: a browser gets a page, if there are pages."""
     if not (wants_page(request) and request.app.state.settings.page):
         return error_response(request, error)
-    from catmem.server.page.reading import error_page
+    from catmem.server.page.page_view import error_page
 
     try:
         return error_page(request, error)

@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
+from catmem.config.profile import one_reading
 from catmem.errors import RequestError, UnreadableError
-from catmem.policy.profile import one_reading
 from catmem.server.caller import KEY, no_token
 
 if TYPE_CHECKING:

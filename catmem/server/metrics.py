@@ -23,13 +23,13 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
+from catmem.audit.counts import BOUNDS, CONFLICTS, OTHER
+from catmem.audit.log_queries import LogCounts
 from catmem.errors import CatmemError, RequestError
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
-from catmem.service.auditing.reading import LogCounts
-from catmem.service.counts import BOUNDS, CONFLICTS, OTHER
-from catmem.service.survey import damages, survey
+from catmem.workspace.survey import damages, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.service.survey import Survey
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.survey import Survey
+    from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")
 _OPENMETRICS = "application/openmetrics-text"

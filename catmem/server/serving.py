@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from catmem.errors import ConfigError
-from catmem.service import listening as sockets
+from catmem.workspace import listening as sockets
 
 if TYPE_CHECKING:
     import socket

@@ -24,8 +24,8 @@ from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.serving import CONNECTIONS
-from catmem.service.news import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
-from catmem.service.profiles import discreet
+from catmem.workspace.change_feed import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
+from catmem.workspace.root_profiles import discreet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
-    from catmem.service.news import News
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.change_feed import News
+    from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem import clock
+from catmem.config.config import expand_user
+from catmem.config.json_schema import shown, suggestion
+from catmem.config.profile import refuse_no_root
+from catmem.envelopes.agents import agents_of
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, permission_or_io, read_bounded, take_lock, write_private
 from catmem.names import is_name
-from catmem.policy.config import expand_user
-from catmem.policy.profile import refuse_no_root
-from catmem.policy.schema import shown, suggestion
 from catmem.server.caller import PERSON, Caller, Scope
-from catmem.service.envelopes.agents import agents_of
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope as Request
 
-    from catmem.policy.config import Config
+    from catmem.config.config import Config
 
 _BYTES = 32
 _FORM = re.compile(r"catmem_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")

@@ -17,7 +17,7 @@ import yaml
 
 from catmem.server.alerts import RULES
 from catmem.server.metrics import Families, Meter
-from tests.unit.service.auditing.audited import make_audited
+from tests.unit.audit.audited import make_audited
 
 TESTS = sorted(Path(__file__).parent.glob("*.yml"))
 ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import BOSS, PROFILES
 

@@ -10,7 +10,7 @@ from tests.crash.scene import ENTITY
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from catmem.store.files.store import FileStore
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.system import System
     from tests.crash.scene import Scene
 

@@ -17,7 +17,7 @@ from tests.crash.watched import Call, Watched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.store.files.store import FileStore
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.system import System
     from tests.crash.kills import Operation
 

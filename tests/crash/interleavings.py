@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Merge
-    from catmem.store.files.store import FileStore
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.system import System
 
 

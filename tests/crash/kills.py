@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from catmem.store.files.store import FileStore
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.system import System
 
 

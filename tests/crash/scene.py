@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from catmem.store.contract import Change, Merged
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.publication import Publication
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 
 if TYPE_CHECKING:

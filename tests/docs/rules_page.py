@@ -9,15 +9,15 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.policy.config import Config
-from catmem.policy.lint.linted import Context, LintedFile
-from catmem.policy.lint.rule import FAMILIES, all_rules
+from catmem.config.config import Config
+from catmem.lint.linted import Context, LintedFile
+from catmem.lint.rule import FAMILIES, all_rules
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.policy.lint.rule import Rule
+    from catmem.lint.rule import Rule
 
 PAGE = ROOT / "docs" / "rules.md"
 SAMPLES = ROOT / "tests" / "samples"

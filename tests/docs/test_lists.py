@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from catmem.cli.exchange import import_
+from catmem.cli.exchange_commands import import_
 from catmem.importers import SOURCES
+from catmem.lint.rules.tag_blocks import unknown_tag
 from catmem.mcp.tools import TOOLS
-from catmem.policy.lint.rules.tags import unknown_tag
 from catmem.resources import SCHEMA_NAMES, schema
 from tests.docs.pages import ROOT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from catmem.service.simulation import Trial, race
+from catmem.workspace.simulation import Trial, race
 from tests.sql import server
 from tests.torture import Outcome, Skip, Task, row
 

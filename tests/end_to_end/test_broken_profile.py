@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.golden.case import put
 from tests.together import together

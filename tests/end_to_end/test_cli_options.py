@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.end_to_end.terminal import run, write_root
-from tests.unit.service.seeds import everything
+from tests.unit.seeding.seeds import everything
 
 APART = [
     (("log", "neo", "--graph", "--format", "json"), "--graph draws for people"),

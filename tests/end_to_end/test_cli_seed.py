@@ -7,7 +7,7 @@ import pytest
 from tests.end_to_end.terminal import error_of, process, run, run_json
 from tests.golden.case import put
 from tests.patches import patched
-from tests.unit.service.seeds import DAY, LOCK_NAME, NEO, TEXT, everything, write_files
+from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, everything, write_files
 
 AS_OF = ("--as-of", DAY.isoformat())
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from catmem.server.tokens import new_token
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.envelopes import make_files
 
 SECONDS = 60

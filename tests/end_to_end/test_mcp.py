@@ -20,9 +20,9 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
-import catmem.cli.serve
+import catmem.cli.serve_commands
 from catmem.mcp.tools import TOOLS
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
 
 SECONDS = 60
@@ -245,7 +245,7 @@ def test_requests_that_are_not_as_the_protocol_has_them_are_answered_and_not_wai
 
 NOISE = """
 import atexit, ctypes, threading
-import catmem.cli.options as options, catmem.service.tool as tool
+import catmem.cli.options as options, catmem.writing.memory_tool as tool
 
 def noisy(function, word):
     def called(*arguments, **options):
@@ -372,8 +372,8 @@ def test_without_the_extra_it_says_how_to_get_it(root):
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
-    monkeypatch.setattr(catmem.cli.serve, "_serve_stdio", raising)
-    result = CliRunner().invoke(catmem.cli.serve.mcp, ["-p", "neo", "--root", str(root)])
+    monkeypatch.setattr(catmem.cli.serve_commands, "_serve_stdio", raising)
+    result = CliRunner().invoke(catmem.cli.serve_commands.mcp, ["-p", "neo", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

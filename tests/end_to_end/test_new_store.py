@@ -9,13 +9,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem import resources
-from catmem.policy.schema import _validator
+from catmem.config.json_schema import _validator
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.service.backends import BACKENDS, Backend
-from catmem.service.news import Watch
-from catmem.service.workspace import Workspace
+from catmem.workspace.backends import BACKENDS, Backend
+from catmem.workspace.change_feed import Watch
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put
 from tests.store import dict_store

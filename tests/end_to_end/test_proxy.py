@@ -14,7 +14,7 @@ from contextlib import closing
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.docs.pages import ROOT, read
 from tests.end_to_end.terminal import run_json, write_root
 from tests.end_to_end.test_serve import SECONDS, serving

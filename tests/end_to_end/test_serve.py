@@ -17,8 +17,8 @@ from itertools import count
 import pytest
 
 from catmem.server.serving import CONNECTIONS
-from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run_json, write_root
 from tests.golden.case import put
 

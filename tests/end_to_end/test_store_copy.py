@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import pytest
 
-from catmem.service.copying import copy_root, store_at
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.copying import copy_root, store_at
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.lengths import at_length
 from tests.sql import server
@@ -99,8 +99,8 @@ def files_of(workspace):
 
 KILLED = """
 import os, signal, sys
-from catmem.service import copying
-from catmem.service.workspace import Workspace
+from catmem.workspace import copying
+from catmem.workspace.workspace import Workspace
 root, source, target, after = *sys.argv[1:4], int(sys.argv[4])
 history, seen = copying.history, []
 def counted(*arguments):
@@ -126,7 +126,7 @@ def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after)
 
 
 def test_a_purged_entry_is_in_no_copy(workspace, tmp_path):
-    from catmem.service.purging import purge
+    from catmem.workspace.purging import purge
 
     purge(workspace, "neo/user", "Fact number 9.")
     copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from catmem.policy.prompt import build_prompt
-from catmem.service.tool import memory_tool
-from catmem.service.workspace import Workspace
+from catmem.prompt.prompt import build_prompt
+from catmem.workspace.workspace import Workspace
+from catmem.writing.memory_tool import memory_tool
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.http_root import plain, served
 from tests.unit.server.page.forms import sent, shown

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 
 ROOT = Path(__file__).parents[2]

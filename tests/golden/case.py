@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from catmem.policy.profile import find_profile
-from catmem.policy.prompt import build_prompt
-from catmem.service.workspace import Workspace
+from catmem.config.profile import find_profile
+from catmem.prompt.prompt import build_prompt
+from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from catmem.policy.prompt import Prompt
+    from catmem.prompt.prompt import Prompt
 
 FOLDER = Path(__file__).parent
 STYLES = ("markdown", "xml", "hermes")

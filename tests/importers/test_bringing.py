@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 from catmem.errors import OverBudgetError, StaleError, UnknownNameError
-from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.reading import Imported, ImportedEntry, LeftOut
-from catmem.service.workspace import Workspace
+from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.importers.source_files import Imported, ImportedEntry, LeftOut
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 CONFIG = """\

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, docker_agent, read, reading
-from catmem.importers.bringing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.reading import Imported, ImportedEntry
-from catmem.service.workspace import Workspace
+from catmem.importers import SOURCES, docker_agent, read, source_files
+from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.importers.source_files import Imported, ImportedEntry
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 TABLE = "CREATE TABLE memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT)"
@@ -129,7 +129,7 @@ def test_more_text_than_a_folder_may_have(tmp_path, monkeypatch):
 
 
 def test_too_many_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(source_files, "MOST_ENTRIES", 3)
     monkeypatch.setattr(docker_agent, "MOST_ENTRIES", 3)
     rows = [(str(number), "2026-05-01", "x", "fact") for number in range(4)]
     assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_many"
@@ -183,14 +183,14 @@ def test_work_grows_with_the_text_and_not_with_its_square(tmp_path, source, name
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
 def test_too_many_lines(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(reading, "MOST_LINES", 10)
+    monkeypatch.setattr(source_files, "MOST_LINES", 10)
     with pytest.raises(TooLargeError) as caught:
         read(source, put(tmp_path / "a.md", "\n" * 11))
     assert "lines" in caught.value.message
 
 
 def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_LINES", 10)
+    monkeypatch.setattr(source_files, "MOST_LINES", 10)
     for number in range(3):
         put(tmp_path / f"{number}.md", "\n" * 5)
     assert refused("claude", tmp_path).code == "too_large"
@@ -206,7 +206,7 @@ def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
     ],
 )
 def test_too_many_entries(tmp_path, monkeypatch, source, name, text):
-    monkeypatch.setattr(reading, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(source_files, "MOST_ENTRIES", 2)
     assert refused(source, put(tmp_path / name, text)).code == "too_many"
 
 

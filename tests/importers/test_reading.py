@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import CatmemError, NotUtf8Error, SourceError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, read, reading
+from catmem.importers import SOURCES, read, source_files
 from tests.golden.case import put
 
 HERE = Path(__file__).parent
@@ -510,7 +510,7 @@ def test_links_and_hidden_files_are_passed_over(tmp_path, source):
 
 
 def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_FILES", 3)
+    monkeypatch.setattr(source_files, "MOST_FILES", 3)
     for number in range(4):
         put(tmp_path / f"{number}.md", "x\n")
     with pytest.raises(SourceError) as caught:
@@ -519,7 +519,7 @@ def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "FOLDER_BYTES", 10)
+    monkeypatch.setattr(source_files, "FOLDER_BYTES", 10)
     for number in range(4):
         put(tmp_path / f"{number}.md", "1234\n")
     with pytest.raises(TooLargeError):

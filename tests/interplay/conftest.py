@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 TEXT = "## Facts\nThe office is in Lyon.\n§\nThe vendor is Acme.\n"

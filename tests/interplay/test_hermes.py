@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 PROGRAM = Path(__file__).parent / "programs" / "hermes_store.py"

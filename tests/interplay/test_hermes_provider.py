@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.hermes.setup import FILES
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interplay.model_stub import MODEL, ModelStub, system_prompt, tool_names
 

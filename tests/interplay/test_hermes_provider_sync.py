@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.model.document import parse
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 STORE = Path(__file__).parent / "programs" / "hermes_store.py"

@@ -52,7 +52,7 @@ PARTS = ["office", "Acme", "a", "Prefers", "padded", "§", "no such text", "", "
 def python(root):
     """A Python that has both Hermes Agent and catmem."""
     named = os.environ.get("CATMEM_HERMES_PYTHON", str(root / ".venv-hermes" / "bin" / "python"))
-    asked = [named, "-c", "import catmem.hermes.store, tools.memory_tool"]
+    asked = [named, "-c", "import catmem.hermes.memory_store, tools.memory_tool"]
     if not Path(named).exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
         pytest.skip("NOT TESTED: there is no hermes-agent with catmem beside it here; 'make hermes-test' installs both")
     return named
@@ -355,7 +355,7 @@ def test_hermes_makes_and_uses_it_until_it_is_taken_out_again(python, tmp_path):
     script = """
 import json
 import tools.memory_tool as tool
-from catmem.hermes.store import MemoryStore
+from catmem.hermes.memory_store import MemoryStore
 from catmem.hermes.store_switch import use_catmem_store
 theirs = tool.MemoryStore
 undo = use_catmem_store()
@@ -385,7 +385,7 @@ def test_hermes_puts_it_in_place_where_its_configuration_says_so(python, tmp_pat
 import json
 import tools.memory_tool as tool
 from hermes_cli.plugins import discover_plugins
-from catmem.hermes.store import MemoryStore
+from catmem.hermes.memory_store import MemoryStore
 discover_plugins()
 print(json.dumps(tool.MemoryStore is MemoryStore))
 """
@@ -435,7 +435,7 @@ def test_a_lock_that_somebody_keeps_is_an_answer(python, tmp_path):
     lock.parent.mkdir()
     script = """
 import json
-from catmem.hermes.store import FILES, MemoryStore
+from catmem.hermes.memory_store import FILES, MemoryStore
 FILES.store._lock_timeout = 0.05
 print(json.dumps(MemoryStore().add("memory", "one")))
 """
@@ -479,7 +479,7 @@ def test_it_and_hermes_own_store_write_at_once_and_every_entry_is_there(python, 
 def test_a_power_cut_is_mended_when_the_store_is_loaded(python, tmp_path):
     script = """
 import json
-from catmem.hermes.store import MemoryStore, FILES
+from catmem.hermes.memory_store import MemoryStore, FILES
 store = MemoryStore()
 store.load_from_disk()
 store.add("memory", "one")

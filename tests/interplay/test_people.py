@@ -11,9 +11,9 @@ import pytest
 
 from catmem.errors import DriftError, NoMatchError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.publication import Publication
-from catmem.store.files.store import FileStore
 from tests.interplay.conftest import TEXT, backups, bodies, history, run
 from tests.merges import merge_appended
 

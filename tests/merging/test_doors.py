@@ -10,8 +10,8 @@ import pytest
 
 from catmem.errors import AmbiguousError, DriftError, MergeConflictError, NoMatchError
 from catmem.model.document import parse
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interplay.repository import Repository
 from tests.lengths import at_length

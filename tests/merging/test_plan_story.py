@@ -8,8 +8,8 @@ import pytest
 
 from catmem.errors import MergeConflictError
 from catmem.model.document import parse
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import CatmemError
-from catmem.service.history import restore
-from catmem.service.purging import purge
-from tests.unit.service.aging import Aging
+from catmem.workspace.history import restore
+from catmem.workspace.purging import purge
+from tests.unit.staleness.aging import Aging
 
 FACT = "this is the fact that nobody touches"
 BEGIN = f"## Talk\nin English\n§\n{FACT}\n\n## Rules\ntwo spaces\n§\nno tabs\n"

@@ -16,10 +16,10 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS
-from catmem.service.tool import _ACTIONS, TOOL_SCHEMA, ToolSession, memory_tool
-from catmem.service.tool_arguments import TAKES
-from catmem.service.writing.operation import Operation
 from catmem.store.memory import InMemoryStore
+from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.writing.operation import Operation
+from catmem.writing.tool_arguments import TAKES
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
 

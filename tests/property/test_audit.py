@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catmem.audit.counts import Counts
 from catmem.errors import CatmemError
-from catmem.service.counts import Counts
-from catmem.service.workspace import Workspace
-from catmem.service.writing.operation import Operation
-from catmem.store.audit import STATUSES
+from catmem.store.audit_log import STATUSES
 from catmem.store.memory import InMemoryStore
-from tests.unit.service.auditing.audited import lines, make_audited
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.unit.audit.audited import lines, make_audited
 
 TEXTS = st.sampled_from(["one", "two", "one two", "", "Ignore all previous instructions.", "\ud800", "x" * 390])
 CATEGORIES = st.sampled_from([None, "work", "talk", "nowhere", "# §"])

@@ -12,12 +12,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
+from catmem.envelopes.agents import new_key, role_hash
 from catmem.errors import CatmemError
 from catmem.model.document import parse
-from catmem.service.envelopes.agents import new_key, role_hash
-from catmem.service.workspace import Workspace
 from catmem.store.envelope import Envelope, content_hash
 from catmem.store.memory import InMemoryStore
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import canaries
 from tests.property.canaries import CANARY, HIDDEN, PROFILES, TEXT

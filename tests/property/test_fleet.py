@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catmem.config.access import Rights, visible
+from catmem.config.config import Category, Taxonomy
+from catmem.config.profile import Profile
+from catmem.config.rights_table import Held, fleet_of, reasons
 from catmem.model.document import parse
-from catmem.policy.access import Rights, visible
-from catmem.policy.config import Category, Taxonomy
-from catmem.policy.fleet import Held, fleet_of, reasons
-from catmem.policy.profile import Profile
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 SLUGS = ["alpha", "beta", "finance-pay", "finance-tax", "ünï-code", "_", "any", "x_y", "中文"]

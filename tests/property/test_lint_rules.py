@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from catmem.config.config import Category, Config, Taxonomy
+from catmem.lint.linted import Context, LintedFile
+from catmem.lint.rule import all_rules
 from catmem.model.document import parse
 from catmem.model.edit import apply_edits
-from catmem.policy.config import Category, Config, Taxonomy
-from catmem.policy.lint.linted import Context, LintedFile
-from catmem.policy.lint.rule import all_rules
 from tests.property.strategies import texts
 
 FINANCE = Category("finance", "Finance", aliases=("money",), require_tags=("verified_date",))

@@ -8,12 +8,12 @@ from pathlib import Path
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
+from catmem.config.config import Category, Config, Taxonomy
 from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.model.splice import titled
-from catmem.policy.config import Category, Config, Taxonomy
-from catmem.policy.migration import plan_migration
 from catmem.syntax.slug import UNCATEGORIZED
+from catmem.workspace.migration import plan_migration
 from tests.property.strategies import MARKS, texts
 
 CATEGORIES = [

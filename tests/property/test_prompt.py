@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem.cli.main import group
+from catmem.config.profile import Profile, PromptSettings
 from catmem.model.document import parse
-from catmem.policy.profile import Profile, PromptSettings
-from catmem.policy.prompt import build_prompt
-from catmem.service.workspace import Workspace
+from catmem.prompt.prompt import build_prompt
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import strategies
 from tests.property.frames import READERS

@@ -7,14 +7,14 @@ from datetime import date, timedelta
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from catmem.config.access import visible
 from catmem.model.document import parse
-from catmem.policy.access import visible
-from catmem.policy.search_index import Index
-from catmem.policy.search_query import fold, parse_query
-from catmem.policy.search_rank import WIDTH, snippet
-from catmem.policy.staleness import DATED_BY, read_date
-from catmem.service import search as searching
-from catmem.service.search import STATES
+from catmem.search import search as searching
+from catmem.search.index import Index
+from catmem.search.query import fold, parse_query
+from catmem.search.ranking import WIDTH, snippet
+from catmem.search.search import STATES
+from catmem.staleness.freshness import DATED_BY, read_date
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
 

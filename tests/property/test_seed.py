@@ -10,13 +10,13 @@ from pathlib import Path
 from hypothesis import assume, example, given, reject, settings
 from hypothesis import strategies as st
 
+from catmem.config.config import Taxonomy
+from catmem.config.profile import Profile
 from catmem.errors import EditError
 from catmem.model.document import parse
 from catmem.model.splice import titled
-from catmem.policy.config import Taxonomy
-from catmem.policy.profile import Profile
-from catmem.policy.seed import Parts, offer, plan_file, sliced
-from catmem.policy.seedlock import LOCK_NAME
+from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.seeding.slices import Parts, offer, plan_file, sliced
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes, text_of
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.policy.selector import Selectors, selector_fault
+from catmem.config.selector import Selectors, selector_fault
 from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 CATEGORIES = st.text("ab-", min_size=1, max_size=5).map(slugify).filter(bool) | st.just(UNCATEGORIZED)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.policy.threats import RULES, BuiltinScanner, is_plain, scan
-from catmem.policy.threats.fold import Folded
-from catmem.policy.threats.frames import find_markup, find_roles
-from catmem.policy.threats.instructions import find_instructions
-from catmem.policy.threats.secrets import find_leaks
+from catmem.threats import RULES, BuiltinScanner, is_plain, scan
+from catmem.threats.fold import Folded
+from catmem.threats.frames import find_markup, find_roles
+from catmem.threats.instructions import find_instructions
+from catmem.threats.secrets import find_leaks
 from tests.threats import report
 
 ATTACKS = [text for texts in report.load("attacks").values() for text in texts]

@@ -1,6 +1,6 @@
 """Two worlds that differ in what is hidden from a profile give it the same answers, byte for byte, at every door.
 
-Hermes's own memory (``catmem.hermes.store``) is no door of this kind: it knows no profiles and shows its files whole.
+Hermes's own memory (``catmem.hermes.memory_store``) is no door of this kind: it knows no profiles and shows its files whole.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
+from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.service.search import search
-from catmem.service.tool import ToolSession, memory_tool
-from catmem.service.verifying import verify_all
-from catmem.service.writing.operation import Operation
+from catmem.staleness.verifying import verify_all
+from catmem.writing.memory_tool import ToolSession, memory_tool
+from catmem.writing.operation import Operation
 from tests.days import stand_still
 from tests.property import worlds
 from tests.property.test_http_access import asked as requests

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from catmem.errors import AmbiguousError, DriftError, EditError
 from catmem.model.layout import is_shared
-from catmem.service.workspace import Workspace
-from catmem.service.writing.operation import Operation
 from catmem.store.memory import InMemoryStore
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 from tests.roots import put_bytes, text_of

@@ -13,11 +13,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.service.stores import locate, merge_files
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
-from catmem.store.files.store import FileStore
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.system import System
+from catmem.workspace.stores import locate, merge_files
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 if TYPE_CHECKING:

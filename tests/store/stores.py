@@ -53,8 +53,8 @@ def _memory(folder: Path) -> Store:
 
 
 def _files(folder: Path) -> Store:
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Place
-    from catmem.store.files.store import FileStore
 
     def locate(entity: str) -> Place:
         *parents, name = entity.split("/")
@@ -81,8 +81,8 @@ def _postgresql(folder: Path) -> Store:
 def sql_store(url: str, folder: Path, **options: Any) -> Store:
     """A store on a database; ``folder`` is where it keeps copies of rows that others changed."""
     from catmem.model.document import parse
-    from catmem.service.rows import RowCodec
-    from catmem.store.sql.store import SqlStore
+    from catmem.store.sql.sql_store import SqlStore
+    from catmem.workspace.rows import RowCodec
 
     return SqlStore(url, RowCodec(parse), folder=folder, **options)
 

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from catmem.policy.threats import scan
+from catmem.threats import scan
 
 _FOLDER = Path(__file__).parent
 

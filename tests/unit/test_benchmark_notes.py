@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.notes import LANGUAGES, flagged, notes, questions
-from catmem.policy.threats import BuiltinScanner
+from catmem.threats import BuiltinScanner
 
 LOOKED_AT_TWICE = (
     "user", "system", "prompt", "ignore", "approval", "token", "password", "secret", "key", "admin", "instruction",

@@ -24,10 +24,10 @@ from tests.together import together
 FOLDER = Path(__file__).parents[1] / "conformance"
 TAKEN_HERE = ("parse.json", "edits/*.json", "layouts/*.json", "problems/*.json")
 TAKEN_ELSEWHERE = {
-    "lint": "policy/lint/test_rule_cases.py",
+    "lint": "lint/test_rule_cases.py",
     "merge": "model/test_merge.py",
-    "profiles": "policy/test_profile.py",
-    "prompts": "policy/test_prompt_cases.py",
+    "profiles": "config/test_profile.py",
+    "prompts": "prompt/test_prompt_cases.py",
 }
 
 

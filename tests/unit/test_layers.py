@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GROUND = {"errors", "text", "digest", "clock", "names", "files", "resources"}
-# From the bottom up. The store stands beside syntax, model and policy, and neither side knows the other: see below.
+# From the bottom up. The store stands beside syntax, model and the rules, and neither side knows the other: see below.
+# A feature has its rules, which are pure, and its half on disk in one folder: `PURE` names the rules.
 # The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
 LAYERS = [
     "ground",
     "store",
     "syntax",
     "model",
-    "policy",
+    "rules",
     "service",
     "surface",
     "server",
@@ -32,10 +33,23 @@ LAYERS = [
     "cli",
 ]
 
+FEATURES = {
+    "config", "prompt", "threats", "lint", "search", "seeding", "staleness",
+    "writing", "envelopes", "merging", "audit", "workspace",
+}  # fmt: skip
+PURE = {
+    "catmem.config", "catmem.prompt", "catmem.threats", "catmem.lint", "catmem.search.index", "catmem.search.query",
+    "catmem.search.ranking", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.workspace.migration",
+}  # fmt: skip
+"""Modules and packages of rules: values in, values out."""
+ON_DISK = {"catmem.lint.linting", "catmem.lint.sources"}
+"""The modules of pure packages that are no rules."""
+
 READS = {"catmem.files", "catmem.resources"}
 READING = {"os_errors", "permission_or_io", "read_bounded"}
 """What the layers below the service may take from `catmem.files`."""
-LOADERS = {"catmem.policy.config", "catmem.policy.profile", "catmem.policy.yamlfile"}
+LOADERS = {"catmem.config.config", "catmem.config.profile", "catmem.config.yamlfile"}
 
 WORLDLY_MODULES = {
     "asyncio", "ctypes", "fcntl", "fileinput", "ftplib", "glob", "http", "io", "mmap", "multiprocessing", "os",
@@ -86,6 +100,9 @@ def layer_of(name: str) -> str:
         return "ground"
     if parts[1] == "__main__":
         return "cli"
+    if parts[1] in FEATURES:
+        pure = any(".".join(parts[:length]) in PURE for length in range(2, len(parts) + 1)) and name not in ON_DISK
+        return "rules" if pure else "service"
     if parts[1] in LAYERS:
         return parts[1]
     raise KeyError(name)
@@ -139,7 +156,7 @@ def worldly(module: Module, known: set[str]) -> list[str]:
             found.append(f"{module.name}:{line} imports {name}")
         if name in READS and module.layer in {"syntax", "model"}:
             found.append(f"{module.name}:{line} imports {name}")
-        if name == "catmem.files" and module.layer == "policy" and module.name not in LOADERS:
+        if name == "catmem.files" and module.layer == "rules" and module.name not in LOADERS:
             found.append(f"{module.name}:{line} imports {name}: only the loaders of profiles and configuration read")
     writes = {
         (part.lineno, each.name)
@@ -186,21 +203,21 @@ def test_imports_go_down_only(package):
 
 def test_documents_know_no_store(package):
     known = names(package)
-    pillar = [module for module in modules(package) if module.layer in {"syntax", "model", "policy"}]
+    pillar = [module for module in modules(package) if module.layer in {"syntax", "model", "rules"}]
     assert pillar
     met = [(m.name, line, name) for m in pillar for line, name in imports(m, known) if name.startswith("catmem.store")]
     assert met == []
 
 
 def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
-    """Others ask the table of `service/backends`, or the store; a name of a kind alone is what such a question needs."""
+    """Others ask the table of `workspace/backends`, or the store; a name of a kind alone is what such a question needs."""
     found = [
         f"{module.name}:{part.lineno}"
         for module in modules(package)
-        if not module.name.startswith(("catmem.store.", "catmem.service.backends"))
+        if not module.name.startswith(("catmem.store.", "catmem.workspace.backends"))
         for part in ast.walk(module.tree)
         if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
-        if module.name != "catmem.policy.lint.rules.dates"  # what facts are of
+        if module.name != "catmem.lint.rules.dates"  # what facts are of
     ]
     assert found == []
 
@@ -284,9 +301,9 @@ def test_the_walk_lets_a_type_pass(fake):
 
 
 def test_a_loader_writes_no_file(fake):
-    assert worldly(fake("policy/config.py", "from catmem.files import replace_file"), KNOWN)
+    assert worldly(fake("config/config.py", "from catmem.files import replace_file"), KNOWN)
 
 
 def test_a_loader_reads_through_files_only(fake):
-    assert worldly(fake("policy/config.py", "from catmem.files import read_bounded\npath.is_file()"), KNOWN) == []
-    assert worldly(fake("policy/config.py", "path.read_text()"), KNOWN)
+    assert worldly(fake("config/config.py", "from catmem.files import read_bounded\npath.is_file()"), KNOWN) == []
+    assert worldly(fake("config/config.py", "path.read_text()"), KNOWN)

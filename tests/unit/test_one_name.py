@@ -1,4 +1,4 @@
-"""One name, one thing: no public class of the package has the name of another (docs/architecture.md)."""
+"""One name, one thing: no public class and no module of the package has the name of another (docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -13,4 +13,13 @@ def test_no_public_class_has_the_name_of_another(package):
             if isinstance(part, ast.ClassDef) and not part.name.startswith("_"):
                 places[part.name].append(path.relative_to(package).as_posix())
     assert len(places) > 300
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_no_module_has_the_name_of_another(package):
+    places = defaultdict(list)
+    for path in sorted(package.rglob("*.py")):
+        if path.name not in {"__init__.py", "__main__.py"}:
+            places[path.name].append(path.relative_to(package).as_posix())
+    assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}

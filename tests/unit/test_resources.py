@@ -7,8 +7,8 @@ import json
 import pytest
 
 from catmem import resources
+from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
-from catmem.policy.yamlfile import parse_yaml
 
 
 @pytest.mark.parametrize("name", resources.SCHEMA_NAMES)

@@ -5,6 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.access import Rights
+from catmem.config.json_schema import faults_by
+from catmem.config.yamlfile import key_text
+from catmem.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
+from catmem.envelopes.parsing import fields_in, json_of
+from catmem.envelopes.submitting import Sender, submit_read, submit_value
 from catmem.errors import (
     EnvelopeError,
     ForbiddenError,
@@ -13,25 +19,19 @@ from catmem.errors import (
     RequestError,
     UnknownRevisionError,
 )
-from catmem.policy.access import Rights
-from catmem.policy.schema import faults_by
-from catmem.policy.yamlfile import key_text
 from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
-from catmem.service import answering
-from catmem.service.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
-from catmem.service.envelopes.reading import fields_in, json_of
-from catmem.service.envelopes.submitting import Sender, submit_read, submit_value
-from catmem.service.seen_entry import entry_dict
 from catmem.store.contract import revision_number
+from catmem.workspace import answering
+from catmem.workspace.seen_entry import entry_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from catmem.server.caller import Caller
-    from catmem.service.answering import Told
-    from catmem.service.workspace import Workspace
-    from catmem.service.writing.written import Written
+    from catmem.workspace.answering import Told
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import Written
 
 _LOGGED = 100
 """Revisions that a log lists where nobody says how many."""
@@ -246,7 +246,7 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
         if not errors:
             return Answer(told)
         return Answer({**told, "code": errors[0]["code"], "message": "some files were not seeded"}, status=409)
-    from catmem.service.seeding.applying import seed_answer
+    from catmem.seeding.applying import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
         raise ForbiddenError(

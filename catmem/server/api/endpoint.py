@@ -23,13 +23,13 @@ from urllib.parse import parse_qsl
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from catmem.config.json_schema import is_date, nearest, shown
 from catmem.errors import CatmemError, OperationCollisionError, RequestError
-from catmem.policy.schema import is_date, nearest, shown
 from catmem.server.caller import caller_of
-from catmem.server.errors import answer_of
+from catmem.server.error_responses import answer_of
 from catmem.server.guard import in_thread
-from catmem.service.profiles import discreet
-from catmem.service.writing.matching import is_digest
+from catmem.workspace.root_profiles import discreet
+from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from catmem.server.caller import Caller
-    from catmem.service.workspace import Workspace
     from catmem.store.contract import Snapshot
+    from catmem.workspace.workspace import Workspace
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""

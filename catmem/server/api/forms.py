@@ -10,8 +10,8 @@ import json
 from functools import cache
 from typing import Any
 
+from catmem.envelopes.builder import FIELDS
 from catmem.resources import schema
-from catmem.service.envelopes.builder import FIELDS
 
 Schema = dict[str, Any]
 

@@ -13,17 +13,17 @@ from starlette.staticfiles import StaticFiles
 
 from catmem.errors import RequestError
 from catmem.server.page import (
-    branches,
-    entries,
-    files,
-    history,
-    lint,
-    profiles,
+    branches_page,
+    entries_page,
+    files_page,
+    history_page,
+    lint_page,
+    page_view,
+    profiles_page,
     queue,
-    reading,
     rendering,
-    search,
-    seeds,
+    search_page,
+    seeds_page,
     writing,
 )
 
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import Scope
 
-view, change = reading.reading, writing.writing
+view, change = page_view.reading, writing.writing
 STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
-    "/": view(profiles.overview),
+    "/": view(profiles_page.overview),
     "/page/queue": view(queue.queue, "profile", "state", "entry", "page"),
-    "/page/profiles/{name}": view(profiles.profile_prompt),
-    "/page/files/{name}/{target}": view(files.whole_file, "category", "entry", "page"),
-    "/page/edit/{name}/{target}": view(entries.edit_form, "entry", "where", "next", "back"),
-    "/page/history/{name}/{target}": view(history.history, "page"),
-    "/page/history/{name}/{target}/{revision}": view(history.revision, "since", "to"),
-    "/page/branches": view(branches.all_branches),
-    "/page/branches/{name}/{target}/{branch}": view(branches.one_branch, "page"),
-    "/page/seeds": view(seeds.seeds),
-    "/page/seeds/{name}": view(seeds.one_seed, "resolve"),
-    "/page/seeds/from/{source}": view(seeds.seeds_of, "resolve"),
-    "/page/lint": view(lint.lint, "severity", "rule", "page"),
-    "/page/access": view(profiles.access, "target"),
-    "/page/access/{name}/{category}": view(profiles.explained),
-    "/page/search": view(search.search, "q", "profile", "state"),
+    "/page/profiles/{name}": view(profiles_page.profile_prompt),
+    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
+    "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
+    "/page/history/{name}/{target}": view(history_page.history, "page"),
+    "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
+    "/page/branches": view(branches_page.all_branches),
+    "/page/branches/{name}/{target}/{branch}": view(branches_page.one_branch, "page"),
+    "/page/seeds": view(seeds_page.seeds),
+    "/page/seeds/{name}": view(seeds_page.one_seed, "resolve"),
+    "/page/seeds/from/{source}": view(seeds_page.seeds_of, "resolve"),
+    "/page/lint": view(lint_page.lint, "severity", "rule", "page"),
+    "/page/access": view(profiles_page.access, "target"),
+    "/page/access/{name}/{category}": view(profiles_page.explained),
+    "/page/search": view(search_page.search, "q", "profile", "state"),
 }
 """What is shown, by address, and what its query may say."""
 
@@ -62,18 +62,22 @@ _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _DECISIONS = ("result", "choice-*", "words-*")
 
 CHANGES = {
-    "/page/change/verify": change(entries.verify, *_ENTRY, says="Verify it"),
-    "/page/change/expire": change(entries.expire, *_ENTRY, says="Let it expire"),
-    "/page/change/remove": change(entries.remove, *_ENTRY, says="Remove it"),
-    "/page/change/edit": change(entries.edit, *_ENTRY, *_DRAFT, "verified", again=entries.edit_again),
-    "/page/change/add": change(entries.add, *_DRAFT, again=entries.add_again),
-    "/page/change/undo": change(entries.undo),
-    "/page/branches/{name}/{target}/{branch}/preview": change(branches.preview, *_DECISIONS, again=branches.again),
-    "/page/branches/{name}/{target}/{branch}/merge": change(branches.merge, *_DECISIONS, again=branches.again),
-    "/page/branches/{name}/{target}/{branch}/drop": change(branches.drop, again=branches.again),
-    "/page/change/seed": change(seeds.apply, "source", "only", "resolve", "file-*", again=seeds.again),
-    "/page/history/{name}/{target}/now/adopt": change(history.adopt, again=history.again),
-    "/page/history/{name}/{target}/{revision}/restore": change(history.restore, again=history.again),
+    "/page/change/verify": change(entries_page.verify, *_ENTRY, says="Verify it"),
+    "/page/change/expire": change(entries_page.expire, *_ENTRY, says="Let it expire"),
+    "/page/change/remove": change(entries_page.remove, *_ENTRY, says="Remove it"),
+    "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
+    "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
+    "/page/change/undo": change(entries_page.undo),
+    "/page/branches/{name}/{target}/{branch}/preview": change(
+        branches_page.preview, *_DECISIONS, again=branches_page.again
+    ),
+    "/page/branches/{name}/{target}/{branch}/merge": change(
+        branches_page.merge, *_DECISIONS, again=branches_page.again
+    ),
+    "/page/branches/{name}/{target}/{branch}/drop": change(branches_page.drop, again=branches_page.again),
+    "/page/change/seed": change(seeds_page.apply, "source", "only", "resolve", "file-*", again=seeds_page.again),
+    "/page/history/{name}/{target}/now/adopt": change(history_page.adopt, again=history_page.again),
+    "/page/history/{name}/{target}/{revision}/restore": change(history_page.restore, again=history_page.again),
 }
 """What a form changes, by the address that it is sent to, and the fields that it may have."""
 
@@ -104,7 +108,7 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def _nowhere(asked: reading.PageRequest) -> NoReturn:
+def _nowhere(asked: page_view.PageRequest) -> NoReturn:
     del asked
     raise RequestError(
         404, "this page does not exist", code="no_such_page", hint="The overview leads to all there are."

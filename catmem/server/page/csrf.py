@@ -12,7 +12,7 @@ import secrets
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.service.writing.matching import is_digest
+from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from catmem.server.caller import Caller
-    from catmem.service.workspace import Workspace
+    from catmem.workspace.workspace import Workspace
 
 COOKIE = "catmem_form"
 

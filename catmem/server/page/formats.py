@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from catmem.model.body import to_html
 from catmem.model.unified import unified_diff
-from catmem.policy.staleness import read_date
+from catmem.staleness.freshness import read_date
 from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import printable
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, TagValue
-    from catmem.policy.staleness import Freshness
-    from catmem.service.workspace import Workspace
+    from catmem.staleness.freshness import Freshness
+    from catmem.workspace.workspace import Workspace
 
 UNCATEGORIZED_TITLE = "Uncategorized"
 """What people read for entries without a category."""

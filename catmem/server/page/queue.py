@@ -7,17 +7,17 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.config.profile import profile_names
 from catmem.errors import CatmemError
-from catmem.policy.profile import profile_names
 from catmem.server.page.formats import paged, reference, with_query
-from catmem.server.page.reading import Page
-from catmem.service.review import Review
+from catmem.server.page.page_view import Page
+from catmem.staleness.review import Review
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from catmem.server.page.reading import PageRequest
-    from catmem.service.due import Due, DueState
+    from catmem.server.page.page_view import PageRequest
+    from catmem.staleness.due import Due, DueState
 
 STATES: dict[DueState, str] = {
     "expired": "Expired",

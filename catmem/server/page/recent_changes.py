@@ -8,22 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
+from catmem.config.access import visible_categories
 from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
-from catmem.policy.access import visible_categories
-from catmem.policy.staleness import DATED_BY, expired_on, read_date
 from catmem.server.page.formats import beginning, category, day
-from catmem.service.history import entity_of
-from catmem.service.seen_entry import rules_in
+from catmem.staleness.freshness import DATED_BY, expired_on, read_date
 from catmem.text import unmerged_warnings
+from catmem.workspace.history import entity_of
+from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from catmem.model.document import Document, Entry
-    from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision
+    from catmem.workspace.workspace import Workspace
 
 # --- a revision ----------------------------------------------------------------------------------------------------
 

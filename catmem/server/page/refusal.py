@@ -14,18 +14,18 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.model.pairing import pair_entries
-from catmem.server.errors import unforeseen
+from catmem.server.error_responses import unforeseen
 from catmem.server.page.csrf import naming
 from catmem.server.page.formats import Diff, diff_of, text_of
-from catmem.service.writing.matching import is_digest
+from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.model.document import Entry
     from catmem.server.page.writing import Sent
-    from catmem.service.workspace import Workspace
     from catmem.store.contract import Revision, Snapshot
+    from catmem.workspace.workspace import Workspace
 
 Fate: TypeAlias = Literal["same", "changed", "gone"]
 """What became of the entry that a form is on."""

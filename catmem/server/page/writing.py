@@ -17,24 +17,24 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
+from catmem.config.json_schema import shown
+from catmem.envelopes.builder import WriteBase, plain_envelope
+from catmem.envelopes.submitting import submit_read
 from catmem.errors import CatmemError, RequestError, StaleError
-from catmem.policy.schema import shown
 from catmem.server.api.endpoint import read_values, refuse_other_type
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.page.csrf import Visit, is_own, operation_of, remember, token_of, visit_of
 from catmem.server.page.formats import own_address, with_query
-from catmem.server.page.reading import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
+from catmem.server.page.page_view import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
 from catmem.server.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.page.refusal import FormRefusal, plain_refusal, refusal_of
-from catmem.service.envelopes.builder import WriteBase, plain_envelope
-from catmem.service.envelopes.submitting import submit_read
-from catmem.service.history import entity_of
-from catmem.service.writing.matching import checked_expected, is_digest
+from catmem.workspace.history import entity_of
+from catmem.writing.matching import checked_expected, is_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from catmem.service.writing.written import Written
+    from catmem.writing.written import Written
 
 _MOST_FIELDS = 2_000
 _SECONDS = 5.0

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.store.contract import Update
+    from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Folder
     from catmem.store.files.journal import Journal
     from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.records import Record
-    from catmem.store.files.store import FileStore
 
 
 _REAP_EVERY = 128

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 from catmem.errors import StoreError
 from catmem.store.sql.database import GIVE_WAY
 from catmem.store.sql.link import Statement
-from catmem.store.sql.schema import AS_THEY_ARE, LOG, META, refuse_changed
+from catmem.store.sql.tables import AS_THEY_ARE, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

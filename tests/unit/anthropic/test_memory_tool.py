@@ -17,7 +17,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 import catmem.anthropic
 from catmem.anthropic.tool import CatmemMemoryTool
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 CONFIG = """\

@@ -10,10 +10,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from catmem.audit.log_queries import OPS
 from catmem.cli.main import group
-from catmem.service.auditing.reading import OPS
 from tests.golden.case import put
-from tests.unit.service.auditing.audited import make_audited
+from tests.unit.audit.audited import make_audited
 
 
 def run(*arguments):

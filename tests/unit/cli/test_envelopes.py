@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.service.envelopes.agents import role_hash
-from catmem.service.workspace import Workspace
+from catmem.envelopes.agents import role_hash
+from catmem.workspace.workspace import Workspace
 from tests.envelopes import make_files
 
 ADD = ("envelope", "-p", "neo", "--as", "neo", "--add", "tea, not coffee", "-c", "talk")

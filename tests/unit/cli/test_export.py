@@ -9,13 +9,13 @@ from click.testing import CliRunner
 from hypothesis import given
 
 from catmem.cli.main import group
+from catmem.config.json_schema import validate
 from catmem.importers import read
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.policy.schema import validate
-from catmem.service.exporting import flat, markdown
 from catmem.syntax import tags as tag_blocks
+from catmem.workspace.exporting import flat, markdown
 from tests.golden.case import put
 from tests.property.strategies import texts
 

@@ -120,7 +120,7 @@ def test_one_bad_file_does_not_stop_the_others(place, user):
 
 
 def test_a_change_in_between_is_status_3(user, monkeypatch):
-    from catmem.service import formatting
+    from catmem.workspace import formatting
 
     apply_format = formatting.apply_format
 

@@ -250,8 +250,8 @@ def test_a_fact_that_would_act_on_the_terminal_is_written_out(place):
 
 
 def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_again(place, monkeypatch):
-    from catmem.service.review import Review
-    from catmem.service.workspace import Workspace
+    from catmem.staleness.review import Review
+    from catmem.workspace.workspace import Workspace
 
     keep = Review.keep
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.unit.cli.test_audit import interruptible
 

@@ -11,7 +11,7 @@ from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.hermes.setup_root import make_root_over
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
 

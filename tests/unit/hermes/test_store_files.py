@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import BusyError, ConfigError, UnreadableError
 from catmem.hermes import store_files
-from catmem.hermes.store import MemoryStore
+from catmem.hermes.memory_store import MemoryStore
 from catmem.hermes.store_files import GuardedFiles
 from catmem.hermes.store_switch import use_catmem_store
 

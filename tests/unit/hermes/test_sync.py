@@ -10,7 +10,7 @@ from catmem.errors import CatmemError
 from catmem.hermes.sync import apply_sync, keep_shared, plan_sync
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
 

@@ -12,7 +12,7 @@ from catmem.errors import ConfigError
 from catmem.mcp import over_http
 from catmem.mcp.over_http import PATH, application, listen, url_of
 from catmem.mcp.server import make_server
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 
 

@@ -11,7 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from catmem.errors import UnknownNameError
 from catmem.mcp.server import make_server
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.roots import put_bytes, text_of
 from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, MEMORY, USER, client_of, root, talks, told
 

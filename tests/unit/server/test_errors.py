@@ -34,7 +34,7 @@ from catmem.errors import (
     UnreadableError,
     WouldOverwriteError,
 )
-from catmem.server.errors import answer_of, status_of
+from catmem.server.error_responses import answer_of, status_of
 
 CASES = [
     (400, RequestError(400, "m", code="c")),

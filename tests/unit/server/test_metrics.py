@@ -13,17 +13,17 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from starlette.testclient import TestClient
 
+from catmem.audit.counts import CONFLICTS
 from catmem.errors import CatmemError
 from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.metrics import Meter, told
 from catmem.server.tokens import new_token
-from catmem.service.counts import CONFLICTS
-from catmem.service.workspace import Workspace
-from catmem.store.audit import AuditLine, AuditLog
+from catmem.store.audit_log import AuditLine, AuditLog
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.service.auditing.audited import make_audited
+from tests.unit.audit.audited import make_audited
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 from tests.http_root import plain, served

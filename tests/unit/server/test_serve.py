@@ -9,11 +9,11 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-import catmem.cli.serve
+import catmem.cli.serve_commands
 from catmem.errors import ConfigError
 from catmem.server.guard import ServerSettings
 from catmem.server.serving import listen, url_of
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
 from tests.streams import running
@@ -67,7 +67,9 @@ def test_an_address_that_is_not_here_is_an_error(host):
 
 
 def settings_of(root, *, tokens=None, hosts=()):
-    return catmem.cli.serve._settings(Workspace.open(root, search=False).config, "127.0.0.1", tokens, hosts, page=True)
+    return catmem.cli.serve_commands._settings(
+        Workspace.open(root, search=False).config, "127.0.0.1", tokens, hosts, page=True
+    )
 
 
 def test_the_configuration_says_what_the_command_line_does_not(root):
@@ -133,8 +135,8 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
     def fails(*_, **__):
         raise ImportError(name="catmem.nowhere")
 
-    monkeypatch.setattr(catmem.cli.serve, "_settings", fails)
-    result = CliRunner().invoke(catmem.cli.serve.serve, ["--root", str(root)])
+    monkeypatch.setattr(catmem.cli.serve_commands, "_settings", fails)
+    result = CliRunner().invoke(catmem.cli.serve_commands.serve, ["--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

@@ -13,8 +13,8 @@ from catmem.server import sse
 from catmem.server.guard import ServerSettings
 from catmem.server.sse import Reader
 from catmem.server.tokens import new_token, remove_tokens
-from catmem.service.news import News
-from catmem.service.workspace import Workspace
+from catmem.workspace.change_feed import News
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import USER, write_root
 from tests.streams import SECONDS, running
 
@@ -202,7 +202,7 @@ def test_what_others_do_puts_off_no_comment_and_ends_no_stream(guarded, workspac
     monkeypatch.setattr(sse, "EVERY", 0.01)
     monkeypatch.setattr(sse, "WAITING", 1)
     foreign = [News("revision", "boss/user", "1")] * 3
-    monkeypatch.setattr("catmem.service.news.Watch.look", lambda watch: foreign)
+    monkeypatch.setattr("catmem.workspace.change_feed.Watch.look", lambda watch: foreign)
     neo = guarded.open(token=token(workspace, tokens, "neo"))
     assert [neo.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
 
@@ -402,7 +402,7 @@ def test_a_look_that_fails_ends_no_stream(server, workspace, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr("catmem.service.news.Watch.look", fail)
+        patch.setattr("catmem.workspace.change_feed.Watch.look", fail)
         assert failed.wait(SECONDS)
     add(workspace, name="boss")
     assert stream.revisions(1) == ["1"]
@@ -434,7 +434,7 @@ def test_a_stream_that_waits_for_the_first_look_when_the_server_ends_is_refused(
         assert ended.wait(SECONDS)
         return []
 
-    monkeypatch.setattr("catmem.service.news.Watch.look", look)
+    monkeypatch.setattr("catmem.workspace.change_feed.Watch.look", look)
     found = []
     with running(workspace, ServerSettings()) as server:
         waiting = threading.Thread(target=lambda: found.append(server.open()))

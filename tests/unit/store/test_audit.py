@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.store.audit import LONGEST_NAME, AuditLine, AuditLog, AuditReader, Damage, bounded
+from catmem.store.audit_log import LONGEST_NAME, AuditLine, AuditLog, AuditReader, Damage, bounded
 
 LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
 KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds"]
@@ -20,8 +20,8 @@ KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reas
 APPENDING = """
 import sys
 from pathlib import Path
-from catmem.store.audit import AuditLog
-from catmem.store.audit import AuditLine
+from catmem.store.audit_log import AuditLog
+from catmem.store.audit_log import AuditLine
 
 folder, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = AuditLog(folder, most_bytes=20_000, most_files=1_000)
@@ -34,8 +34,8 @@ for number in range(count):
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from catmem.store.audit import AuditLog
-from catmem.store.audit import AuditLine
+from catmem.store.audit_log import AuditLog
+from catmem.store.audit_log import AuditLine
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = AuditLog(Path(sys.argv[1]))

@@ -15,9 +15,9 @@ from starlette.testclient import TestClient
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token, remove_tokens
-from catmem.service import answering
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace import answering
+from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files
 from tests.http_root import ADDRESS, AGENTS, plain
 from tests.unit.store.sql.clients import Client

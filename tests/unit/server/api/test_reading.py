@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.envelopes.agents import role_hash
+from catmem.envelopes.agents import role_hash
 from tests.envelopes import TEXT
 from tests.http_root import plain
 from tests.roots import put_bytes

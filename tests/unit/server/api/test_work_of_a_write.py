@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from catmem.config import profile
+from catmem.envelopes import builder, parsing, submitting
 from catmem.model import document
-from catmem.policy import profile
-from catmem.service.envelopes import builder, reading, submitting
 from catmem.store.sql.database import Database
 from catmem.store.sql.link import Link
 from tests.http_root import plain, served_root
@@ -40,7 +40,7 @@ def counted(monkeypatch):
 
     count(document, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
-    count(reading, "_refuse_deep", "envelopes read")
+    count(parsing, "_refuse_deep", "envelopes read")
     count(submitting, "envelope_of", "envelopes checked")
     count(builder, "envelope_of", "envelopes checked")
     count(builder, "read_envelope", "envelopes made")

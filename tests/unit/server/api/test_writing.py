@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from catmem.service.auditing.reading import read_audit
-from catmem.service.workspace import Workspace
+from catmem.audit.log_queries import read_audit
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import plain, served_root
 from tests.roots import text_of

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS
 

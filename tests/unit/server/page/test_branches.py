@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page.branches import MOST
-from catmem.service.workspace import Workspace
+from catmem.server.page.branches_page import MOST
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.forms import Forms
 from tests.unit.server.page.markup import Markup

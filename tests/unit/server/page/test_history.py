@@ -7,9 +7,9 @@ from starlette.testclient import TestClient
 
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.service import history
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace import history
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown

@@ -13,7 +13,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.page import VIEWS
 from catmem.server.tokens import new_token
-from catmem.service.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS, CONFIG, NEO, PROFILES

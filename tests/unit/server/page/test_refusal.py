@@ -8,8 +8,8 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.server.page import writing
-from catmem.service.workspace import Workspace
 from catmem.store.memory import InMemoryStore
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
+from tests.unit.seeding.seeds import NEO, TEXT, bodies, locked, seed, write_files
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
-from tests.unit.service.seeds import NEO, TEXT, bodies, locked, seed, write_files
 
 ONE = "/page/seeds/neo"
 ALL = "/page/seeds/from/boss"

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from catmem.clock import today
-from catmem.service.history import adopt
+from catmem.workspace.history import adopt
 from tests.golden.case import put
 from tests.unit.server.page.changing import root
 from tests.unit.server.page.markup import Markup

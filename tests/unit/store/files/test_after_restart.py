@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.store.contract import EXTERNAL, Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
 from tests.merges import merge_appended

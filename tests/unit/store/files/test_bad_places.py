@@ -15,8 +15,8 @@ import pytest
 
 from catmem.errors import BusyError, CatmemError, DriftError, StaleError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.merges import merge_appended
 
@@ -205,7 +205,7 @@ from pathlib import Path
 from catmem.errors import StoreError
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.system import System
 
 folder, where = Path(sys.argv[1]), Path(sys.argv[2])

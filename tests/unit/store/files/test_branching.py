@@ -9,8 +9,8 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, DriftError, StoreError
 from catmem.store.contract import EXTERNAL, Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.store import FileStore
 from tests.erasures import erasure_of
 from tests.merges import merge_appended
 

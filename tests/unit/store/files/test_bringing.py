@@ -9,10 +9,10 @@ import pytest
 from catmem.errors import DamagedError, StoreError
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files import folder as folder_module
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.journal_disk import JournalFolder
-from catmem.store.files.store import FileStore
 from catmem.store.memory import InMemoryStore
 from tests.merges import merge_appended
 

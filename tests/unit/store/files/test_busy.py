@@ -6,8 +6,8 @@ import pytest
 
 from catmem.errors import BusyError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import PATIENCE, Place
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.merges import merge_appended
 

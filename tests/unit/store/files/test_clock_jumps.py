@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.retention import KEPT
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.interleavings import one_deep
 from tests.crash.kills import OPERATIONS, every_kill, kill_at

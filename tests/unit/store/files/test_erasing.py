@@ -6,11 +6,11 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.store.files import retention
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.erasures import erasure_of
 from tests.merges import merge_appended
-from tests.unit.service.tree import holding
+from tests.unit.workspace.tree import holding
 
 SECRET = b"- secret\n"
 

@@ -9,8 +9,8 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 
 THEN = 1_767_225_600_123_456_789

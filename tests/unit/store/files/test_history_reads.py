@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.merges import merge_appended
 

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import pytest
 
 from catmem.errors import DamagedError, UnknownRevisionError
-from catmem.service.upkeep import check_anchors
-from catmem.service.workspace import Workspace
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
+from catmem.workspace.upkeep import check_anchors
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put as put_text
 from tests.merges import merge_appended
 from tests.unit.store.journals import fill, journal_in, segments

@@ -10,8 +10,8 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.store.contract import Change
 from catmem.store.files.external_changes import WATCHED
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
 from tests.crash.scene import merge_lines

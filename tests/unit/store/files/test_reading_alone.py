@@ -8,8 +8,8 @@ import os
 import pytest
 
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 
 

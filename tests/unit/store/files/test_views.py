@@ -7,8 +7,8 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 
 TEXT = b"one\n"

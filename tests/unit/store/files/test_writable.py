@@ -6,8 +6,8 @@ import pytest
 
 from catmem.errors import ConfigError, StoreError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.store import FileStore
 from tests.merges import merge_appended
 from tests.unit.store.journals import Failing
 from tests.unit.store.sql.test_writable import immutable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 from tests.sql.postgres import MISSING
 from tests.unit.store.sql.clients import Client
 

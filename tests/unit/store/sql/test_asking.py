@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.sql import history
+from catmem.store.sql import revision_rows
 from catmem.store.sql.link import Link
 
 USER = "trinity/user"
@@ -49,8 +49,8 @@ def test_a_head_that_there_is_not(store):
 
 def test_the_last_revisions_of_a_long_log_cost_few_records(filled, monkeypatch):
     read = []
-    real = history.revision_of
-    monkeypatch.setattr(history, "revision_of", lambda *given: read.append(1) or real(*given))
+    real = revision_rows.revision_of
+    monkeypatch.setattr(revision_rows, "revision_of", lambda *given: read.append(1) or real(*given))
     assert [each.revision for each in islice(filled.log(USER), 2)] == ["300", "299"]
     assert len(read) == 8
 

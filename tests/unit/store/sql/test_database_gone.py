@@ -12,9 +12,9 @@ import pytest
 
 from catmem.errors import DamagedError, StoreError, UnreadableError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"
 

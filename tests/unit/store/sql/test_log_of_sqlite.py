@@ -14,9 +14,9 @@ import pytest
 
 from catmem.errors import DamagedError, StoreError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"
 
@@ -50,9 +50,9 @@ import os, shutil, signal, sys
 from pathlib import Path
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
+from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
 
 path, first, harm, last, end = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
 wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
@@ -207,9 +207,9 @@ import subprocess, sys
 from pathlib import Path
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
+from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
 
 path, other = sys.argv[1:]
 stores = [SqlStore(f"sqlite:///{path}", RowCodec(parse)) for _ in range(2)]
@@ -230,9 +230,9 @@ for store in (*stores, *stores):
 OTHER = """
 import os, sys
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
+from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
 
 store = SqlStore(f"sqlite:///{sys.argv[1]}", RowCodec(parse))
 for _ in range(3):

@@ -9,9 +9,9 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import Client
 
 USER = "trinity/user"

@@ -12,9 +12,9 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
-from catmem.service.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.store import SqlStore
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 from tests.sql.postgres import MISSING
 
 TEXT = b"## Rules\nOne.\n"

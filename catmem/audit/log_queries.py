@@ -1,0 +1,235 @@
+"""The audit log, asked and counted: what was done to which entity, by whom, and how it ended."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from catmem.audit.counts import CONFLICTS, OTHER, Counts
+from catmem.clock import timestamp
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.profile import profile_names, refuse_no_root
+from catmem.envelopes.agents import agents_of
+from catmem.errors import StoreError
+from catmem.files import os_errors
+from catmem.names import FILE_NAMES
+from catmem.store.audit_log import NAME, STATUSES, AuditReader, Damage
+from catmem.store.contract import EXTERNAL, PERSON
+from catmem.writing.gate import audit_log
+from catmem.writing.operation import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from catmem.store.audit_log import AuditLine, AuditLog
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which lines are wanted; what is ``None`` is not looked at.
+
+    ``entity`` is one such as ``neo/user``, or a profile for both of its files. ``reason`` is one of the codes of a
+    line. ``since`` is counted in, ``until`` is not.
+    """
+
+    entity: str | None = None
+    agent: str | None = None
+    op: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def keeps(self, line: AuditLine) -> bool:
+        """Whether a line is wanted."""
+        return (
+            (self.entity is None or line.entity_id == self.entity or line.entity_id.startswith(f"{self.entity}/"))
+            and self.agent in {None, line.agent}
+            and self.op in {None, line.op}
+            and self.status in {None, line.status}
+            and (self.reason is None or self.reason in line.reasons)
+            # All times are written in one form, so that their texts are in order.
+            and (self.since is None or line.ts >= timestamp(self.since))
+            and (self.until is None or line.ts < timestamp(self.until))
+        )
+
+
+EVERYTHING = Filter()
+
+OPS = (
+    *get_args(Action),
+    *("put", "adopt", "seed", "restore", "merge", "purge", "repair", "migrate", "fmt", "lint", "bypass"),
+)
+"""What an operation can be. ``put`` is changes to entries of several kinds at once, or a whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was found, the oldest first. ``damaged`` are lines that could not be read, and so were passed over."""
+
+    lines: tuple[AuditLine, ...]
+    damaged: tuple[Damage, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready data."""
+        return {
+            "lines": [{**line.to_dict(), "note": line.note} for line in self.lines],
+            "damaged": [damage.to_dict() for damage in self.damaged],
+        }
+
+
+def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
+    """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
+    lines: deque[AuditLine] = deque(maxlen=limit)
+    damaged: list[Damage] = []
+    with _following(workspace, wanted) as new:
+        for each in new():
+            if isinstance(each, Damage):
+                damaged.append(each)
+            else:
+                lines.append(each)
+    return Audit(tuple(lines), tuple(damaged))
+
+
+def follow_audit(
+    workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]
+) -> Iterator[AuditLine | Damage]:
+    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none.
+
+    Raises ``StoreError``, and ``ConfigError`` where no root is.
+    """
+    with _following(workspace, wanted) as new:
+        yield from deque(new(), maxlen=limit)
+        while True:
+            wait()
+            yield from new()
+
+
+def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
+    """What to say of names in a filter that the root does not have now, each with the nearest that it has.
+
+    They may be names of the past, so this is no error: it is for whoever wonders why nothing was found.
+    """
+    config, said = workspace.config, []
+    owner, _, target = (wanted.entity or "").partition("/")
+    profiles = profile_names(config.profiles_dir)
+    if owner and owner not in {*profiles, "*"}:
+        said.append(f"There is no profile {shown(owner)} here now. {suggestion(owner, profiles, 'profiles')}")
+    if target and target not in FILE_NAMES:
+        said.append(f"There is no target {shown(target)}. {suggestion(target, FILE_NAMES, 'targets')}")
+    agents = [*agents_of(config), PERSON, EXTERNAL]
+    if wanted.agent is not None and wanted.agent not in agents:
+        said.append(f"There is no agent {shown(wanted.agent)} here now. {suggestion(wanted.agent, agents, 'agents')}")
+    if wanted.op is not None and wanted.op not in OPS:
+        near = nearest(wanted.op, OPS)
+        hint = f"Did you mean {near!r}?" if near else f"The operations are {', '.join(OPS)}."
+        said.append(f"There is no operation {shown(wanted.op)}. {hint}")
+    return said
+
+
+@contextmanager
+def _following(workspace: Root, wanted: Filter) -> Iterator[Callable[[], Iterator[AuditLine | Damage]]]:
+    """A function that gives the wanted lines which it did not give yet."""
+    refuse_no_root(workspace.config)
+    log = audit_log(workspace)
+
+    def new() -> Iterator[AuditLine | Damage]:
+        with _readable(log, ": see catmem log"):
+            yield from (each for each in reader.poll() if isinstance(each, Damage) or wanted.keeps(each))
+
+    with closing(AuditReader(log)) as reader:
+        yield new
+
+
+def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
+    return os_errors(
+        "the audit log cannot be read",
+        path=log.folder / NAME,
+        hint=f"Check the rights of .catmem and of the file. The revisions do not depend on it{more}.",
+        code="io",
+        kind=StoreError,
+    )
+
+
+# --- counting ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that are counted each for itself; all others count as ``other``.
+
+    They are bounded by the configuration, since whoever is refused may have given any text as one, and each would be a
+    series of its own for whoever keeps the numbers.
+    """
+
+    entities: frozenset[str]
+    agents: frozenset[str]
+
+    @classmethod
+    def of(cls, workspace: Root) -> Names:
+        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
+
+        Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+        """
+        config = workspace.config
+        entities = frozenset(f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
+        return cls(entities, frozenset((PERSON, *agents_of(config))))
+
+    def bound(self, line: AuditLine) -> AuditLine:
+        """A line with no name in it but known ones, and with no code but those of conflicts."""
+        codes = [code for code in line.reasons if code in CONFLICTS]
+        return line._replace(
+            entity_id=line.entity_id if line.entity_id in self.entities else OTHER,
+            agent=line.agent if line.agent in self.agents else OTHER,
+            status=line.status if line.status in STATUSES else OTHER,
+            reason=",".join(codes) or None,
+        )
+
+
+class LogCounts:
+    """What the audit log of a root tells from the first look on. For several threads; close it in the end.
+
+    ``counts`` begin at 0 and never go down, also not when the log forgets its oldest lines. ``damaged`` lines could not
+    be read. ``names`` are those of the last look, by ``workspace``.
+    """
+
+    def __init__(self, workspace: Root) -> None:
+        """Nothing is read yet."""
+        self.workspace = workspace
+        self._log = audit_log(workspace)
+        self._reader = AuditReader(self._log)
+        self._lock = threading.Lock()
+        self._begun = False
+        self.counts = Counts()
+        self.damaged = 0
+        self.names = Names(frozenset(), frozenset((PERSON,)))
+
+    def catch_up(self) -> None:
+        """Count what was added to the log since the last time; the first time nothing is counted.
+
+        Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
+        on after it.
+        """
+        with self._lock:
+            self.names = Names.of(self.workspace)
+            with _readable(self._log):
+                if not self._begun:
+                    self._reader.skip()
+                    self._begun = True
+                for each in self._reader.poll():
+                    if isinstance(each, Damage):
+                        self.damaged += 1
+                    else:
+                        self.counts.add(self.names.bound(each))
+
+    def close(self) -> None:
+        """Let go of the log."""
+        with self._lock:
+            self._reader.close()
+            self._begun = False

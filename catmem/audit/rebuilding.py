@@ -1,0 +1,214 @@
+"""Rebuild what the store has from its log of revisions alone, and hold the two against each other."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest, record_dict
+from catmem.errors import CatmemError, ConfigError
+from catmem.files import os_errors
+from catmem.names import FILE_NAMES
+from catmem.store.graph import tips
+from catmem.workspace.history import entity_of
+from catmem.workspace.root_profiles import entities_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.store.contract import Fault, Revision
+    from catmem.workspace.root import Root
+
+
+_OF_THE_LOG = frozenset({
+    "journal_damaged", "journal_gap", "journal_chain", "journal_order", "lost_records", "records_lost", "log_damaged",
+    "log_end", "branches_differ", "database_damaged", "damaged",
+})  # fmt: skip
+"""The faults that make what was rebuilt less than what was written."""
+
+_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One revision that was rebuilt and written out."""
+
+    entity: str
+    revision: str
+    path: Path
+    digest: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The revision as JSON-ready data."""
+        return record_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltHead:
+    """The head of an entity, rebuilt and written out.
+
+    ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file was changed by other means
+    since, and the log does not hold that yet.
+    """
+
+    entity: str
+    revision: str
+    path: Path
+    digest: str
+    branches: tuple[str, ...] = ()
+    unrecorded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The head as JSON-ready data."""
+        return record_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Something that the log and the store do not agree on."""
+
+    entity: str
+    what: str
+    rebuilt: str
+    found: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mismatch as JSON-ready data."""
+        return record_dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What was rebuilt, and what is not as the store has it.
+
+    ``faults`` are what is wrong with the log of revisions itself, such as a broken chain; or, for information, what was
+    lost of it and a repair went on behind. ``unreadable`` is what is wrong with the profiles that were passed over.
+    """
+
+    revisions: tuple[Replayed, ...]
+    heads: tuple[RebuiltHead, ...]
+    mismatches: tuple[Mismatch, ...]
+    faults: tuple[Fault, ...] = ()
+    unreadable: tuple[CatmemError, ...] = ()
+
+    @property
+    def damaged(self) -> bool:
+        """Whether what was rebuilt is not what was once written, as far as anybody can tell."""
+        return bool(self.mismatches) or any(fault.damage for fault in self.faults)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The replay as JSON-ready data."""
+        told = record_dict(self)
+        return {"replayed": told.pop("revisions"), **told}
+
+
+def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
+    """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
+
+    The heads are written as ``TO/<profile>/<FILE>.md`` too, with ``heads_only`` nothing else. Each is compared with
+    what the store says of it: revision, digest and bytes, branches too; and the log is looked over, its chain included.
+    ``to`` must be new or empty. Raises ``StoreError``, ``ConfigError`` for a folder that holds something, and
+    ``UnreadableError`` for one that cannot be written; what was rebuilt until then stays there.
+    """
+    every = entities_of_each(workspace) if entity is None else None
+    names = [entity_of(workspace, entity or "")] if every is None else every.names
+    revisions: list[Replayed] = []
+    heads: list[RebuiltHead] = []
+    mismatches: list[Mismatch] = []
+    with os_errors(
+        "cannot be written",
+        path=to,
+        hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
+        code=lambda error: "not_a_file" if error.errno in _IN_THE_WAY else "not_writable",
+        named=True,
+    ):
+        to.mkdir(parents=True, exist_ok=True)
+        if any(to.iterdir()):
+            raise ConfigError(
+                "the folder is not empty", code="not_empty", path=to, hint="Name a new folder, or an empty one."
+            )
+        for name in names:
+            rebuilding = _Rebuilding(workspace, to, name)
+            revisions += rebuilding.run(heads_only=heads_only)
+            heads += rebuilding.heads()
+            mismatches += rebuilding.mismatches
+    looked_over = workspace.store.verify(None if entity is None else names[0])
+    faults = tuple(fault for fault in looked_over if fault.code in _OF_THE_LOG)
+    unreadable = () if every is None else every.unreadable
+    return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
+
+
+class _Rebuilding:
+    def __init__(self, workspace: Root, to: Path, entity: str) -> None:
+        owner, _, target = entity.partition("/")
+        self.store = workspace.store
+        self.entity = entity
+        self.path = to / owner / FILE_NAMES[target]
+        self.found: list[Revision] = []
+        """What the log says of each revision, the oldest first."""
+        self.digests: dict[str, str] = {}
+        """Those of the bytes that were rebuilt."""
+        self.head: tuple[Revision, bytes] | None = None
+        self.mismatches: list[Mismatch] = []
+
+    def run(self, *, heads_only: bool) -> Iterator[Replayed]:
+        """Write out every revision, or, with ``heads_only``, none of them; ``heads`` needs this first."""
+        folder = self.path.with_suffix("")
+        for revision, data in self.store.replay(self.entity):
+            digest = self.digests[revision.revision] = bytes_digest(data)
+            self._compare(f"the digest of revision {revision.revision}", digest, revision.digest)
+            self.found.append(revision)
+            if not revision.is_branch:
+                self.head = revision, data
+            if not heads_only:
+                folder.mkdir(parents=True, exist_ok=True)
+                path = folder / f"{revision.revision}.md"
+                path.write_bytes(data)
+                yield Replayed(self.entity, revision.revision, path, digest)
+
+    def heads(self) -> list[RebuiltHead]:
+        """Write out the head, after it was compared with that of the store; none if there is no revision."""
+        recorded = self.store.head(self.entity)
+        found = None if self.head is None else self.head[0].revision
+        self._compare("the head", found or "none", "none" if recorded is None else recorded.revision)
+        if self.head is None:
+            return []
+        revision, data = self.head
+        digest = self.digests[revision.revision]
+        if recorded is not None:
+            self._compare("the digest of the head", digest, recorded.digest)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes(data)
+        unrecorded = self._compare_file(revision.revision, data)
+        return [RebuiltHead(self.entity, revision.revision, self.path, digest, self._branches(), unrecorded)]
+
+    def _compare_file(self, revision: str, data: bytes) -> bool:
+        """Compare the head with what stands there now; whether that was changed by other means since."""
+        try:
+            now = self.store.read(self.entity)
+        except CatmemError as error:
+            self._compare("what stands there now", f"{len(data)} bytes", f"nothing that can be read: {error.message}")
+            return False
+        if now.revision is None:
+            return True
+        self._compare("the revision that stands there now", revision, now.revision)
+        self._compare("the bytes that stand there now", bytes_digest(data), bytes_digest(now.data))
+        return False
+
+    def _branches(self) -> tuple[str, ...]:
+        """The revisions that nothing follows, but for the head, after a look at those of the store."""
+        rebuilt = [each.revision for each in tips(reversed(self.found)) if each.is_branch]
+        recorded = {each.revision: each for each in self.store.branches(self.entity) if each.is_branch}
+        self._compare("the branches", ", ".join(sorted(rebuilt)) or "none", ", ".join(sorted(recorded)) or "none")
+        for name in rebuilt:
+            if name in recorded:
+                kept = bytes_digest(self.store.read(self.entity, name).data)
+                self._compare(f"the digest of branch {name}", self.digests[name], recorded[name].digest)
+                self._compare(f"the bytes of branch {name}", self.digests[name], kept)
+        return tuple(rebuilt)
+
+    def _compare(self, what: str, rebuilt: str, found: str) -> None:
+        if rebuilt != found:
+            self.mismatches.append(Mismatch(self.entity, what, rebuilt, found))

@@ -1,0 +1,237 @@
+"""``catmem import`` and ``catmem export``: memory of other programs, and memory for them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import (
+    common_options,
+    dry_run_option,
+    format_choice,
+    open_to_read,
+    open_with_store,
+    profile_option,
+    root_option,
+    target_option,
+)
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    emit_text,
+    first_line,
+    in_json,
+    print_unreadable,
+    printable,
+    say,
+    shown_path,
+    text_diff,
+)
+from catmem.importers import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.errors import CatmemError
+    from catmem.importers.importing import ImportPlan
+    from catmem.importers.source_files import LeftOut
+    from catmem.workspace.exporting import Exported, Form
+    from catmem.writing.written import Written
+
+_SHOWN = 5
+_WIDTH = 60
+
+
+def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """``OLD=CATEGORY`` each; the kind may hold ``=``, a category cannot."""
+    found: dict[str, str] = {}
+    for given in values:
+        kind, equals, category = given.rpartition("=")
+        if not (equals and kind and category):
+            raise click.BadParameter(f"{given!r} is not of the form OLD=CATEGORY.")
+        if found.setdefault(kind, category) != category:
+            raise click.BadParameter(f"{kind!r} is given two categories.")
+    return found
+
+
+@click.command(
+    epilog="Examples: catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run   "
+    "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style   "
+    "catmem import --from hermes -p trinity ~/.hermes"
+)
+@click.argument("path")
+@click.option("--from", "source", type=click.Choice(list(SOURCES)), required=True, help="The program that wrote PATH.")
+@profile_option(required=True)
+@click.option(
+    "-t",
+    "--target",
+    type=click.Choice(["user", "memory"]),
+    help="Put all of it into USER.md or MEMORY.md. By default where that program has it, else USER.md.",
+)
+@click.option(
+    "--map",
+    "categories",
+    metavar="OLD=CATEGORY",
+    multiple=True,
+    callback=_map,
+    help="The category for what that program calls OLD; * for all else. By default the category of that name, and "
+    "__uncategorized__ if none is declared. Can be given several times.",
+)
+@dry_run_option
+@common_options
+def import_(  # noqa: PLR0913 - one parameter an option
+    path: str, source: str, profile: str, target: str | None, categories: dict[str, str], *, dry_run: bool
+) -> None:
+    """Bring the memory of another program, at PATH, into the files of a profile.
+
+    PATH is read and never changed: a home or folder of hermes, cheetahclaws, claude or basic-memory, the SQLite
+    database of docker-agent, the memory.jsonl of mcp-memory. What is there already is not added again, so the same
+    import twice changes nothing. What has no place here is listed.
+    """
+    from catmem.importers import read
+    from catmem.importers.importing import carry_out, plan_import, remarks_on
+
+    workspace = open_with_store()
+    plan = plan_import(workspace, profile, read(source, path), target=target, categories=categories)
+    written = carry_out(workspace, plan, dry_run=dry_run)
+    if in_json():
+        emit_json(_told(source, path, plan, written, dry_run=dry_run))
+        return
+    for each in written:
+        if dry_run:
+            emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))
+        else:
+            emit(printable(f"added {len(each.entries):,} to {each.entity} (revision {each.revision})\n"))
+    if not written:
+        emit("nothing new; nothing written\n")
+    for line in (*remarks_on(written), *_remarks(plan)):
+        say(line)
+    if dry_run and written:
+        shown = sum(len(each.entries) for each in written)
+        new = sum(each.outcome == "new" for each in plan.entries)
+        more = f" {shown:,} of {new:,} new entries are shown." if shown < new else ""
+        say(f"Nothing was written.{more}")
+
+
+def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool) -> dict[str, object]:
+    from catmem.importers.importing import remarks_on
+
+    return {
+        "from": source,
+        "path": path,
+        "profile": plan.profile,
+        "dry_run": dry_run,
+        "files": [
+            {
+                "entity": each.entity,
+                "revision": each.revision,
+                "digest": each.digest,
+                "usage": {"size": each.usage.size, "limit": each.usage.limit},
+            }
+            for each in written
+        ],
+        "entries": [each.to_dict() for each in plan.entries],
+        "left_out": [each._asdict() for each in plan.left_out],
+        "notes": [*remarks_on(written), *plan.notes],
+    }
+
+
+def _remarks(plan: ImportPlan) -> Iterator[str]:
+    there = sum(each.outcome == "there" for each in plan.entries)
+    if there:
+        yield f"{there:,} there already"
+    yield from plan.notes
+    if plan.left_out:
+        yield f"{len(plan.left_out):,} left out, because they have no place here:"
+        yield from columns(_rows(plan.left_out)).rstrip("\n").split("\n")
+
+
+def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
+    counts = Counter((each.what, each.why) for each in left_out)
+    shown: Counter[tuple[str, str]] = Counter()
+    for each in sorted(left_out, key=lambda one: (one.what, one.why)):
+        sort = (each.what, each.why)
+        shown[sort] += 1
+        if shown[sort] <= _SHOWN:
+            yield (
+                "",
+                first_line(each.place, _WIDTH),
+                first_line(each.what, _WIDTH),
+                f"{first_line(each.value, _WIDTH)} ({each.why})",
+            )
+        if shown[sort] == _SHOWN + 1:
+            more = counts[sort] - _SHOWN
+            yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
+
+
+@click.command(
+    epilog="Examples: catmem export --format json   catmem export -p trinity -t memory --format hermes > MEMORY.md   "
+    "catmem export --format markdown -o handbook"
+)
+@click.option("-p", "--profile", "profiles", metavar="NAME", multiple=True, help="Whose memory. By default everyone's.")
+@target_option
+@format_choice(
+    *("json", "hermes", "markdown"),
+    said="Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people.",
+    required=True,
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    default="-",
+    show_default=True,
+    help="A folder, in which each profile gets its own; - is standard output.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files of DIR; never the memory files of the root.")
+@root_option
+def export(profiles: tuple[str, ...], target: str | None, form: Form, output: str, *, overwrite: bool) -> None:
+    """Write the memory files of profiles in a form that other programs read.
+
+    An export is for people: it holds whole files, categories that the profile does not see included. What the form has
+    no place for is said. The flat file of Hermes Agent goes to standard output one at a time (-p and -t).
+
+    Exit status 2 if, without -p, a profile is not right; the files of all others are written.
+    """
+    if overwrite and output == "-":
+        raise click.UsageError("--overwrite is for the files of a folder: name it with -o.")
+    from catmem.workspace.exporting import export, write_export
+    from catmem.workspace.root_profiles import entities_of_each
+
+    workspace = open_to_read()
+    unreadable: Sequence[CatmemError] = ()
+    if not profiles:
+        entities = entities_of_each(workspace)
+        profiles = tuple(dict.fromkeys(name.partition("/")[0] for name in entities.names))
+        unreadable = entities.unreadable
+    made = export(workspace, profiles, form, target)
+    if output == "-":
+        _print(made, form)
+    else:
+        for name in write_export(workspace, made, Path(output), overwrite=overwrite):
+            say(f"wrote {shown_path(Path(output).absolute() / name)}")
+    for each in made:
+        if form != "json" and printable(each.text) != each.text:
+            name = f"{each.profile}/{each.target}"
+            say(f"{name}: characters that a terminal acts on are kept as they are; --format json escapes them")
+        if each.lost:
+            say(f"{each.profile}/{each.target}: this form has no place for {' and '.join(each.lost)}")
+    sys.exit(print_unreadable(unreadable))
+
+
+def _print(made: Sequence[Exported], form: Form) -> None:
+    if form == "json":
+        files = [{"profile": each.profile, "target": each.target, **each.document} for each in made]
+        emit_json({"files": files})
+    elif form == "hermes":
+        if len(made) > 1:
+            raise click.UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
+        emit_text("".join(each.text for each in made))
+    else:
+        names = [f"# {each.profile}: {each.target}\n\n" if len(made) > 1 else "" for each in made]
+        emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))

@@ -1,0 +1,302 @@
+"""``catmem log``, ``diff``, ``restore`` and ``replay``: the revisions of files."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from catmem.cli.options import (
+    actor_option,
+    common_options,
+    dry_run_option,
+    entity_argument,
+    expected_option,
+    given_root,
+    open_with_store,
+)
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    fault_lines,
+    in_json,
+    print_unreadable,
+    printable,
+    say,
+    say_all,
+    show_written,
+    shown_moment,
+    shown_path,
+    text_diff,
+)
+from catmem.digest import bytes_digest
+from catmem.errors import UnreadableError
+from catmem.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.audit.rebuilding import Replay
+    from catmem.store.contract import Revision
+    from catmem.workspace.workspace import Workspace
+
+_NOTHING = "0"
+"""The revision of a file that was never written."""
+_GIT_LIMIT = 1 << 29
+"""Bytes; git itself takes a file that is larger for binary."""
+_DAMAGE = 4
+
+
+@click.command(epilog="Examples: catmem log trinity/user   catmem log trinity -n 5   catmem log trinity --graph")
+@entity_argument
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N revisions.")
+@click.option("--graph", is_flag=True, help="Draw how the revisions follow each other, one column a line of them.")
+@common_options
+def log(entity: str, limit: int | None, *, graph: bool) -> None:
+    """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
+
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. A change of the file by other means,
+    which the history does not hold yet, stands on top; so does a file that catmem never wrote and that has no history.
+    A branch such as 8a stands beside the file: it was made on an older revision, and a merge says what it brought in.
+    """
+    from catmem.workspace import history
+
+    if graph and in_json():
+        raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
+    workspace = open_with_store()
+    entity = history.entity_of(workspace, entity)
+    # One more than is shown: the change of size is told against the revision before.
+    found = history.log(workspace, entity, None if limit is None else limit + 1)
+    shown = found[:limit]
+    outside = _unrecorded(workspace, entity)
+    if in_json():
+        revisions = [revision.to_dict() for revision in shown]
+        emit_json({"entity": entity, "unrecorded": outside, "revisions": revisions})
+        return
+    rows = [_row(revision, found) for revision in shown]
+    if outside is not None:
+        size, head = outside["size"], workspace.store.head(entity)
+        change = f"{size - (head.size if head else 0):+,}"
+        why = "changed by other means" if head else "no history yet: the first write begins it"
+        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
+    if not rows:
+        say(f"No revision of {entity} is recorded yet.")
+    numbers = (0, 4, 5)
+    if graph:
+        drawn = ["", *_drawn(shown)] if outside is not None else _drawn(shown)
+        rows = [(picture, *row) for picture, row in zip(drawn, rows, strict=True)]
+        numbers = (1, 5, 6)
+    emit(columns(rows, right=numbers))
+
+
+def _unrecorded(workspace: Workspace, entity: str) -> dict[str, Any] | None:
+    """Digest and size of the file as it is now, if the newest revision is not that."""
+    from catmem.workspace import history
+
+    try:
+        data = history.text_at(workspace, entity)
+    except UnreadableError as error:
+        say(f"warning: what the file holds now cannot be read: {error}")
+        return None
+    digest = bytes_digest(data)
+    head = workspace.store.head(entity)
+    if head.digest == digest if head else not data:
+        return None
+    return {"digest": digest, "size": len(data)}
+
+
+def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
+    sizes = {each.revision: each.size for each in found}
+    parent = revision.parents[0] if revision.parents else None
+    before = 0 if parent is None else sizes.get(parent)
+    when = shown_moment(revision.timestamp)
+    change = "" if before is None else f"{revision.size - before:+,}"
+    size = f"{revision.size:,} bytes"
+    return revision.revision, when, printable(revision.agent), revision.op, size, change, _told(revision)
+
+
+def _drawn(revisions: Sequence[Revision]) -> list[str]:
+    """A picture before each revision: a column for each line of revisions that goes on below, ``*`` for its own.
+
+    The first column is that of the file, the others are of branches.
+    """
+    lines: list[str | None] = [next((each.revision for each in revisions if not each.is_branch), None)]
+    pictures: list[str] = []
+    for revision in revisions:
+        if revision.revision not in lines:
+            _put(lines, revision.revision)
+        own = lines.index(revision.revision)
+        marks = ("*" if at == own else " " if each is None else "|" for at, each in enumerate(lines))
+        pictures.append(" ".join(marks).rstrip())
+        lines = [None if each == revision.revision else each for each in lines]
+        for number, parent in enumerate(revision.parents):
+            if number == 0:
+                lines[own] = parent
+            elif parent not in lines:
+                _put(lines, parent)
+    return pictures
+
+
+def _put(lines: list[str | None], revision: str) -> None:
+    free = next((at for at, each in enumerate(lines) if at and each is None), None)
+    if free is None:
+        lines.append(revision)
+    else:
+        lines[free] = revision
+
+
+def _told(revision: Revision) -> str:
+    origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
+    return ", ".join(part for part in (origin, _said(revision.note)) if part)
+
+
+def _said(note: Mapping[str, Any]) -> str:
+    for name in ("merged", "dropped"):
+        if name in note:
+            return printable(f"{name} {', '.join(map(str, note[name]))}")
+    if "after_stop" in note:
+        return "after a stop of the machine"
+    if "restored" in note:
+        return f"revision {note['restored']}"
+    if "source" in note:
+        return printable(f"from {note['source']}")
+    actions = Counter(f"{action['action']} {action['category']}" for action in note.get("actions", ()))
+    return printable(", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items()))
+
+
+@click.command(
+    epilog="Examples: catmem diff trinity   catmem diff trinity/user 7   catmem diff trinity/memory 3 5   "
+    "catmem diff --git homes/trinity/USER.md"
+)
+@entity_argument
+@click.argument("old", metavar="[FROM]", required=False)
+@click.argument("new", metavar="[TO]", required=False)
+@click.option(
+    "--git",
+    "for_git",
+    is_flag=True,
+    help="Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).",
+)
+@common_options
+def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> None:
+    """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
+
+    Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
+    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace import history
+
+    if for_git:
+        if old is not None or in_json() or given_root() is not None:
+            raise click.UsageError("--git goes with the path of one file, and with nothing else.")
+        from catmem.cli.git_commands import git_text
+        from catmem.files import read_bounded
+
+        # git compares larger files than catmem reads; how far is for git to say.
+        emit(git_text(read_bounded(entity, _GIT_LIMIT)))
+        return
+    workspace = open_with_store()
+    entity = history.entity_of(workspace, entity)
+    if old is None:
+        old, new = _latest(workspace, entity)
+    before, after = (history.text_at(workspace, entity, revision) for revision in (old, new))
+    ends = f"revision {old}", "now" if new is None else f"revision {new}"
+    # A person looks at this, so bytes that are no text are shown as escapes.
+    texts = before.decode(errors="backslashreplace"), after.decode(errors="backslashreplace")
+    # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
+    difference = text_diff(*texts, f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
+    if in_json():
+        emit_json({"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference})
+        return
+    emit(difference)
+    if not difference:
+        say(f"No difference in {entity} between {ends[0]} and {ends[1]}.")
+
+
+def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
+    """The two ends of the latest change; ``None`` is the file as it is now."""
+    from catmem.workspace import history
+
+    newest = workspace.store.head(entity)
+    if newest is None:
+        return _NOTHING, None
+    if newest.digest != bytes_digest(history.text_at(workspace, entity)):
+        return newest.revision, None
+    return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
+
+
+@click.command(epilog="Examples: catmem restore trinity/user 7 --dry-run   catmem restore trinity/user 7")
+@entity_argument
+@click.argument("revision")
+@actor_option
+@expected_option
+@dry_run_option
+@common_options
+def restore(entity: str, revision: str, actor: str | None, expected: str | None, *, dry_run: bool) -> None:
+    """Write ENTITY as it was at REVISION ('catmem log' lists them). What is there now stays in the history.
+
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace import history
+
+    workspace = open_with_store()
+    written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor)
+    # Whoever may restore may see the whole file, so its dry run shows the lines around a change too.
+    show_written(written, f"restored revision {revision}", {"dry_run": dry_run})
+
+
+@click.command(
+    epilog="Examples: catmem replay --to /tmp/history   catmem replay trinity/user --to /tmp/history   "
+    "catmem replay --heads --to /tmp/heads"
+)
+@click.argument("entity", required=False)
+@click.option("--to", "folder", required=True, metavar="DIR", help="A folder that is new or empty.")
+@click.option("--heads", is_flag=True, help="Write the heads only, and not every revision.")
+@common_options
+def replay(entity: str | None, folder: str, *, heads: bool) -> None:
+    """Build every revision of ENTITY, or of all files of the root, from the journal alone, and write each as a file.
+
+    Of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on. What was built
+    is compared with what the store has: revision, digest and bytes of the head, and the branches; and the history is
+    looked over, as 'catmem fsck' does. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+
+    Exit status 4 if the two do not agree, or the history is damaged; 2 if a profile is not right: its files were passed
+    over.
+    """
+    from catmem.audit.rebuilding import replay
+
+    done = replay(open_with_store(), Path(folder), entity, heads_only=heads)
+    if in_json():
+        emit_json({"to": folder, **done.to_dict()})
+    else:
+        paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
+        emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
+    _tell(done)
+    status = print_unreadable(done.unreadable)
+    sys.exit(_DAMAGE if done.damaged else status)
+
+
+def _tell(done: Replay) -> None:
+    for each in done.mismatches:
+        say(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}")
+    say_all(line.rstrip("\n") for line in fault_lines(done.faults))
+    if in_json():
+        return
+    for head in done.heads:
+        if head.unrecorded:
+            said = "was changed by other means since, which the history does not hold yet"
+            say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
+    if done.revisions:
+        say(f"{counted(len(done.revisions), 'revision')} written")
+    if not done.heads:
+        say("No revision is recorded yet.")
+    elif done.mismatches:
+        say("What was rebuilt is not what the store has. 'catmem fsck' looks for the damage.")
+    elif done.damaged:
+        say("The history is damaged, so what was rebuilt may not be all that was written. 'catmem fsck' says more.")
+    else:
+        say(f"{counted(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")

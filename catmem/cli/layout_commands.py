@@ -1,0 +1,232 @@
+"""``catmem fmt`` and ``catmem migrate``: files put into one layout, and labels made sections and tags."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from catmem.cli.options import common_options, dry_run_option, open_with_store, open_workspace
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    emit_text,
+    first_line,
+    in_json,
+    print_error,
+    print_unreadable,
+    printable,
+    read_stdin,
+    say,
+    say_all,
+    shown_path,
+    text_diff,
+)
+from catmem.errors import CatmemError
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import counted, plural, unmerged_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.model.layout import Layout
+    from catmem.workspace.formatting import PlannedFormat
+    from catmem.workspace.migrating import Migrated, PlannedMigration
+    from catmem.workspace.migration import Migration
+    from catmem.workspace.workspace import Workspace
+
+_REPEATED_WIDTH = 60
+_ENTRY_WIDTH = 48
+_MOST_LABELS = 8
+"""How many labels that nobody declared are named."""
+
+
+@click.command(
+    epilog="Examples: catmem fmt   catmem fmt --check homes/   catmem fmt --layout shared USER.md   catmem fmt -"
+)
+@click.argument("paths", nargs=-1)
+@click.option(
+    "--layout",
+    type=click.Choice(["plain", "shared"]),
+    help="plain for catmem and people, shared for files that stock Hermes Agent edits too. By default each file's own.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change, and exit 1 if anything would.")
+@common_options
+def fmt(paths: tuple[str, ...], layout: Layout | None, *, check: bool, diff: bool) -> None:
+    """Put memory files into one layout. The words of every entry stay as they are.
+
+    PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
+    root's profiles. With - the file is read from stdin and written to stdout.
+
+    Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
+    """
+    from catmem.workspace.formatting import apply_format, memory_files, plan_format
+
+    workspace = open_workspace()
+    if paths == ("-",):
+        _format_stdin(workspace, layout, check=check, diff=diff)
+    changed: list[str] = []
+    status = 0
+    files = memory_files(workspace, paths)
+    for path, may_be_link in files.links.items():
+        try:
+            planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
+            if planned.changes and not (check or diff):
+                apply_format(workspace, planned)
+        except CatmemError as error:
+            # The other files are formatted all the same; the worst status is what the command ends with.
+            print_error(error)
+            status = max(status, error.exit_status)
+            continue
+        _warn(planned)
+        if planned.changes:
+            changed.append(shown_path(path))
+            if diff and not in_json():
+                emit(text_diff(planned.old, planned.new, f"a/{changed[-1]}", f"b/{changed[-1]}"))
+    writes = not (check or diff)
+    if in_json():
+        unreadable = [error.to_dict() for error in files.unreadable]
+        emit_json({"files": len(files.links), "changed": changed, "written": writes, "unreadable": unreadable})
+    else:
+        for name in () if diff else changed:
+            emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
+        count, done = len(files.links), "changed" if writes else "would be changed"
+        say(f"{len(changed)} of {count} {plural(count, 'file')} {done}")
+    status = max(status, print_unreadable(files.unreadable))
+    raise SystemExit(status or int(bool(changed) and not writes))
+
+
+def _format_stdin(workspace: Workspace, layout: Layout | None, *, check: bool, diff: bool) -> NoReturn:
+    from catmem.text import DEFAULT_LIMITS
+    from catmem.workspace.formatting import format_document
+
+    document = workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
+    _, text = format_document(document, layout)
+    if in_json():
+        emit_json({"files": 1, "changed": ["-"] * (text != document.text), "written": False, "text": text})
+    elif diff:
+        emit(text_diff(document.text, text, "a/-", "b/-"))
+    elif not check:
+        emit_text(text)
+    raise SystemExit(int((check or diff) and text != document.text))
+
+
+def _warn(planned: PlannedFormat) -> None:
+    path = shown_path(planned.path)
+    say_all(f"warning: {warning}" for warning in unmerged_warnings(path, planned.new))
+    for raw in planned.repeated:
+        said = "stands more than once; stock Hermes Agent keeps only the first"
+        say(f"warning: {path}: {said}: {first_line(raw, _REPEATED_WIDTH)}")
+
+
+@click.command(
+    epilog="Examples: catmem migrate --dry-run homes/neo/USER.md   catmem migrate homes/neo/USER.md   "
+    "catmem migrate - < old.md > new.md"
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@dry_run_option
+@common_options
+def migrate(files: tuple[str, ...], *, dry_run: bool) -> None:
+    """Turn labels in the text of entries, such as [COMM] or [project:x], into sections and tags.
+
+    A label that names a category of catmem.yaml by its slug, title or an alias ([COMM] ..., Finance: ...) moves its
+    entry there and leaves the text. [project:x] becomes a tag. Only entries without a category are looked at; what
+    fits none stays as it is, in front of the first section.
+
+    catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
+    is read from stdin and written to stdout.
+    """
+    from catmem.workspace.migrating import Migrated, apply_migration, files_to_migrate, plan_file, to_dict
+
+    workspace = open_with_store()
+    if files == ("-",):
+        _migrate_stdin(workspace, dry_run=dry_run)
+    said = []
+    status = 0
+    for path, may_be_link in files_to_migrate(workspace, files).items():
+        try:
+            planned = plan_file(workspace, path, may_be_link=may_be_link)
+            done = Migrated() if dry_run else apply_migration(workspace, planned)
+        except CatmemError as error:
+            # The other files are migrated all the same; the worst status is what the command ends with.
+            print_error(error)
+            status = max(status, error.exit_status)
+            continue
+        if in_json():
+            said.append({**to_dict(planned, done, written=not dry_run), "path": shown_path(path)})
+        else:
+            _show(planned, done, dry_run=dry_run)
+    if in_json():
+        emit_json({"files": said, "dry_run": dry_run})
+    raise SystemExit(status)
+
+
+def _migrate_stdin(workspace: Workspace, *, dry_run: bool) -> NoReturn:
+    from pathlib import Path
+
+    from catmem.text import DEFAULT_LIMITS
+    from catmem.workspace.migrating import Migrated, PlannedMigration, to_dict
+    from catmem.workspace.migration import plan_migration
+
+    document = workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
+    planned = PlannedMigration(Path("-"), None, plan_migration(document, workspace.config), ())
+    if in_json():
+        file = {**to_dict(planned, Migrated(), written=False), "text": planned.migration.new}
+        emit_json({"files": [file], "dry_run": dry_run})
+    elif dry_run:
+        _show(planned, Migrated(), dry_run=True)
+    else:
+        emit_text(planned.migration.new)
+        say(f"-: {_counted(planned.migration)}")
+    raise SystemExit(0)
+
+
+def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
+    name, migration = shown_path(planned.path), planned.migration
+    if dry_run:
+        emit(text_diff(migration.old, migration.new, f"a/{name}", f"b/{name}"))
+        emit(columns(_rows(migration)))
+    say_all(f"warning: {warning}" for warning in planned.warnings)
+    verb = "nothing to migrate" if not migration.changes else "would be migrated" if dry_run else "migrated"
+    emit(printable(f"{name}: {verb}: {_counted(migration)}\n"))
+    if migration.title is not None:
+        say(f"the heading '# {migration.title}' {'would be' if dry_run else 'is'} the title of the file")
+    _say_unknown(migration)
+    if done.before is not None:
+        where = "" if done.revision is None else f" (revision {done.revision})"
+        say(f"to take it back{where}: catmem restore {planned.entity} {done.before}")
+    elif done.backup is not None:
+        kept = shown_path(done.backup)
+        say(f"what it was is kept in {kept}; to take it back: mv {shlex.quote(kept)} {shlex.quote(name)}")
+
+
+def _counted(migration: Migration) -> str:
+    counts, sections = migration.counts, len(migration.sections)
+    moved = f"{counts['moved']} moved" + (f" to {counted(sections, 'category')}" if sections else "")
+    entries = counted(len(migration.entries), "entry")
+    return f"of {entries} without a category {moved}, {counts['tagged']} tagged, {counts['stayed']} as before"
+
+
+def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
+    if migration.entries:
+        yield "line", "category", "entry", "why"
+    for each in migration.entries:
+        category = "-" if each.category == UNCATEGORIZED else each.category
+        yield (
+            f"{each.line:>4}",
+            category,
+            first_line(each.entry.body, _ENTRY_WIDTH),
+            printable(each.why.replace("\n", " ")),
+        )
+
+
+def _say_unknown(migration: Migration) -> None:
+    if not migration.unknown:
+        return
+    named = [f"{label} ({number})" for label, number in migration.unknown.items()]
+    more = f" and {len(named) - _MOST_LABELS} more" if len(named) > _MOST_LABELS else ""
+    say(f"labels that name no category: {', '.join(named[:_MOST_LABELS])}{more}")
+    say("  Give them as aliases under taxonomy.categories in catmem.yaml, then run this again.")

@@ -1,0 +1,277 @@
+"""``catmem lint`` and ``catmem rule``: find what is wrong, fix what is safe to fix, and say what a rule is about."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from catmem import __version__
+from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
+from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
+from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.files import os_errors, read_bounded
+from catmem.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    from catmem.lint.diagnostic import Diagnostic
+    from catmem.lint.linting import Linter, LintResult
+    from catmem.lint.renderers import Format
+    from catmem.lint.rule import Rule
+
+
+_BASELINE = "catmem.lint.json"
+_LARGEST = 64 << 20
+_REPORTING = ("statistics", "output", "form")
+_APART = {
+    "diff": (("fix", "write_baseline", "baseline", *_REPORTING), "it writes nothing, and reports no findings."),
+    "write_baseline": (_REPORTING, "it writes the findings to the baseline alone."),
+}
+"""Options that leave others nothing to do."""
+
+
+def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    codes = tuple(code.strip() for value in values for code in value.split(",") if code.strip())
+    if values and not codes:
+        # A variable that a script forgot to set would stand for all rules.
+        raise click.BadParameter("names no rule")
+    return codes
+
+
+@click.command(epilog="Examples: catmem lint   catmem lint --fix homes/   catmem lint --select CM2,CM6 --format sarif")
+@click.argument("paths", nargs=-1)
+@click.option("--fix", is_flag=True, help="Apply safe fixes until nothing changes, then say what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: apply the fixes too that need a second look.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change; exit 1 if anything.")
+@click.option("--select", metavar="CODES", multiple=True, callback=_codes, help="Only these rules: CM203, or CM2.")
+@click.option("--ignore", metavar="CODES", multiple=True, callback=_codes, help="Not these rules.")
+@format_choice(
+    *("text", "json", "github", "sarif"), said="For people, for programs, for GitHub's checks, or for code scanners."
+)
+@as_of_option
+@click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline, so that none of them counts.")
+@click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
+@click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
+@root_option
+def lint(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: Format,
+    as_of: date | None,
+    baseline: str | None,
+    output: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    write_baseline: bool,
+    statistics: bool,
+) -> None:
+    """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
+
+    PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
+    with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
+    """
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
+    if statistics and form != "text":
+        raise click.UsageError("--statistics goes with --format text.")
+    for option, (others, why) in _APART.items():
+        refuse_beside(option, *others, why=why)
+
+    from catmem.config.profile import refuse_no_root
+    from catmem.lint.linting import Linter
+
+    root = given_root()
+
+    def opened() -> Linter:
+        at = root or "."
+        return Linter.open(at, search=root is None, paths=paths, select=select, ignore=ignore, as_of=as_of)
+
+    linter = opened()
+    status = 0
+    if fix or diff:
+        status = _fix(linter, unsafe=unsafe_fixes, diff=diff)
+        linter = opened()
+    found = linter.run()
+    if not paths and not found.files:
+        refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
+    if paths and not found.files and not found.errors:
+        raise ConfigError(
+            "there is nothing to lint in what was named",
+            code="nothing_to_lint",
+            path=paths[0],
+            hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
+        )
+    known = _baseline_path(linter, baseline, must_be_there=not write_baseline)
+    if write_baseline:
+        _write_baseline(found, known or linter.root.path(_BASELINE))
+        raise SystemExit(2 * bool(found.errors))
+    if known is not None:
+        found = linter.without_baseline(found, known)
+    _report(linter, found, form, statistics=statistics, output=output)
+    print_unreadable(found.errors)
+    raise SystemExit(max(status, found.exit_status))
+
+
+def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
+    """Write what fixes make of the files, or end with the ``diff``; the worst exit status of what was not written."""
+    fixed = linter.fix(unsafe=unsafe)
+    for name, codes in fixed.fighting.items():
+        say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
+    status = int(bool(fixed.fighting))
+    if diff:
+        from catmem.lint.renderers import mask_both
+
+        for name, text in fixed.texts.items():
+            shown = _shown(linter, name)
+            emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
+        raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
+    failed: list[CatmemError] = []
+    for name, text in fixed.texts.items():
+        try:
+            linter.write(name, linter.text(name) or "", text)
+        except CatmemError as error:
+            failed.append(error)
+    status = max(status, print_unreadable(failed))
+    if fixed.applied:
+        applied, written = len(fixed.applied), len(fixed.texts) - len(failed)
+        say(f"fixed {applied} {plural(applied, 'finding')} in {written} {plural(written, 'file')}")
+    return status
+
+
+def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
+    from catmem.lint.renderers import Report, render
+
+    names: dict[str, str] = {}
+    diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
+    report = Report(diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__)
+    text = render(report, form, statistics=statistics)
+    if output is None:
+        emit(text)
+    else:
+        _refuse_source(Path(output))
+        _write_text(Path(output), text)
+    if form == "text":
+        said = ", ".join(f"{count} {plural(count, name)}" for name, count in report.severities().items() if count)
+        hidden = len(report.diagnostics) - len(report.counting)
+        extra = f", {hidden} suppressed" if hidden else ""
+        say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}{extra}")
+
+
+def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) -> Diagnostic:
+    """The diagnostic with its paths as they are from the working folder; ``names`` learns what they stand for."""
+    path = _shown(linter, diagnostic.path)
+    names[path] = diagnostic.path
+    related = tuple(replace(one, path=_shown(linter, one.path) if one.path else "") for one in diagnostic.related)
+    return replace(diagnostic, path=path, related=related)
+
+
+def _shown(linter: Linter, name: str) -> str:
+    return shown_path(linter.root.path(name))
+
+
+def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) -> Path | None:
+    if given is not None:
+        path = Path(given)
+        if must_be_there and not path.exists():
+            raise UnreadableError("no such baseline", code="missing", path=path, hint="--write-baseline makes one.")
+        return path
+    if linter.settings.baseline is None:
+        return None
+    path, root = linter.root.path(linter.settings.baseline), linter.root.path(".").resolve()
+    if not path.resolve().is_relative_to(root):
+        raise ConfigError(
+            f"the baseline {linter.settings.baseline!r} leads out of the root",
+            code="outside_root",
+            path=root / "catmem.yaml",
+            key="lint.baseline",
+            hint="Choose a file inside, or name one with --baseline.",
+        )
+    return path
+
+
+def _write_baseline(found: LintResult, path: Path) -> None:
+    from catmem.lint.suppress import write_baseline
+
+    _refuse_to_replace(path, _is_baseline)
+    _write_text(path, write_baseline(found.diagnostics))
+    say(f"wrote {printable(shown_path(path))}; name it as 'baseline' under 'lint' in catmem.yaml, or with --baseline")
+
+
+def _refuse_to_replace(path: Path, is_ours: Callable[[bytes], bool]) -> None:
+    """Raise ``ConfigError`` for a file that this command did not write: a slip must not cost a memory file."""
+    if path.is_file() and not is_ours(read_bounded(path, _LARGEST)):
+        raise ConfigError(
+            "is there already, and is not what this command writes",
+            code="would_replace",
+            path=path,
+            hint="Nothing was written. Name another file, or move this one away first.",
+        )
+
+
+def _refuse_source(path: Path) -> None:
+    """Raise ``ConfigError`` for a file of the kinds that lint reads: findings go to a file of their own."""
+    if path.suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
+        raise ConfigError(
+            "findings are not written over files that lint reads",
+            code="would_replace",
+            path=path,
+            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
+        )
+
+
+def _is_baseline(data: bytes) -> bool:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(said, dict) and {"version", "findings"} <= said.keys()
+
+
+def _write_text(path: Path, text: str) -> None:
+    with os_errors("cannot be written", path=path, hint="Name another file."):
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+@click.command(epilog="Examples: catmem rule CM190   catmem rule --all")
+@click.argument("code", required=False)
+@click.option("--all", "every", is_flag=True, help="One line for each rule.")
+@format_option
+def rule(code: str | None, *, every: bool) -> None:
+    """Print the page of a lint rule. CODE is its code or its name."""
+    from catmem.lint.rule import all_rules
+    from catmem.lint.settings import unknown_rule
+
+    rules = all_rules()
+    if every == (code is not None):
+        raise click.UsageError("Give the code of a rule, or --all.")
+    if code is None:
+        if in_json():
+            emit_json({"rules": [_rule_dict(rule) for rule in rules.values()]})
+        else:
+            emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in rules.values()]))
+        return
+    by_name = {rule.name: rule for rule in rules.values()}
+    found = rules.get(code.upper()) or by_name.get(code)
+    if found is None:
+        raise unknown_rule(code)
+    if in_json():
+        emit_json(_rule_dict(found))
+    else:
+        fix = f", {found.fixes} fix" if found.fixes else ""
+        emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
+
+
+def _rule_dict(rule: Rule) -> dict[str, Any]:
+    fields = ("code", "name", "severity", "scope", "fixes", "suppressible", "summary", "options", "page")
+    options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
+    return {field: options if field == "options" else getattr(rule, field) for field in fields}

@@ -1,0 +1,191 @@
+"""``catmem prompt`` and ``catmem stats``: what goes into system prompts, and how long it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import as_of_option, common_options, open_to_read
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    end_with,
+    first_line,
+    in_json,
+    printable,
+    say,
+    shown_path,
+    warn_of_rows,
+)
+from catmem.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from catmem.prompt.manifest import Manifest, Row
+    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.sizes import Sizes, Use
+    from catmem.prompt.styles import Style
+    from catmem.workspace.fleet import Measured, Stats
+    from catmem.workspace.workspace import Workspace
+
+_WIDTH = 60
+_HEAD = ("profile", "entries", "prompt", "unfiltered", "files", "% of files", "")
+_LEFT_OUT = {
+    "expired": "expired",
+    "stale": "stale",
+    "no_text": "without text",
+    "blocked": "blocked",
+    "over_budget": "over budget",
+}
+
+
+@click.command(
+    epilog="Examples: catmem prompt trinity   catmem prompt trinity --explain   catmem prompt scout --from orchestrator"
+)
+@click.argument("profile")
+@click.option("--explain", is_flag=True, help="Show each entry of the profile's categories: in or out, and why.")
+@click.option("--style", type=click.Choice(["markdown", "xml", "hermes"]), help="Override the profile's style.")
+@click.option("--from", "source", metavar="NAME", help="Read the files of this profile instead of its own.")
+@as_of_option
+@common_options
+def prompt(profile: str, style: Style | None, source: str | None, as_of: date | None, *, explain: bool) -> None:
+    """Print the text for PROFILE's system prompt: its categories, and nothing else.
+
+    The same files, profile and day give the same bytes. With --format json: text, digest and manifest.
+    """
+    from catmem.workspace.profile_memory import read_memory
+
+    workspace = open_to_read()
+    warn_of_rows(workspace, source or profile)
+    memory = read_memory(workspace, profile, source=source)
+    prompt = memory.prompt(as_of=as_of, style=style)
+    if in_json():
+        emit_json(prompt.to_dict())
+        return
+    for warning in memory.warnings():
+        place = shown_path(warning.path or workspace.root) + (f":{warning.line}" if warning.line else "")
+        say(f"warning: {place}: {warning.message}")
+    if explain:
+        paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
+        emit("".join(_explained(prompt, paths)))
+    else:
+        emit(prompt.text)
+        if not prompt.text:
+            say(_why_empty(workspace, source or profile, prompt.manifest))
+
+
+def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
+    manifest = prompt.manifest
+    yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
+    for target, hidden in manifest.hidden.items():
+        rows = [row for row in manifest.rows if row.target == target]
+        inside = sum(row.status == "in" for row in rows)
+        budget = f" of {manifest.budget[target]:,}" if target in manifest.budget else ""
+        size = f"{manifest.sizes[target]:,}{budget} characters"
+        blocked = sum(row.status == "blocked" for row in rows)
+        withheld = f", {blocked} blocked" if blocked else ""
+        yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in{withheld}, {size}\n"
+        yield columns([_columns(row) for row in rows])
+        loose = manifest.hidden_uncategorized[target]
+        if hidden > loose:
+            yield f"  {hidden - loose} {plural(hidden - loose, 'entry')} of other categories left out\n"
+        if loose:
+            yield f"  {loose} {plural(loose, 'entry')} without a category left out (include_uncategorized)\n"
+    if "total" in manifest.budget:
+        yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
+    if any(row.status == "blocked" for row in manifest.rows):
+        yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it"
+        yield " (docs/security.md)\n"
+
+
+def _columns(row: Row) -> tuple[str, ...]:
+    reason = {"in": "", "blocked": f"blocked: {row.reason}", "out": f"out: {row.reason}"}[row.status]
+    state = row.state if row.day is None else f"{row.state} {row.day}"
+    mark = {"in": "  +", "blocked": "  !", "out": "  -"}[row.status]
+    return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, _WIDTH)
+
+
+def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
+    from catmem.workspace.backends import backend_of
+
+    missing = workspace.missing_files(owner)
+    hidden = sum(manifest.hidden.values())
+    if len(missing) == len(manifest.hidden) and backend_of(workspace.config).has_files:
+        folder = missing[0].parent
+        names = " and ".join(path.name for path in missing)
+        why = f"has no {names} yet" if folder.is_dir() else "does not exist yet"
+        return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
+    if not hidden and not manifest.rows:
+        return f"The prompt is empty: the memory files of {owner} hold no entries."
+    left_out = f"{hidden} {plural(hidden, 'entry')} left out"
+    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({left_out})."
+
+
+@click.command(
+    epilog="Examples: catmem stats   catmem stats --from orchestrator   catmem stats -p trinity --as-of 2026-11-21"
+)
+@click.option("-p", "--profile", "names", multiple=True, metavar="NAME", help="Only this profile; may be repeated.")
+@click.option("--from", "source", metavar="NAME", help="Read the files of this profile instead of their own.")
+@as_of_option
+@common_options
+def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> None:
+    """Print how long each profile's prompt is beside what it would be unfiltered, in characters.
+
+    prompt is what 'catmem prompt' prints; unfiltered the same, in the same style, with every entry of the same files,
+    whatever its category, date or text; files the files themselves, which is what an agent without catmem loads
+    (without the newlines at their ends, as limits count). entries are those that the profile sees, of those in the
+    files. The words behind tell what of the seen the prompt leaves out, what is stale or unverified, and how much of
+    budgets and limits is used. In the total a file counts once for each profile that reads it.
+
+    Exit status 2 if a profile or a file could not be looked at; all others are there.
+    """
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.fleet import read_stats
+
+    workspace = open_to_read()
+    refuse_no_root(workspace.config)
+    stats = read_stats(workspace, names, source=source, as_of=as_of)
+    if in_json():
+        emit_json(stats.to_dict())
+    elif stats.profiles:
+        emit(printable("".join(_table(stats))))
+    elif not stats.problems:
+        say(f"There are no profiles in {printable(shown_path(workspace.config.profiles_dir))}.")
+    end_with(stats.problems)
+
+
+def _table(stats: Stats) -> Iterator[str]:
+    files = f"from the files of {stats.source}" if stats.source else "each from its own files"
+    yield f"Characters of each prompt, {files}, as of {stats.as_of}\n\n"
+    rows = [_row(each.profile, each.sizes, "; ".join(_notes(each))) for each in stats.profiles]
+    rows.append(_row("total", stats.total, ""))
+    yield columns([_HEAD, *rows], right=range(1, 6))
+
+
+def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:
+    percent = "-" if sizes.percent is None else f"{sizes.percent}%"
+    seen = f"{sizes.seen:,} of {sizes.entries:,}"
+    return name, seen, f"{sizes.prompt:,}", f"{sizes.unfiltered:,}", f"{sizes.files:,}", percent, notes
+
+
+def _notes(measured: Measured) -> Iterator[str]:
+    sizes = measured.sizes
+    if measured.missing == ("user", "memory"):
+        yield "no files yet"
+    out = [f"{sizes.left_out[key]:,} {said}" for key, said in _LEFT_OUT.items() if sizes.left_out.get(key)]
+    if out:
+        yield f"out: {', '.join(out)}"
+    doubtful = [f"{sizes.states[key]:,} {key}" for key in ("stale", "unverified") if sizes.states.get(key)]
+    if doubtful:
+        yield ", ".join(doubtful)
+    yield from (_use("budget", use) for use in sizes.budgets)
+    yield from (_use("limit", use) for use in sizes.limits)
+
+
+def _use(what: str, use: Use) -> str:
+    share = f"{100 * use.used / use.of:.0f}%" if use.of else f"{use.used:,} of 0"
+    return f"{what} {use.name} {share}"

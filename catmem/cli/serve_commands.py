@@ -1,0 +1,301 @@
+"""``catmem serve`` and ``catmem mcp``: memory over HTTP, and for MCP clients."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
+from catmem.cli.output import emit_json, in_json, print_error, say
+from catmem.errors import ConfigError, UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from catmem.config.config import Config
+    from catmem.server.guard import ServerSettings
+    from catmem.workspace.workspace import Workspace
+
+_SHARED = frozenset({"anyio", "starlette", "uvicorn"})
+_SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}
+_MCP_LIBRARIES = _SHARED | {"mcp", "mcp_types"}
+"""What the extras ``server`` and ``mcp`` bring."""
+_HOST = "127.0.0.1"
+_PORT = 8427
+_STDOUT, _STDERR = 1, 2
+
+
+@click.command(
+    epilog="Examples: catmem serve   catmem serve --root ~/agents --port 0   "
+    "catmem serve --host 0.0.0.0 --allow-host memory.example.org"
+)
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8428, show_default=True, help="0 takes any that is free."
+)
+@click.option(
+    "--tokens",
+    "tokens_path",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The file of tokens, if it is not where 'catmem token' keeps it.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A name by which clients call the server, beside its address and those of catmem.yaml.",
+)
+@click.option(
+    "--no-tokens",
+    is_flag=True,
+    help="Serve without tokens, also where the root has had some: whoever connects is a person.",
+)
+@click.option("--no-page", is_flag=True, help="No page for browsers: the API alone.")
+@click.option("--no-access-log", is_flag=True, help="Log what goes wrong, and not every request.")
+@common_options
+def serve(  # noqa: PLR0913 - one parameter an option
+    host: str,
+    port: int,
+    tokens_path: str | None,
+    hosts: tuple[str, ...],
+    *,
+    no_tokens: bool,
+    no_page: bool,
+    no_access_log: bool,
+) -> None:
+    """Serve the memory of a root over HTTP: an API for agents, metrics, and a page for people.
+
+    Without tokens it listens on this machine alone, and whoever connects is a person. With tokens ('catmem token new')
+    each caller sees and writes what its profile may; a root that has had some is not served without them.
+
+    Needs the extra: pip install 'catmem[server]'. Ctrl-C and SIGTERM end it when begun writes are made (exit status 0).
+    With --format json it first prints its url.
+    """
+    if no_tokens and tokens_path is not None:
+        raise click.UsageError("--tokens and --no-tokens exclude each other.")
+    with _with_extra("server", _SERVER_LIBRARIES):
+        from catmem.config.profile import refuse_no_root
+        from catmem.server.app import create_app
+        from catmem.server.serving import listen, serve, url_of
+        from catmem.workspace.root_profiles import load_each
+
+        refuse_no_root(open_workspace().config)  # before a store is opened there
+        workspace = open_with_store()
+        settings = _settings(workspace.config, host, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
+        for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
+            print_error(error)
+        app = create_app(workspace, settings)
+    as_json = in_json()
+    with listen(host, port, has_tokens=settings.tokens is not None) as listening:
+        url = url_of(listening)
+        who = "Whoever connects is a person." if settings.tokens is None else "Callers need their tokens."
+
+        def ready() -> None:
+            if as_json:
+                emit_json({"url": url, "root": str(workspace.root), "tokens": settings.tokens is not None})
+            else:
+                say(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it.")
+
+        _log_to_stderr(everything=not no_access_log)
+        serve(app, listening, ready)
+
+
+def _settings(  # noqa: PLR0913 - one parameter an option
+    config: Config,
+    host: str,
+    tokens_path: str | None,
+    hosts: tuple[str, ...],
+    *,
+    page: bool,
+    no_tokens: bool = False,
+) -> ServerSettings:
+    """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
+    from catmem.config.config import seconds
+    from catmem.server.guard import MAX_BODY, TIMEOUT, ServerSettings
+
+    said = config.server
+    return ServerSettings(
+        host=host,
+        tokens=_tokens(config, tokens_path, without=no_tokens),
+        hosts=(*said.get("hosts", ()), *hosts),
+        max_body=said.get("max_body", MAX_BODY),
+        timeout=seconds(said["timeout"]) if "timeout" in said else TIMEOUT,
+        page=page,
+    )
+
+
+def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
+    """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``.
+
+    Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
+    """
+    from catmem.server.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
+
+    if without:
+        if config.server.get("require_tokens"):
+            raise ConfigError(
+                "catmem.yaml says server.require_tokens, so --no-tokens is refused",
+                code="no_tokens",
+                path=config.path,
+                key="server.require_tokens",
+                hint="Make tokens: catmem token new AGENT. Or change it there.",
+            )
+        return None
+    path = tokens_place(config, given)
+    if read_tokens(path):
+        tokens_file(config, given)  # where nobody has tokens, it does not matter that they could not be there
+        try:
+            remember_tokens(config, path)
+        except UnreadableError as error:
+            say(f"warning: {error}")  # they are there, and are asked for
+        return path
+    if given is not None:
+        raise ConfigError(
+            "this file has no tokens",
+            code="no_tokens",
+            path=Path(given),
+            hint="Make one in it: catmem token new AGENT --tokens FILE.",
+        )
+    why = why_wanted(config, path)
+    if why is not None:
+        way_out = "Name their file: --tokens FILE. Or make new ones: catmem token new AGENT."
+        if not config.server.get("require_tokens"):
+            way_out += " Without any (--no-tokens) whoever reaches the server reads and writes memory."
+        raise ConfigError(
+            f"this root wants tokens, and none is in {path}: {why}", code="no_tokens", path=config.root, hint=way_out
+        )
+    return None
+
+
+def _log_to_stderr(*, everything: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    for name, level in (("catmem.server", logging.INFO if everything else logging.WARNING), ("uvicorn", logging.ERROR)):
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.addHandler(handler)
+        logger.propagate = False
+
+
+@click.command(
+    epilog="Examples: catmem mcp -p trinity   catmem mcp -p trinity --root ~/agents   "
+    "catmem mcp -p trinity --transport http --port 0"
+)
+@profile_option(required=True)
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="Standard input and output, for a client that starts this command; or streamable HTTP.",
+)
+@click.option("--host", metavar="ADDRESS", help=f"For http: a loopback address. By default {_HOST}.")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"For http: 0 takes any that is free. By default {_PORT}.")
+@common_options
+@click.pass_context
+def mcp(ctx: click.Context, profile: str, *, transport: str, host: str | None, port: int | None) -> None:
+    """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
+
+    The profile acts in every call, within its rights. Needs the extra: pip install 'catmem[mcp]'. The end of standard
+    input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints its url.
+    """
+    if transport == "stdio" and (host is not None or port is not None):
+        raise click.UsageError("--host and --port are for --transport http.", ctx)
+    with _with_extra("mcp", _MCP_LIBRARIES):
+        if transport == "stdio":
+            _serve_stdio(profile)
+        else:
+            _serve_http(open_with_store(), profile, host or _HOST, _PORT if port is None else port)
+
+
+def _serve_stdio(profile: str) -> None:
+    if sys.stdin is None or sys.stdout is None:
+        raise UnreadableError(
+            "standard input or output is closed",
+            code="io",
+            hint="An MCP client starts this command and talks to it; or use --transport http.",
+        )
+    client = _take_stdout()
+    from catmem.mcp.over_stdio import serve_stdio
+    from catmem.mcp.server import make_server
+
+    server = make_server(open_with_store(), profile)
+    if sys.stdin.isatty():
+        say(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
+    serve_stdio(server, client)
+
+
+def _take_stdout() -> int:
+    """Take standard output from everything else in this process, for good; returns the client's end of it.
+
+    What prints from now on prints to standard error: libraries, C code, other threads, handlers at exit. So nothing is
+    given back: a buffer that is emptied when the process ends would reach the client.
+    """
+    client = fcntl.fcntl(_STDOUT, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)
+    elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(_STDERR)
+    os.dup2(elsewhere, _STDOUT)
+    os.close(elsewhere)
+    sys.stdout.flush()
+    if sys.stderr is not None:
+        sys.stdout = sys.stderr  # which holds nothing back, so that prints stand between the messages of their time
+    return client
+
+
+def _serve_http(workspace: Workspace, profile: str, host: str, port: int) -> None:
+    from catmem.mcp.over_http import listen, serve_http, url_of
+    from catmem.mcp.server import make_server
+
+    server = make_server(workspace, profile)
+    try:
+        listening = listen(host, port)
+    except ConfigError as error:
+        if error.code == "cannot_listen" and not _is_literal(host):
+            error.hint = "Use --host 127.0.0.1, ::1 or localhost: it is served on this machine alone."
+        raise
+    as_json = in_json()
+    with listening:
+        url = url_of(listening)
+
+        def ready() -> None:
+            if as_json:
+                emit_json({"profile": profile, "url": url})
+            else:
+                say(f"The memory of {profile} is served at {url}. Ctrl-C ends it.")
+
+        serve_http(server, listening, ready)
+
+
+def _is_literal(host: str) -> bool:
+    """Whether it is an address in numbers, and not a name that leads somewhere."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == "localhost"
+    return True
+
+
+@contextmanager
+def _with_extra(extra: str, libraries: Collection[str]) -> Iterator[None]:
+    """Say how to get the libraries of an extra where they are missing, or of an older series."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in libraries:
+            raise
+        command = click.get_current_context().info_name
+        raise ConfigError(
+            f"catmem {command} needs libraries that are not installed, or not in a version that it knows: {error}",
+            code="missing_extra",
+            hint=f"Install them with: pip install 'catmem[{extra}]'",
+        ) from error

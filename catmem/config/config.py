@@ -1,0 +1,411 @@
+"""``catmem.yaml``: the configuration of a root, checked by ``schemas/config.schema.json``.
+
+Every key is optional, and so is the file: a folder without one works on the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.config.json_schema import as_error, shown, validate
+from catmem.config.selector import split
+from catmem.config.yamlfile import YamlFile, key_text, load_yaml
+from catmem.errors import ConfigError, UnreadableError
+from catmem.names import is_name
+from catmem.resources import schema
+from catmem.staleness.freshness import DEFAULT_STALE_AFTER
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from catmem.config.yamlfile import KeyPath
+    from catmem.model.document import Document
+
+CONFIG_NAME = "catmem.yaml"
+
+DEFAULT_RECENCY_DAYS = 30
+"""Days after which a search lets a fact count 1/e of a new one, where the root does not say."""
+
+DEFAULT_CLOCK_SKEW = 3600
+"""Seconds that the time of an envelope may lie before or after the time here."""
+
+RESERVED = ("person", "external")
+"""Agents that are no profile: whoever has none, and whoever writes by other means than catmem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
+
+    ``schema`` says what its entries must be like (docs/schemas.md), or names the file that does.
+    """
+
+    slug: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    domain: str | None = None
+    require_tags: tuple[str, ...] = ()
+    stale_after: int | None = None
+    schema: Mapping[str, Any] | str | None = None
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """The declared categories of a root, by slug, in the order of the file.
+
+    Whatever is written in the place of a category, ``category`` says which one it names.
+    """
+
+    closed: bool = False
+    card_titles: bool = False
+    categories: Mapping[str, Category] = field(default_factory=dict)
+
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """Each alias, as a slug, with the category it stands for."""
+        return {alias: category.slug for category in self.categories.values() for alias in category.aliases}
+
+    def category(self, name: str) -> str:
+        """The category that a slug, a title or an alias names; empty for a name without a letter or a number."""
+        return self.of_slug(slugify(name))
+
+    def named(self, name: str) -> str | None:
+        """The declared category that a slug, a title or an alias names."""
+        category = self.category(name)
+        return category if category in self.categories or category == UNCATEGORIZED else None
+
+    def of_slug(self, slug: str) -> str:
+        """The category that a slug stands for: that of the alias, or the slug itself."""
+        return self.aliases.get(slug, slug)
+
+    def resolved(self, selectors: Iterable[str]) -> tuple[str, ...]:
+        """The selectors with every exact name that is an alias replaced by its category."""
+        return tuple(f"{'!' * negative}{self.of_slug(name)}" for negative, name in map(split, selectors))
+
+    def declared(self) -> dict[str, str]:
+        """Every declared slug, aliases and ``__uncategorized__`` included, with the category it stands for."""
+        return {**{slug: slug for slug in self.categories}, **self.aliases, UNCATEGORIZED: UNCATEGORIZED}
+
+    @property
+    def closed_slugs(self) -> frozenset[str] | None:
+        """The categories that patterns may select: the declared ones if the taxonomy is closed, else ``None`` (any)."""
+        return frozenset((*self.categories, UNCATEGORIZED)) if self.closed else None
+
+    def parse(self, data: str | bytes) -> Document:
+        """A memory file as the root reads it. Raises ``NotUtf8Error`` and ``TooLargeError``."""
+        from catmem.model.document import parse
+
+        return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """How strictly stale writes are refused; ``canary`` is the percent of entities that mode enforces for."""
+
+    mode: str = "enforce"
+    canary: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
+
+    ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of whoever runs it.
+    """
+
+    required: bool = False
+    keys: str | None = None
+    clock_skew: int = DEFAULT_CLOCK_SKEW
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
+
+    ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
+    ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
+    ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own.
+    """
+
+    root: Path
+    path: Path | None = None
+    profiles: str = "profiles"
+    homes: str = "homes"
+    store: str = "files"
+    on_drift: Literal["adopt", "refuse", "merge"] = "adopt"
+    on_stale: Literal["refuse", "branch"] = "refuse"
+    durability: Literal["full", "journal"] = "full"
+    taxonomy: Taxonomy = field(default_factory=Taxonomy)
+    tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    stale_after: int = DEFAULT_STALE_AFTER
+    recency_days: int = DEFAULT_RECENCY_DAYS
+    domains: Mapping[str, int] = field(default_factory=dict)
+    prompt: Mapping[str, Any] = field(default_factory=dict)
+    rollout: Rollout = field(default_factory=Rollout)
+    signing: Signing = field(default_factory=Signing)
+    agents: Mapping[str, str] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    lint: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def profiles_dir(self) -> Path:
+        """The folder of profile files, absolute."""
+        return self.root / expand_user(self.profiles)
+
+    def home(self, profile: str) -> Path:
+        """The folder of the memory files of the profile of that name, absolute; symbolic links are not resolved."""
+        refuse_bad_name(profile)
+        template = expand_user(self.homes)
+        if "{name}" in template:
+            return self.root / template.replace("{name}", profile)
+        return self.root / template / profile
+
+
+NO_ROOT = Config(Path())
+"""What holds where no root is: every default."""
+
+
+def find_root(start: str | Path) -> Path | None:
+    """The nearest folder, ``start`` itself or one above it, that holds a ``catmem.yaml``."""
+    folder = _absolute(start)
+    return next((root for root in (folder, *folder.parents) if os.path.lexists(root / CONFIG_NAME)), None)
+
+
+def load_config(root: str | Path) -> Config:
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
+
+    Raises ``ConfigError`` for a file that is not right, ``UnreadableError`` for one that cannot be read.
+    """
+    config, faults = read_config(root)
+    if faults:
+        raise faults[0]
+    return config
+
+
+def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
+    """The configuration of the folder ``root`` without the settings that are not right, and what is wrong with those.
+
+    So all can be told at once, and the rest be looked at as it is meant. The first fault by the schema counts the
+    others. Raises ``ConfigError`` for a file that is no YAML, and ``UnreadableError``.
+    """
+    folder = _absolute(root)
+    if not folder.is_dir():
+        raise UnreadableError(
+            "no such folder", code="missing", path=folder, hint="Name an existing folder as the root."
+        )
+    path = folder / CONFIG_NAME
+    # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
+    if not os.path.lexists(path):
+        return Config(folder), ()
+    file = load_yaml(path)
+    source = _Source(path, file)
+    config = _config(folder, source, _fitting(source, {} if file.data is None else file.data))
+    return config, tuple(source.faults)
+
+
+def days(text: str) -> int:
+    """The number of days that a checked value such as ``"90d"`` says."""
+    return int(text.removesuffix("d"))
+
+
+def seconds(text: str) -> int:
+    """The number of seconds that a checked value such as ``"90s"``, ``"5m"`` or ``"1h"`` says."""
+    return int(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+def refuse_bad_name(name: str, path: Path | None = None) -> None:
+    """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
+    if name in RESERVED:
+        hint = "In the history that name stands for whoever has no profile, or for other programs. Rename the file."
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
+    if not is_name(name):
+        hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
+
+
+def expand_user(text: str) -> str:
+    """``text`` with a leading ``~`` replaced by the home folder of whoever runs this."""
+    if text != "~" and not text.startswith("~/"):
+        return text
+    try:
+        return str(Path.home()) + text[1:]
+    except RuntimeError:
+        hint = "Set HOME, or write the path without '~'."
+        raise ConfigError("'~' has no meaning here: this user has no home folder", code="no_home", hint=hint) from None
+
+
+def _absolute(path: str | Path) -> Path:
+    # Not resolve(): messages should name the path as the user knows it, and links are judged where files are opened.
+    return Path(os.path.abspath(path))  # noqa: PTH100 - absolute() keeps "..", which parents would then climb through
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: Path
+    file: YamlFile
+    faults: list[ConfigError] = field(default_factory=list)
+
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> None:
+        """Note what is wrong with a setting."""
+        line, column = self.file.positions[key]
+        error = ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+        self.faults.append(error)
+
+
+def _fitting(source: _Source, data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - any YAML value
+    """What the file says, without the settings that do not fit the schema."""
+    faults = validate(data, "config", positions=source.file.positions, path=source.path)
+    if not faults:
+        said: Mapping[str, Any] = data
+        return said
+    source.faults.append(as_error(faults))
+    fitting = deepcopy(data)
+    for fault in faults:
+        _take_out(fitting, fault.key)
+    return {} if validate(fitting, "config") else fitting
+
+
+def _take_out(data: Any, key: KeyPath) -> None:  # noqa: ANN401 - any YAML value
+    """Take a setting out of what holds it, if it is there still."""
+    for part in key[:-1]:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    if key and isinstance(data, dict):
+        data.pop(key[-1], None)
+    elif key and isinstance(data, list) and isinstance(key[-1], int):
+        del data[key[-1] : key[-1] + 1]
+
+
+def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
+    _check_homes(source, data.get("homes", "homes"))
+    for key in ("homes", "profiles"):
+        _check_tilde(source, (key,), data.get(key, ""))
+    _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
+    _check_tags(source, data.get("tags", {}))
+    _check_agents(source, data.get("agents", {}))
+    taxonomy = data.get("taxonomy", {})
+    domains = data.get("domains", {})
+    rollout = data.get("rollout", {})
+    plain = ("profiles", "homes", "store", "on_drift", "on_stale", "durability", "limits", "prompt", "agents", "lint")
+    return Config(
+        root=root,
+        path=source.path,
+        taxonomy=Taxonomy(
+            closed=taxonomy.get("closed", False),
+            card_titles=taxonomy.get("card_titles", False),
+            categories=_categories(source, taxonomy.get("categories", {})),
+        ),
+        tag_schemas={name: said for name, said in data.get("tags", {}).items() if name not in _format_tags()},
+        stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
+        recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
+        domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
+        rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
+        signing=_signing(source, data.get("signing", {})),
+        server=data.get("server", {}),
+        **{key: data[key] for key in plain if key in data},
+    )
+
+
+def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
+    keys = said.get("keys")
+    if keys is not None:
+        _check_tilde(source, ("signing", "keys"), keys)
+    return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")))
+
+
+def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
+    for name in RESERVED:
+        if name in agents:
+            message = f"{name} is whoever has no profile, and cannot be an agent with one"
+            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
+
+
+def _check_homes(source: _Source, homes: str) -> None:
+    if re.search("[{}]", homes.replace("{name}", "")):
+        message = f"{shown(homes)} has braces other than {{name}}"
+        source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+
+
+def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
+    if path.startswith("~") and not path.startswith("~/") and path != "~":
+        message = f"{shown(path)} begins with the home folder of another user"
+        source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+
+
+def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:
+    for name in tags:
+        if name in _format_tags():
+            message = f"the tag {name} belongs to the file format and cannot be declared again"
+            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+
+
+def _format_tags() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = schema("tags")["properties"]
+    return found
+
+
+def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
+    """The categories, after a look at every name: one name may mean one category only.
+
+    Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
+    """
+    taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
+    if UNCATEGORIZED in declared:
+        message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
+        source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
+    own = {slug: said for slug, said in declared.items() if slug != UNCATEGORIZED}
+    taken |= {slug: slug for slug in own}
+    categories = {slug: _category(source, slug, said, taken) for slug, said in own.items()}
+    for slug, category in categories.items():
+        meant = slugify(category.title)
+        if meant and meant not in taken:
+            taken[meant] = slug
+            categories[slug] = replace(category, aliases=(*category.aliases, meant))
+    return categories
+
+
+def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
+    key = ("taxonomy", "categories", slug)
+    aliases: list[str] = []
+    given = [slugify(written) for written in said.get("aliases", [])]
+    for index, (written, alias) in enumerate(zip(said.get("aliases", []), given, strict=True)):
+        place = (*key, "aliases", index)
+        if not alias:
+            message = f"the alias {shown(written)} has no letter or number"
+            source.fault(place, "bad_alias", message, "Write a title or a slug.")
+        elif alias in taken:
+            message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
+            source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
+        else:
+            taken[alias] = slug
+            aliases.append(alias)
+    title = said.get("title") or _title_of(slug)
+    if slugify(title) not in {slug, *given}:
+        message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
+        hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
+        source.fault((*key, "title"), "bad_title", message, hint)
+    return Category(
+        slug=slug,
+        title=title,
+        aliases=tuple(aliases),
+        domain=said.get("domain"),
+        require_tags=tuple(said.get("require_tags", ())),
+        stale_after=days(said["stale_after"]) if "stale_after" in said else None,
+        schema=said.get("schema"),
+    )
+
+
+def _title_of(slug: str) -> str:
+    """``workflow-rules`` -> ``Workflow Rules``; the slug itself where that would be the title of another category."""
+    title = slug.replace("-", " ").title()
+    return title if slugify(title) == slug else slug

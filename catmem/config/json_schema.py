@@ -1,0 +1,426 @@
+"""Validation by the JSON schemas in ``schemas/``, with the place of each fault and words that a person can act on.
+
+jsonschema finds the faults; what it says of them speaks of "additionalProperties" and "instances", so each is said
+again here. A schema's ``description`` and ``examples`` serve as the hint for a value of the wrong form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.yamlfile import KeyPath, key_text
+from catmem.errors import ConfigError
+from catmem.resources import schema
+from catmem.staleness.freshness import read_date
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
+
+    from jsonschema import FormatChecker
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+_SHOWN = 60
+_FEW = 8
+_COMPARED = 100
+_LOOKS_LIKE = 0.6
+
+_KINDS = {
+    "object": "a mapping of keys to values",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """One value that does not fit its schema. ``line`` and ``column`` count from 1; ``None`` is not known."""
+
+    key: KeyPath
+    message: str
+    hint: str | None = None
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+def validate(
+    data: Any,  # noqa: ANN401 - any JSON value
+    schema_name: str,
+    *,
+    positions: Mapping[KeyPath, tuple[int, int]] | None = None,
+    path: str | PathLike[str] | None = None,
+) -> list[SchemaFault]:
+    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
+    found: dict[tuple[KeyPath, str], SchemaFault] = {}
+    for key, message, hint in _faults(_validator(schema_name), data):
+        line, column = _place(key, positions or {})
+        file = None if path is None else str(path)
+        found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
+    return sorted(found.values(), key=lambda fault: (fault.line or 0, fault.column or 0, key_text(fault.key) or ""))
+
+
+def as_error(faults: Sequence[SchemaFault]) -> ConfigError:
+    """The first fault (code ``schema``) as an exception that says how many more there are in the same file."""
+    first, more = faults[0], len(faults) - 1
+    return ConfigError(
+        first.message + (f" (and {more} more in this file)" if more else ""),
+        code="schema",
+        path=first.path,
+        line=first.line,
+        column=first.column,
+        key=key_text(first.key),
+        hint=first.hint,
+    )
+
+
+def tag_faults(
+    tags: Mapping[str, str | list[str]], extra_schema: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[tuple[str, str]]:
+    """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
+    ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
+    """  # noqa: D205 - one sentence
+    if not tags:
+        return []
+    extra = json.dumps(extra_schema or {}, sort_keys=True)
+    return [(tag, message) for tag in tags for message in _faults_of_tag(extra, json.dumps({tag: tags[tag]}))]
+
+
+# The entries of a root share most of their dates and domains.
+@lru_cache(maxsize=4096)
+def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
+    """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
+    faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
+    return tuple(dict.fromkeys(message for _, message, _ in faults))
+
+
+def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
+    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text.
+
+    The schema has to be one in which ``schema_fault`` finds nothing.
+    """
+    return list(dict.fromkeys(_faults(_own_validator(contents), data)))
+
+
+def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
+    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
+
+    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that
+    ``pattern_fault`` lets pass.
+    """
+    for key, message, _ in _faults(_meta_validator(), contents):
+        return key, message
+    return next(_unusable(contents), None)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that ``name`` is most likely a slip of, if any is like it (a difflib ratio of 0.6)."""
+    import difflib
+
+    if len(name) > _COMPARED:
+        return None
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=_LOOKS_LIKE)), None)
+
+
+def suggestion(name: str, known: Iterable[str], what: str) -> str:
+    """A hint for an unknown ``name``: the nearest of ``known``, or all if they are few (``what``: "profiles")."""
+    names = sorted(known)
+    near = nearest(name, names)
+    if near is not None:
+        return f"Did you mean {near!r}?"
+    if not names:
+        return f"There are no {what}."
+    if len(names) <= _FEW:
+        return f"The {what} are {', '.join(names)}."
+    return f"There are {len(names)} {what}, none of them like it."
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """A value for a message: printable and short."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list) or value is None:
+        return _KINDS[_kind(value)]
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+# --- validators ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def _validator(name: str) -> Validator:
+    contents = schema(name)
+    return _make_validator(_written_out(contents, contents.get("$defs", {})))
+
+
+def _written_out(part: Any, definitions: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401
+    """A part of a JSON Schema with its definitions in place of the references: jsonschema then takes half the time.
+
+    A definition that refers to itself keeps that reference.
+    """
+    if isinstance(part, list):
+        return [_written_out(each, definitions, inside) for each in part]
+    if not isinstance(part, dict):
+        return part
+    name = str(part.get("$ref", "")).removeprefix("#/$defs/")
+    if name in definitions and name not in inside:
+        more = {key: each for key, each in part.items() if key != "$ref"}
+        return _written_out({**definitions[name], **more}, definitions, inside | {name})
+    return {key: each if key == "$defs" else _written_out(each, definitions, inside) for key, each in part.items()}
+
+
+@lru_cache(maxsize=16)
+def _tag_validator(extra_json: str) -> Validator:
+    tags = schema("tags")
+    return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
+
+
+@lru_cache(maxsize=64)
+def _own_validator(contents: str) -> Validator:
+    return _make_validator(json.loads(contents))
+
+
+@cache
+def _meta_validator() -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return _make_validator(dict(Draft202012Validator.META_SCHEMA))
+
+
+def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
+    """References that lead out of a schema or nowhere, and patterns that do not compile, with their keys."""
+    from catmem.config.patterns import pattern_fault
+
+    waiting: list[tuple[KeyPath, Any]] = [((), contents)]
+    while waiting:
+        key, value = waiting.pop()
+        inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, part in inside:
+            waiting.append(((*key, name), part))
+            if name in {"$ref", "$dynamicRef"} and isinstance(part, str) and not _leads_somewhere(part, contents):
+                yield (*key, name), f"{shown(part)} is not a place in this schema"
+            wrong = pattern_fault(part) if name == "pattern" and isinstance(part, str) else None
+            if wrong is not None:
+                yield (*key, name), f"{shown(part)} {wrong}"
+
+
+def _leads_somewhere(reference: str, contents: Any) -> bool:  # noqa: ANN401 - any JSON value
+    if not reference.startswith("#"):
+        return False
+    place = contents
+    for part in reference[1:].split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(place, dict) or name not in place:
+            return False
+        place = place[name]
+    return reference == "#" or reference.startswith("#/")
+
+
+def _make_validator(contents: dict[str, Any]) -> Validator:
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_: Validator, wanted: str, value: object, __: object) -> Iterator[ValidationError]:
+        # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
+        if isinstance(value, str) and not re.search(re.sub(r"\$\Z", r"\\Z", wanted), value):
+            yield ValidationError(f"{value!r} does not match {wanted!r}")
+
+    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+    validator: Validator = kind(contents, format_checker=_format_checker())
+    return validator
+
+
+def _format_checker() -> FormatChecker:
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    checker.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
+    checker.checks("slug")(lambda value: not isinstance(value, str) or is_slug(value))
+    return checker
+
+
+def is_date(text: str) -> bool:
+    """Whether ``text`` is a day that exists, as ``YYYY-MM-DD``."""
+    return read_date(text) is not None
+
+
+def is_slug(text: str) -> bool:
+    """Whether ``text`` is the slug of some title, which is then its own slug."""
+    return bool(text) and slugify(text) == text
+
+
+# --- what is wrong, in plain words ----------------------------------------------------------------------------------
+
+_Fault = tuple[KeyPath, str, str | None]
+
+
+def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
+    errors = [_best(error) for error in validator.iter_errors(data)]
+    wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    for error in errors:
+        # What is a list where text belongs is also none of the allowed texts; saying so too would not help.
+        if error.validator == "type" or tuple(error.absolute_path) not in wrong_kind:
+            yield from _worded(error)
+
+
+def _best(error: ValidationError) -> ValidationError:
+    """Of a value that fits none of several forms, the error of the form that it comes nearest to.
+
+    That is one of the right kind if there is one, then the one with the fewest errors, then the first.
+    """
+    while error.context:
+        forms: dict[object, list[ValidationError]] = {}
+        for inner in error.context:
+            forms.setdefault(inner.schema_path[0], []).append(inner)
+        error = min(forms.values(), key=lambda found: (_is_of_wrong_kind(found), len(found)))[0]
+    return error
+
+
+def _is_of_wrong_kind(found: list[ValidationError]) -> bool:
+    return any(_is_kind_error(error) for error in found if not error.path)
+
+
+def _is_kind_error(error: ValidationError) -> bool:
+    wanted: Any = error.validator_value
+    if error.validator == "enum":
+        return all(_kind(one) != _kind(error.instance) for one in wanted)
+    return error.validator == "type"
+
+
+def _worded(error: ValidationError) -> Iterator[_Fault]:
+    key: KeyPath = tuple(error.absolute_path)
+    value: Any = error.instance
+    wanted: Any = error.validator_value
+    rule = str(error.validator)
+    where = error.schema if isinstance(error.schema, dict) else {}
+    if rule == "additionalProperties":
+        known = list(where.get("properties", ()))
+        for name in value:
+            if name not in known:
+                yield (*key, name), f"the key {shown(name)} is not known here", suggestion(name, known, "known keys")
+        return
+    if rule in {"required", "dependentRequired"}:
+        if rule == "dependentRequired":
+            wanted = [name for given, names in wanted.items() if given in value for name in names]
+        missing = [name for name in wanted if name not in value]
+        if len(missing) == 1:
+            yield key, f"the key {missing[0]} is missing", "Add it."
+        else:
+            yield key, f"the keys {', '.join(missing[:-1])} and {missing[-1]} are missing", "Add them."
+        return
+    if "propertyNames" in error.absolute_schema_path:
+        key = (*key, value)
+    if rule == "type" and not key:
+        # The file may be anything at all, reached by a link: what stands in it is not shown.
+        message = f"the file must be {_KINDS[str(wanted)]}, and is {_KINDS[_kind(value)]}"
+        yield key, message, _hint(rule, value, wanted, where)
+        return
+    form = _FORMS.get(rule)
+    message = form(value, wanted) if form else f"{shown(value)} does not fit: {rule} is not met"
+    yield key, message, _hint(rule, value, wanted, where)
+
+
+def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str | None:  # noqa: ANN401 - any JSON value
+    """What to write instead; ``where`` is the part of the schema that was not met."""
+    if rule == "enum" and isinstance(value, str):
+        near = nearest(value, (one for one in wanted if isinstance(one, str)))
+        if near is not None:
+            return f"Did you mean {near!r}?"
+    if rule == "format" and wanted == "slug" and slugify(value):
+        return f"Write {slugify(value)!r}."
+    if rule == "type" and wanted == "string" and isinstance(value, bool | int | float):
+        return "Put it in quotes to make it text."
+    if rule == "type" and wanted == "object" and isinstance(value, str):
+        return "Write it as keys with values, 'key: value'; a blank has to follow the colon."
+    if rule == "type" and wanted == "array" and isinstance(value, str):
+        return f"Write it as a list: [{shown(value)[1:-1]}]."
+    examples = ", ".join(str(example) for example in where.get("examples", ()) if isinstance(example, str | int))
+    about = where.get("description")
+    parts = (f"What it is: {about}" if about else None, f"For example: {examples}" if examples else None)
+    return " ".join(part for part in parts if part) or None
+
+
+def _kind(value: object) -> str:
+    # bool before int, since it is one in Python
+    kinds = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (dict, "object"), (list, "array"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def _type_form(value: Any, wanted: str | list[str]) -> str:  # noqa: ANN401 - any JSON value
+    names = [wanted] if isinstance(wanted, str) else wanted
+    return f"must be {' or '.join(_KINDS[name] for name in names)}, and is {_what_it_is(value)}"
+
+
+def _what_it_is(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        return f"the text {shown(value)}"
+    return shown(value)
+
+
+def _format_form(value: str, wanted: str) -> str:
+    wording = {"date": "a day of the form YYYY-MM-DD", "slug": "a slug (small letters, digits and '-')"}
+    return f"{shown(value)} is not {wording[wanted]}"
+
+
+_FORMS: dict[str, Callable[[Any, Any], str]] = {
+    "type": _type_form,
+    "enum": lambda value, wanted: (
+        f"must be one of {', '.join(str(one) for one in wanted)}, and is {_what_it_is(value)}"
+    ),
+    "const": lambda value, wanted: f"must be {shown(wanted)}, and is {_what_it_is(value)}",
+    "pattern": lambda value, _: f"{shown(value)} does not have the right form",
+    "format": _format_form,
+    "minimum": lambda value, wanted: f"must be at least {wanted}, and is {shown(value)}",
+    "maximum": lambda value, wanted: f"must be at most {wanted}, and is {shown(value)}",
+    "minLength": lambda _, wanted: f"must have at least {wanted} characters" if wanted > 1 else "must not be empty",
+    "maxLength": lambda value, wanted: f"must have at most {wanted} characters, and has {len(value)}",
+    "minItems": lambda value, wanted: f"must have at least {wanted} items, and has {len(value)}",
+    "maxItems": lambda value, wanted: f"must have at most {wanted} items, and has {len(value)}",
+    "uniqueItems": lambda _, __: "must not hold the same item twice",
+    "anyOf": lambda value, _: f"{_what_it_is(value)} does not fit",
+}
+
+
+def _place(key: KeyPath, positions: Mapping[KeyPath, tuple[int, int]]) -> tuple[int | None, int | None]:
+    """The place of ``key``, or of the nearest thing around it that has one."""
+    for length in range(len(key), -1, -1):
+        if key[:length] in positions:
+            return positions[key[:length]]
+    return None, None
+
+
+SLIPS = {
+    "verified": "verified_date",
+    "last_verified": "verified_date",
+    "date_verified": "verified_date",
+    "verified_on": "verified_date",
+    "created_date": "created",
+    "created_on": "created",
+    "expiry": "expires",
+    "expires_date": "expires",
+    "expires_on": "expires",
+    "domains": "domain",
+    "source_date": "source",
+}
+"""Names that are used in the place of a tag and are not like it."""
+
+
+def known_tags(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Every tag of the format, and those that a root has ``declared``, with their schemas."""
+    return {**schema("tags")["properties"], **declared}
+
+
+def meant_tag(name: str, known: Collection[str]) -> str | None:
+    """The known tag of which ``name``, which is none, is most likely a slip; ``None`` if it is like no other."""
+    return SLIPS.get(name) or nearest(name, known)

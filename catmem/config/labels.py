@@ -1,0 +1,248 @@
+"""In-band labels: what an entry's text says of its category and tags before it says anything else.
+
+``[COMM] …``, ``[project:x] …`` and ``Label: …``, behind a list marker or not, one or several. What a label means is
+what ``catmem.yaml`` declares; nothing here guesses.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.config.json_schema import known_tags, nearest, tag_faults
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.config.config import Config, Taxonomy
+    from catmem.model.document import TagValue
+
+PROJECT = "project"
+"""The tag that flat files give most, which needs no declaration."""
+
+_MOST = 16
+"""Labels in front of one entry; with more it is no entry that a person or an agent labelled."""
+
+_MARKER = re.compile(r"[-*+] ")
+# A link, a reference to one, a footnote's text and a box to tick are no labels; `[COMM][project:x]` are two.
+_BRACKETS = re.compile(r"\[([^\[\]\n]{2,64}+)\](?![(:])(?!\[(?![a-z][a-z0-9_-]*:))")
+_WORDS = re.compile(r"(?:\*\*([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*:|:\*\*)|([^\W\d_][^\n:*\[\]]{1,63}+):)(?=[ \t\n]|\Z)")
+# A value that begins like this makes an address or a path of it: `[https://…]`, `[c:\…]`.
+_PAIR = re.compile(r"([a-z][a-z0-9_-]*):([^\s:/\\][^\n]*)")
+# What is written like a label and may mean a category that nobody declared.
+_LIKE_A_CATEGORY = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}")
+NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "IMPORTANT", "TIP", "CAUTION"))
+"""Words in brackets that name no category."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What labels may mean in one root: categories, the names of tags, and the slugs of domains."""
+
+    taxonomy: Taxonomy
+    tags: frozenset[str]
+    domains: frozenset[str]
+    tag_schemas: Mapping[str, Mapping[str, object]] = field(repr=False)
+
+    @classmethod
+    def of(cls, config: Config) -> Meanings:
+        """What ``catmem.yaml`` declares."""
+        taxonomy = config.taxonomy
+        domains = {category.domain for category in taxonomy.categories.values() if category.domain}
+        return cls(
+            taxonomy,
+            frozenset({PROJECT, *known_tags(config.tag_schemas)}),
+            frozenset(domains | set(config.domains)),
+            config.tag_schemas,
+        )
+
+    def category(self, name: str) -> str | None:
+        """The category that a label names."""
+        category = self.taxonomy.named(name)
+        return None if category == UNCATEGORIZED else category
+
+    def tag(self, key: str, value: TagValue) -> tuple[str, TagValue]:
+        """The tag that ``[key:value]`` stands for: a project that has the name of a domain is that domain."""
+        if key == PROJECT and isinstance(value, str) and slugify(value) in self.domains:
+            return "domain", slugify(value)
+        return key, value
+
+
+@dataclass(slots=True)
+class Labels:
+    """What the labels in front of a text say. ``gone`` are those that leave it, ``rest`` is the text without them.
+
+    ``why`` has a line for each label that was understood, ``stays`` says why the reading ended before a label.
+    ``unknown`` is a label that looks like the name of a category that nobody declared.
+    """
+
+    rest: str
+    gone: str = ""
+    category: str | None = None
+    tags: dict[str, TagValue] = field(default_factory=dict)
+    why: list[str] = field(default_factory=list)
+    stays: str = "it begins with no label"
+    unknown: str | None = None
+
+
+class _Mark(NamedTuple):
+    """One label as it stands: how it is shown, what it names, and where it ends in the text."""
+
+    shown: str
+    name: str
+    end: int
+    brackets: bool
+
+
+class _Said(NamedTuple):
+    """What one label says: a category or tags; or neither, and why it stays in the text."""
+
+    category: str | None = None
+    tags: Mapping[str, TagValue] | None = None
+    why: str = ""
+
+
+def read_labels(body: str, tags: Mapping[str, TagValue], meanings: Meanings, tag_limit: int) -> Labels:
+    """The labels in front of an entry's body; ``tags`` are what the entry has already, ``tag_limit`` is in characters.
+
+    A label that cannot be understood ends the reading, and stays with all that follows it. So does one that would
+    leave nothing behind.
+    """
+    marker = match.group() if (match := _MARKER.match(body)) else ""
+    whole = text = body[len(marker) :]
+    labels = Labels(body)
+    while mark := _mark_at(text, meanings, tag_limit, is_first=not labels.gone):
+        if len(labels.why) == _MOST:
+            return Labels(body, stays=f"it begins with more than {_MOST} labels")
+        said = _understood(mark, text, {**tags, **labels.tags}, meanings, tag_limit)
+        behind = text[mark.end :].lstrip()
+        if said.category is None and said.tags is None:
+            labels.stays, labels.unknown = said.why, _unknown(mark)
+            break
+        if not behind:
+            return Labels(body, stays="it holds nothing but labels")
+        if said.category is not None and labels.category not in {None, said.category}:
+            return _between(body, labels, said.category)
+        removable = _may_leave(text[mark.end :], marker)
+        if said.category is not None:
+            other = _on_further_lines(behind, meanings)
+            if other - {said.category}:
+                return _between(body, labels, *sorted(other | {said.category}))
+            labels.category = said.category
+            if other or not removable:
+                labels.why.append(f"{_meaning(mark, said.category, meanings)}; it stays in the text, {_reason(other)}")
+                break
+            labels.why.append(_meaning(mark, said.category, meanings))
+        elif not removable or (not marker and _is_labelled_list(behind, meanings)):
+            labels.stays = f"{mark.shown} stays, {_reason(set())}"
+            break
+        else:
+            labels.tags.update(said.tags or {})
+            labels.why.append(f"{mark.shown} {'becomes a tag' if said.tags else 'says what a tag says already'}")
+        text = behind
+        labels.rest, labels.gone = marker + text, whole[: len(whole) - len(text)].rstrip()
+    return labels
+
+
+def _between(body: str, labels: Labels, *categories: str) -> Labels:
+    """Nothing is done to a text that more than one category has a claim to: no reader is to get another's facts."""
+    named = sorted({*categories, *([labels.category] if labels.category else [])})
+    return Labels(body, stays=f"it has labels of {' and '.join(named)}; part it first, with a § line between")
+
+
+def _mark_at(text: str, meanings: Meanings, tag_limit: int, *, is_first: bool) -> _Mark | None:
+    if not text.startswith("["):
+        found = _WORDS.match(text)
+        return _Mark(found.group(), found[1] or found[2], found.end(), brackets=False) if found else None
+    found = _BRACKETS.match(text)
+    names_category = found is not None and meanings.category(found[1]) is not None
+    # Behind a label, what would be tags in front of the entry is meant to be; in front of it, it is escaped.
+    size = 0 if is_first or names_category else tag_blocks.block_size(text)
+    if 0 < size <= tag_limit:
+        return _Mark(text[:size].strip(), "", size, brackets=True)
+    return _Mark(found.group(), found[1], found.end(), brackets=True) if found else None
+
+
+def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: Meanings, tag_limit: int) -> _Said:
+    category = meanings.category(mark.name)
+    if category is not None:
+        return _Said(category)
+    if not mark.brackets:
+        return _Said(why="it begins with no label")
+    pair = _PAIR.fullmatch(mark.name)
+    if pair:
+        pairs: list[tuple[str, TagValue]] = [(pair[1], pair[2].strip())]
+    elif not mark.name:
+        read = tag_blocks.read_pairs(text, tag_limit)
+        pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
+    else:
+        near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})
+        return _Said(why=f"{mark.shown} names no declared category{f'; did you mean {near}?' if near else ''}")
+    return _as_tags(mark, pairs, has, meanings)
+
+
+def _as_tags(mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], meanings: Meanings) -> _Said:
+    tags: dict[str, TagValue] = {}
+    for named, value in pairs:
+        key, given = meanings.tag(named, value)
+        if key not in meanings.tags:
+            return _Said(why=f"{mark.shown} names no declared tag")
+        there = tags.get(key, has.get(key))
+        if there is None:
+            tags[key] = given
+        elif given != there and given not in (there if isinstance(there, list) else ()):
+            return _Said(why=f"{mark.shown} says other than the tag {key} that the entry has")
+    faults = tag_faults(tags, meanings.tag_schemas)
+    if faults:
+        key, message = faults[0]
+        return _Said(why=f"{mark.shown} is no tag: {key} {message}")
+    return _Said(tags=tags)
+
+
+def _meaning(mark: _Mark, category: str, meanings: Meanings) -> str:
+    slug = slugify(mark.name)
+    kind = "an alias" if slug in meanings.taxonomy.aliases else "the slug" if mark.name == category else "the title"
+    return f"{mark.shown} is {kind} of {category}"
+
+
+def _unknown(mark: _Mark) -> str | None:
+    looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in NOT_LABELS
+    return mark.name if looks_like_one else None
+
+
+def _may_leave(behind: str, marker: str) -> bool:
+    """Whether what follows a label keeps its shape without it: further lines may be indented to stand below it."""
+    gap = behind[: len(behind) - len(behind.lstrip())]
+    return "\n" not in gap or (gap.endswith("\n") and not marker)
+
+
+def _is_labelled_list(text: str, meanings: Meanings) -> bool:
+    """Whether a list begins here whose first line has a label: that of the line, and not of the entry."""
+    marker = _MARKER.match(text)
+    if marker is None:
+        return False
+    if _BRACKETS.match(text, marker.end()):
+        return True
+    words = _WORDS.match(text, marker.end())
+    return words is not None and meanings.category(words[1] or words[2]) is not None
+
+
+def _on_further_lines(text: str, meanings: Meanings) -> set[str]:
+    """The categories that labels at the beginning of later lines name."""
+    found: set[str] = set()
+    for line in text.split("\n")[1:]:
+        stripped = line.strip()
+        marker = _MARKER.match(stripped)
+        start = marker.end() if marker else 0
+        mark = _BRACKETS.match(stripped, start) or _WORDS.match(stripped, start)
+        category = meanings.category(next(filter(None, mark.groups()))) if mark else None
+        if category is not None:
+            found.add(category)
+    return found
+
+
+def _reason(others: set[str]) -> str:
+    return "as further lines have it too" if others else "as what stands below it is set off from it"

@@ -1,0 +1,429 @@
+"""Profiles: who reads and writes which categories; checked by ``schemas/profile.schema.json``.
+
+A profile is a file ``<name>.yaml`` in a folder of profiles. It may extend one other of the same folder: lists are
+replaced, mappings merged. What belongs to one profile alone (``name``, ``title``, ``memory_dir``, ``allow_outside``) is
+not inherited.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import ChainMap
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad_name
+from catmem.config.json_schema import as_error, shown, suggestion, validate
+from catmem.config.selector import Selectors, is_pattern, selector_fault, split
+from catmem.config.yamlfile import YAML_LIMIT, key_text, parse_yaml
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.files import read_bounded
+from catmem.names import is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from catmem.config.yamlfile import KeyPath
+
+SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
+ORCHESTRATOR_TIER = 1
+
+YAML_SUFFIXES = (".yaml", ".yml")
+"""How the name of a profile's file may end."""
+_MAX_CHAIN = 8
+_NOT_CANONICAL = frozenset(("path", "extends", "declared", "places"))
+_NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
+
+
+class SettingPlace(NamedTuple):
+    """Where a setting stands; ``line`` and ``column`` count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """How a prompt is built. ``budget`` is in characters, by ``user``, ``memory`` and ``total``."""
+
+    style: Literal["markdown", "xml", "hermes"] = "markdown"
+    order: Literal["profile", "file"] = "profile"
+    stale: Literal["note", "plain", "drop"] = "note"
+    expired: Literal["drop", "note"] = "drop"
+    budget: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile with everything inherited in it.
+
+    ``limits`` are in characters by target (``user``, ``memory``), ``stale_after`` in days. ``include_uncategorized`` is
+    ``None`` where the file decides (yes without section headers, no with), ``may_verify`` where the tier does.
+    ``declared`` are the categories of the root's closed taxonomy, ``None`` for an open one and for a profile loaded
+    without a configuration. ``places`` says where each setting comes from, a parent's file included.
+    """
+
+    name: str
+    path: Path | None = None
+    title: str | None = None
+    tier: int = 2
+    extends: str | None = None
+    seed_from: str | None = None
+    memory_dir: str | None = None
+    allow_outside: bool = False
+    user_memory_categories: tuple[str, ...] = ()
+    memory_categories: tuple[str, ...] = ()
+    writable_categories: tuple[str, ...] = ()
+    include_uncategorized: bool | None = None
+    may_verify: bool | None = None
+    prompt: PromptSettings = field(default_factory=PromptSettings)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    stale_after: int | None = None
+    domain: str | None = None
+    declared: frozenset[str] | None = None
+    places: Mapping[KeyPath, SettingPlace] = field(default_factory=dict, compare=False, repr=False)
+
+    def selectors(self, target: str, taxonomy: Taxonomy | None = None) -> Selectors:
+        """What the profile reads of a target, ``user`` (USER.md) or ``memory`` (MEMORY.md); ``KeyError`` for another.
+
+        ``taxonomy`` brings aliases and, if it is closed, bounds the patterns; by default the one the profile was loaded
+        with.
+        """
+        patterns = {"user": self.user_memory_categories, "memory": self.memory_categories}[target]
+        return self._selectors(patterns, taxonomy)
+
+    def writable(self, taxonomy: Taxonomy | None = None) -> Selectors:
+        """What the profile may write, in both targets; ``taxonomy`` as for ``selectors``."""
+        return self._selectors(self.writable_categories, taxonomy)
+
+    def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
+        if taxonomy is None:
+            return Selectors(patterns, self.declared)
+        return Selectors(taxonomy.resolved(patterns), taxonomy.closed_slugs)
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the profile may verify facts: as it says, else tier 1 only."""
+        return self.tier == ORCHESTRATOR_TIER if self.may_verify is None else self.may_verify
+
+    def canonical(self) -> dict[str, Any]:
+        """Every setting as JSON data with sorted keys, without the file it came from: equal roles give equal data.
+
+        Lists keep their order, which means something. Left out are ``extends``, which is resolved, and ``declared``,
+        which belongs to the root.
+        """
+        settings = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_CANONICAL}
+        settings |= {key: list(settings[key]) for key in SELECTOR_KEYS}
+        prompt = {**asdict(self.prompt), "budget": dict(sorted(self.prompt.budget.items()))}
+        settings |= {"prompt": dict(sorted(prompt.items())), "limits": dict(sorted(self.limits.items()))}
+        return dict(sorted(settings.items()))
+
+
+_read_now: ContextVar[dict[tuple[Path, str], Profile] | None] = ContextVar("profiles of this operation", default=None)
+
+
+@contextmanager
+def one_reading() -> Iterator[None]:
+    """Within it ``find_profile`` reads each profile once, so that an operation works on one state of the profiles.
+
+    An operation inside another one is part of it. Threads that are begun inside have their own reading.
+    """
+    if _read_now.get() is not None:
+        yield
+        return
+    begun = _read_now.set({})
+    try:
+        yield
+    finally:
+        _read_now.reset(begun)
+
+
+def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, config: Config | None = None) -> Profile:
+    """The profile in the file at ``path``.
+
+    Parents are looked for in ``profiles_dir``, by default the file's own folder. With ``config`` its prompt defaults
+    and limits lie under the profile's, aliases of categories are resolved, and a closed taxonomy bounds the patterns.
+
+    Raises ``ConfigError`` (``schema``, ``selector``, ``name_mismatch``, ``two_files``, ``extends_cycle``,
+    ``extends_depth``, ``yaml_…``), ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
+    """
+    file = Path(path)
+    layers = _layers(file, file.parent if profiles_dir is None else Path(profiles_dir), {})
+    return _profile(layers, config, {})
+
+
+def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str, Profile]:
+    """Every profile of ``folder`` by name, sorted; none if there is no such folder. Raises as ``load_profile`` does."""
+    directory = Path(folder)
+    read: dict[str, _Layer] = {}
+    merged: dict[str, _Settings] = {}
+    return {file.stem: _profile(_layers(file, directory, read), config, merged) for file in _profile_files(directory)}
+
+
+def find_profile(config: Config, name: str) -> Profile:
+    """The profile of that name in the root's folder of profiles.
+
+    Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
+    """
+    known = _read_now.get()
+    key = config.profiles_dir, name
+    if known is not None and key in known:
+        return known[key]
+    file = _file_of(config.profiles_dir, name) if is_name(name) else None
+    if file is None:
+        raise UnknownNameError(
+            f"there is no profile {shown(name)}",
+            path=config.profiles_dir,
+            hint=suggestion(name, profile_names(config.profiles_dir), "profiles"),
+        )
+    profile = load_profile(file, config=config)
+    if known is not None:
+        known[key] = profile
+    return profile
+
+
+def has_profile(config: Config, name: str) -> bool:
+    """Whether there is a file for a profile of that name, as far as its folder lets that be seen."""
+    return is_name(name) and _file_of(config.profiles_dir, name) is not None
+
+
+def profile_names(folder: Path) -> list[str]:
+    """The names of the profiles in ``folder``, sorted, without reading them."""
+    return [file.stem for file in _profile_files(folder) if is_name(file.stem)]
+
+
+def is_root(config: Config) -> bool:
+    """Whether the folder has a ``catmem.yaml``, or profiles at least."""
+    return config.path is not None or (config.profiles_dir.is_dir() and bool(profile_names(config.profiles_dir)))
+
+
+def refuse_no_root(config: Config) -> None:
+    """Raise ``ConfigError`` (``no_root``) for a folder that is no root."""
+    if not is_root(config):
+        raise ConfigError(
+            "no catmem.yaml was found here or above, and no profiles",
+            code="no_root",
+            path=config.root,
+            hint="Go to the root or name it with --root; 'catmem init' makes one.",
+        )
+
+
+def check_profile(profile: Profile, config: Config) -> None:
+    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
+
+    Exact names only, those with ``!`` in front too: a pattern that matches nothing is for lint to report.
+    """
+    if not config.taxonomy.closed:
+        return
+    declared = config.taxonomy.declared()
+    for key in SELECTOR_KEYS:
+        for index, selector in enumerate(getattr(profile, key)):
+            name = split(selector)[1]
+            if not is_pattern(name) and name not in declared:
+                message = f"the category {shown(name)} is not declared in the taxonomy, which is closed"
+                hint = suggestion(name, declared, "declared categories")
+                raise UnknownNameError(message, hint=hint, **_where(profile, key, index))
+
+
+def memory_dir(profile: Profile, config: Config) -> Path:
+    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist.
+
+    It is inside the root unless the profile says ``allow_outside: true`` or ``homes`` of ``catmem.yaml``, the owner's
+    own word, plainly leads elsewhere. Raises ``ConfigError`` with the code ``outside_root``.
+    """
+    if profile.memory_dir is None:
+        named = config.home(profile.name)
+        may_leave = not _is_inside(Path(os.path.normpath(named)), Path(os.path.normpath(config.root)))
+    else:
+        named = config.root / expand_user(profile.memory_dir)
+        may_leave = False
+    try:
+        folder, root = Path(os.path.realpath(named)), Path(os.path.realpath(config.root))
+    except (OSError, RuntimeError) as error:
+        hint = "Mend the symbolic links on the way to it."
+        raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
+    if may_leave or profile.allow_outside or _is_inside(folder, root):
+        return folder
+    message = f"the memory folder {shown(str(named))} leads out of the root"
+    hint = "Choose a folder inside the root, or say allow_outside: true in the profile if this is meant."
+    raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
+
+
+def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
+    place = profile.places.get(key)
+    return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def _profile_files(folder: Path) -> list[Path]:
+    """The profile files of ``folder``, sorted by name; hidden files are not profiles."""
+    try:
+        files = [file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        message = f"the folder of profiles cannot be read: {error.strerror or error}"
+        raise UnreadableError(message, code="io", path=folder, hint="Check 'profiles' in catmem.yaml.") from error
+    return sorted(files, key=lambda file: (file.stem, file.suffix))
+
+
+def _file_of(folder: Path, name: str) -> Path | None:
+    """The file of the profile ``name``, a checked name, or ``None``."""
+    files = (folder / f"{name}{suffix}" for suffix in YAML_SUFFIXES)
+    return next((file for file in files if os.path.lexists(file)), None)
+
+
+def _refuse_two_files(file: Path) -> None:
+    for suffix in YAML_SUFFIXES:
+        other = file.with_suffix(suffix)
+        if suffix != file.suffix and os.path.lexists(other):
+            message = f"the profile {file.stem} stands in two files, {file.name} and {other.name}"
+            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    name: str
+    path: Path
+    data: Mapping[str, Any]
+    positions: Mapping[KeyPath, tuple[int, int]]
+
+    def place(self, key: KeyPath) -> SettingPlace:
+        return SettingPlace(str(self.path), *self.positions[key])
+
+    def places(self) -> dict[str, dict[KeyPath, SettingPlace]]:
+        """The place of each setting, by the key at the top that it belongs to."""
+        found: dict[str, dict[KeyPath, SettingPlace]] = {str(key): {} for key in self.data}
+        for at in self.positions:
+            if at:
+                found[str(at[0])][at] = self.place(at)
+        return found
+
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
+        kind = UnknownNameError if code == UnknownNameError.code else ConfigError
+        _, line, column = self.place(key)
+        return kind(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+
+
+def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
+    """The profile's own layer, its parent's, and so on; ``read`` keeps what was read in ``folder``."""
+    layers: list[_Layer] = []
+    layer = read.get(file.stem) or read.setdefault(file.stem, _read(file))
+    while True:
+        layers.append(layer)
+        chain = [one.name for one in layers]
+        parent = layer.data.get("extends")
+        if parent is None:
+            return layers
+        if parent in chain:
+            circle = " -> ".join((*chain[chain.index(parent) :], parent))
+            message = f"the profiles extend each other in a circle: {circle}"
+            raise layer.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
+        if len(chain) == _MAX_CHAIN:
+            message = f"{file.stem} would be built of more than {_MAX_CHAIN} profiles that extend each other"
+            hint = "Let one of them extend a profile further up, and write out what lies between."
+            raise layer.fault(("extends",), "extends_depth", message, hint)
+        parent_file = _file_of(folder, parent)
+        if parent_file is None:
+            others = [name for name in profile_names(folder) if name not in chain]
+            message = f"there is no profile {parent!r} to extend"
+            raise layer.fault(("extends",), UnknownNameError.code, message, suggestion(parent, others, "profiles"))
+        layer = read.get(parent) or read.setdefault(parent, _read(parent_file))
+
+
+def _read(file: Path) -> _Layer:
+    refuse_bad_name(file.stem, file)
+    _refuse_two_files(file)
+    return _layer(file, read_bounded(file, YAML_LIMIT))
+
+
+@lru_cache(maxsize=4096)
+def _layer(file: Path, raw: bytes) -> _Layer:
+    """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
+    found = parse_yaml(raw, file)
+    data = {} if found.data is None else found.data
+    faults = validate(data, "profile", positions=found.positions, path=file)
+    if faults:
+        raise as_error(faults)
+    layer = _Layer(file.stem, file, data, found.positions)
+    if data.get("name", file.stem) != file.stem:
+        message = f"the name is {data['name']!r}, but the file is {file.name}"
+        raise layer.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")
+    for key in SELECTOR_KEYS:
+        for index, selector in enumerate(data.get(key, ())):
+            wrong = selector_fault(selector)
+            if wrong:
+                raise layer.fault((key, index), "selector", *wrong)
+    return layer
+
+
+# --- merging -------------------------------------------------------------------------------------------------------
+
+
+class _Settings(NamedTuple):
+    """What a profile says with all its parents, and where, by the key at the top. Parts are shared, never changed."""
+
+    data: dict[str, Any]
+    places: dict[str, dict[KeyPath, SettingPlace]]
+
+
+def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:
+    """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
+    taxonomy = config.taxonomy if config else Taxonomy()
+    settings = _Settings({"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}, {})
+    own, *parents = layers
+    for layer in reversed(parents):
+        settings = merged.get(layer.name) or merged.setdefault(
+            layer.name, _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
+        )
+    data, places = _laid_over(settings, own, taxonomy)
+    plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
+    return Profile(
+        name=own.name,
+        path=own.path,
+        tier=int(data.get("tier", 2)),
+        limits=data.get("limits", {}),
+        domain=data.get("domain"),
+        prompt=PromptSettings(**data.get("prompt", {})),
+        stale_after=days(data["stale_after"]) if "stale_after" in data else None,
+        declared=taxonomy.closed_slugs,
+        places=ChainMap(*places.values()),
+        **{key: data[key] for key in (*plain, *SELECTOR_KEYS) if key in data},
+    )
+
+
+def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
+    data, places = dict(below.data), dict(below.places)
+    for key, said in layer.places().items():
+        if key in left_out:
+            continue
+        value = layer.data[key]
+        if key in SELECTOR_KEYS:
+            value = taxonomy.resolved(value)
+        data[key] = _merged(data.get(key), value)
+        # The child's list stands in for the parent's, so no place of the parent's items may be left.
+        places[key] = {**places.get(key, {}), **said} if isinstance(value, dict) else said
+    return _Settings(data, places)
+
+
+def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value
+    """``above`` over ``below``: mappings key by key, everything else replaced."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}
+
+
+def limit_of(owner: Profile, target: str, config: Config) -> int | None:
+    """The limit of a profile's file in characters (code points): its own, else the root's."""
+    return owner.limits.get(target, config.limits.get(target))

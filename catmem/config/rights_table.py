@@ -1,0 +1,354 @@
+"""All profiles of a root side by side: who reads and who may write which category, and which setting decides that.
+
+Nothing is decided here. What a profile reads is asked of ``visible`` with a document that has an entry in every
+category, and what it may write of ``Rights``, so the answers are those that prompts and writes get.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.config.access import Rights, visible
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
+from catmem.config.selector import Selectors, is_pattern, split
+from catmem.config.yamlfile import key_text
+from catmem.model.document import parse
+from catmem.names import FILE_NAMES, TARGETS
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from catmem.config.config import Taxonomy
+    from catmem.config.profile import Profile, SettingPlace
+    from catmem.config.yamlfile import KeyPath
+    from catmem.model.document import Document
+
+Sight = Literal["yes", "no", "without-headers"]
+"""Whether entries are seen. ``without-headers``: in a file without section headers only (``__uncategorized__``)."""
+
+_ANY_HEADER = "\n## Any\nx\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one profile may do in one category. ``write`` counts for both files of a profile."""
+
+    user: Sight
+    memory: Sight
+    write: bool
+
+    def reads(self, target: str | None = None) -> Sight:
+        """Whether the profile reads the category in a target; without one, in either."""
+        sights = (self.user, self.memory) if target is None else (self.user if target == "user" else self.memory,)
+        return "yes" if "yes" in sights else "without-headers" if "without-headers" in sights else "no"
+
+    def mark(self, target: str | None = None) -> str:
+        """``r`` reads, ``rw`` reads and may write, ``d`` may write and not read, ``.`` neither.
+
+        A ``?`` behind it: reads in a file without section headers only.
+        """
+        sight = self.reads(target)
+        if sight == "no":
+            return "d" if self.write else "."
+        return f"r{'w' * self.write}{'?' * (sight == 'without-headers')}"
+
+
+class Held(NamedTuple):
+    """Where entries stand: in which category, in ``user`` or ``memory``, and whether that file has section headers."""
+
+    category: str
+    target: str
+    headers: bool
+
+
+class Orphan(NamedTuple):
+    """A category that no specialist reads; with a ``target`` only its entries there are meant.
+
+    ``readers`` are the profiles of tier 1 that do read it.
+    """
+
+    category: str
+    target: str | None
+    entries: int
+    declared: bool
+    readers: tuple[str, ...]
+
+
+class Width(NamedTuple):
+    """How many profiles read a category, and how many entries it has in all files."""
+
+    category: str
+    readers: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The profiles of a root by tier and name, the categories, and what each may do in each.
+
+    ``cells`` are by category and then by the name of the profile. ``entries`` counts those in the files.
+    """
+
+    profiles: tuple[Profile, ...]
+    categories: tuple[str, ...]
+    taxonomy: Taxonomy
+    entries: Mapping[Held, int]
+    cells: Mapping[str, Mapping[str, Cell]] = field(repr=False)
+
+    def is_declared(self, category: str) -> bool:
+        """Whether the taxonomy declares the category."""
+        return category in self.taxonomy.categories
+
+    def count(self, category: str, target: str | None = None) -> int:
+        """How many entries of a category are in the files, or in those of one target."""
+        return sum(
+            count for held, count in self.entries.items() if held.category == category and target in {None, held.target}
+        )
+
+    def readers(self, category: str, target: str | None = None, *, headers: bool = True) -> tuple[Profile, ...]:
+        """The profiles that read a category in a target (or in either), in a file with or without section headers."""
+        cells, enough = self.cells[category], {"yes"} if headers else {"yes", "without-headers"}
+        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target) in enough)
+
+    def writers(self, category: str) -> tuple[Profile, ...]:
+        """The profiles that may write a category."""
+        return tuple(profile for profile in self.profiles if self.cells[category][profile.name].write)
+
+    def orphans(self) -> list[Orphan]:
+        """What is declared or has entries and is read by nobody, or by tier 1 only, in the order of the categories."""
+        return [orphan for category in self.categories for orphan in self._orphans(category)]
+
+    def _orphans(self, category: str) -> Iterator[Orphan]:
+        declared = self.is_declared(category)
+        everywhere = self.readers(category)
+        if category != UNCATEGORIZED and (declared or self.count(category)) and _no_specialist(everywhere):
+            yield Orphan(category, None, self.count(category), declared, _names(everywhere))
+        # Read from one file, a category may still have entries in the other, where nobody looks.
+        for target in TARGETS:
+            found: dict[tuple[str, ...], int] = {}
+            for held, count in self.entries.items():
+                if held.category != category or held.target != target or not count:
+                    continue
+                readers = self.readers(category, target, headers=held.headers)
+                if _no_specialist(readers) and (category == UNCATEGORIZED or readers != everywhere):
+                    names = _names(readers)
+                    found[names] = found.get(names, 0) + count
+            for names, count in sorted(found.items()):
+                yield Orphan(category, target, count, declared, names)
+
+    def widest(self) -> list[Width]:
+        """The categories that somebody reads, those first that the most profiles read."""
+        widths = [Width(each, len(self.readers(each)), self.count(each)) for each in self.categories]
+        return sorted((width for width in widths if width.readers), key=lambda width: -width.readers)
+
+
+def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[Held, int]) -> Fleet:
+    """The fleet of these profiles, over every category that is declared, that a profile names, or that has entries."""
+    ordered = tuple(sorted(profiles, key=lambda profile: (profile.tier, profile.name)))
+    categories = categories_of(ordered, taxonomy, (held.category for held, count in entries.items() if count))
+    by_profile = {profile.name: access_of(profile, categories, taxonomy) for profile in ordered}
+    cells = {category: {name: cells[category] for name, cells in by_profile.items()} for category in categories}
+    return Fleet(ordered, categories, taxonomy, entries, cells)
+
+
+def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iterable[str] = ()) -> tuple[str, ...]:
+    """The declared categories in their order, then those named in full or ``present``, then ``__uncategorized__``."""
+    others = {taxonomy.of_slug(category) for category in present}
+    for profile in profiles:
+        for key in SELECTOR_KEYS:
+            selectors = taxonomy.resolved(getattr(profile, key))
+            others.update(name for _, name in map(split, selectors) if not is_pattern(name))
+    rest = sorted(others - {UNCATEGORIZED, *taxonomy.categories})
+    return (*taxonomy.categories, *rest, UNCATEGORIZED)
+
+
+def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, Cell]:
+    """What a profile may do in each of some categories (slugs, no aliases)."""
+    with_headers, without = _probes(categories)
+    sights: dict[str, dict[str, Sight]] = {}
+    for target in TARGETS:
+        seen = set(visible(with_headers, target, profile, taxonomy).categories)
+        sights[target] = {category: "yes" if category in seen else "no" for category in categories}
+        if UNCATEGORIZED in sights[target] and UNCATEGORIZED not in seen:
+            alone = visible(without, target, profile, taxonomy).categories
+            sights[target][UNCATEGORIZED] = "without-headers" if alone else "no"
+    rights = Rights(profile, "user", taxonomy)
+    return {each: Cell(sights["user"][each], sights["memory"][each], rights.may_write(each)) for each in categories}
+
+
+def _probes(categories: Sequence[str]) -> tuple[Document, Document]:
+    """A document with an entry in every category, and one without section headers."""
+    # A slug is its own slug, so it can stand for the title of its section.
+    sections = "".join(f"\n## {category}\nx\n" for category in categories if category != UNCATEGORIZED)
+    return parse(f"x\n{sections}{_ANY_HEADER}"), parse("x\n")
+
+
+def _no_specialist(readers: Sequence[Profile]) -> bool:
+    return all(reader.tier == ORCHESTRATOR_TIER for reader in readers)
+
+
+def _names(readers: Sequence[Profile]) -> tuple[str, ...]:
+    return tuple(reader.name for reader in readers)
+
+
+# --- why -----------------------------------------------------------------------------------------------------------
+
+Asked = Literal["user", "memory", "write", "verify"]
+Rule = Literal[
+    "selected", "taken-away", "not-selected", "closed", "include-uncategorized", "tier-1", "may-verify", "not-seen"
+]
+
+_READ_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1]}
+_WRITE_KEY = SELECTOR_KEYS[2]
+
+
+class Reason(NamedTuple):
+    """One answer and what decides it.
+
+    ``asked`` is what is read (``user`` for USER.md, ``memory`` for MEMORY.md), ``write`` or ``verify``. ``place`` is
+    where the deciding word stands, ``None`` where a default decides; ``inherited_from`` the profile whose file that is,
+    if it is a parent's.
+    """
+
+    asked: Asked
+    answer: Sight
+    rule: Rule
+    because: str
+    selector: str | None = None
+    key: str | None = None
+    place: SettingPlace | None = None
+    inherited_from: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reason as JSON-ready data; ``path`` and ``line`` stand for the place."""
+        said = self._asdict()
+        place = said.pop("place")
+        return said | {"path": place.path if place else None, "line": place.line if place else None}
+
+
+def reasons(
+    profile: Profile, category: str, taxonomy: Taxonomy, written: Profile | None = None
+) -> tuple[Reason, Reason, Reason, Reason]:
+    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it.
+
+    ``written`` is the profile as its files say it, aliases of categories not resolved, to quote from.
+    """
+    cell = access_of(profile, (category,), taxonomy)[category]
+    case = _Case(profile, category, taxonomy, cell, written or profile)
+    return case.read("user"), case.read("memory"), case.write(), case.verify()
+
+
+class _Case(NamedTuple):
+    profile: Profile
+    category: str
+    taxonomy: Taxonomy
+    cell: Cell
+    written: Profile
+
+    def read(self, target: Literal["user", "memory"]) -> Reason:
+        answer = self.cell.reads(target)
+        selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
+        if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
+            return self._included(target, answer)
+        return self._selected(target, answer, selectors, key)
+
+    def write(self) -> Reason:
+        answer: Sight = "yes" if self.cell.write else "no"
+        if self.profile.tier == ORCHESTRATOR_TIER:
+            because = "a profile of tier 1 may write to every category of every profile's files"
+            return self._reason("write", answer, "tier-1", self._but_closed(because), at=("tier",))
+        found = self._selected("write", answer, self.profile.writable(self.taxonomy), _WRITE_KEY)
+        if answer == "yes" and self.cell.reads() == "no":
+            found = found._replace(because=f"{found.because}; it can add there, and sees nothing of it (a drop)")
+        return found._replace(because=self._but_closed(found.because)) if answer == "yes" else found
+
+    def verify(self) -> Reason:
+        said = self.profile.may_verify
+        at: KeyPath = ("tier",) if said is None else ("may_verify",)
+        if said is None:
+            tier_1 = self.profile.tier == ORCHESTRATOR_TIER
+            because = f"may_verify is not said, and tier {self.profile.tier} may {'' if tier_1 else 'not '}by default"
+        else:
+            because = f"may_verify is {'true' if said else 'false'}"
+        if not Rights(self.profile, "user", self.taxonomy).may_verify:
+            return self._reason("verify", "no", "may-verify", because, at=at)
+        answer = self.cell.reads()
+        if answer == "no":
+            because += ", but it can verify only what it reads"
+            return self._reason("verify", "no", "not-seen", because, at=at)
+        whose = "any profile" if self.profile.tier == ORCHESTRATOR_TIER else "its own files"
+        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target) != "no")
+        because += f"; it counts for what it reads, in {where} of {whose}"
+        return self._reason("verify", answer, "may-verify", because, at=at)
+
+    def _included(self, asked: Asked, answer: Sight) -> Reason:
+        """What decides on entries without a category where no selector names them."""
+        said = self.profile.include_uncategorized
+        if said is None:
+            because = "include_uncategorized is not said: such entries are seen in a file without section headers only"
+        else:
+            because = f"include_uncategorized is {'true' if said else 'false'}"
+        if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):
+            because += "; a pattern never selects entries without a category"
+        return self._reason(asked, answer, "include-uncategorized", because, at=("include_uncategorized",))
+
+    def _selected(self, asked: Asked, answer: Sight, selectors: Selectors, key: str) -> Reason:
+        index = selectors.deciding(self.category)
+        quoted = getattr(self.written, key)
+        if index is not None:
+            selector = quoted[index]
+            if answer != "no":
+                because = f"{self._quote(selector)} of {key} selects it"
+                return self._reason(asked, answer, "selected", because, selector, (key, index))
+            because = f"{self._quote(selector)} of {key} takes it away"
+            before = Selectors(selectors.patterns[:index], selectors.declared).deciding(self.category)
+            if before is not None and not selectors.patterns[before].startswith("!"):
+                because += f", after {quoted[before]!r} has selected it"
+            return self._reason(asked, answer, "taken-away", because, selector, (key, index))
+        wider = Selectors(selectors.patterns).deciding(self.category)
+        if wider is not None:
+            because = (
+                f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
+                "category: patterns select declared ones only"
+            )
+            return self._reason(asked, answer, "closed", because, quoted[wider], (key, wider))
+        if not quoted:
+            because = f"{key} is empty" if (key,) in self.profile.places else f"{key} is not said"
+        else:
+            because = f"no selector of {key} matches it"
+            if self.category == UNCATEGORIZED and any(is_pattern(split(each)[1]) for each in quoted):
+                because += ": a pattern never selects entries without a category"
+        return self._reason(asked, answer, "not-selected", because, at=(key,))
+
+    def _quote(self, selector: str) -> str:
+        """The selector, with what it means if it is an alias."""
+        meant = self.taxonomy.aliases.get(split(selector)[1])
+        return repr(selector) if meant is None else f"{selector!r} (an alias of {meant})"
+
+    def _but_closed(self, because: str) -> str:
+        if self.taxonomy.closed and self.taxonomy.named(self.category) is None:
+            return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
+        return because
+
+    def _reason(  # noqa: PLR0913, PLR0917 - the fields of a reason
+        self,
+        asked: Asked,
+        answer: Sight,
+        rule: Rule,
+        because: str,
+        selector: str | None = None,
+        at: KeyPath = (),
+    ) -> Reason:
+        place = self.profile.places.get(at)
+        parent = None if place is None else _stem_of(place, self.profile.path)
+        return Reason(asked, answer, rule, because, selector, key_text(at), place, parent)
+
+
+def _stem_of(place: SettingPlace, own: Path | None) -> str | None:
+    """The name of the parent in whose file the place is; ``None`` for the profile's own."""
+    if own is None or place.path == str(own):
+        return None
+    return place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]

@@ -1,0 +1,378 @@
+"""What a whole document in an envelope makes of the one that is there: rights, structure, threats and size.
+
+A content in JSON form is laid into the text that is there, so entries that stay keep their bytes. A text takes its
+place whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.config.access import all_problems, visible_categories
+from catmem.envelopes.parsing import refuse_unseen_category
+from catmem.errors import EditError, ForbiddenError, TooLargeError
+from catmem.model.layout import is_shared
+from catmem.model.pairing import pair_entries
+from catmem.model.splice import Slot, spliced, titled
+from catmem.model.version import Version
+from catmem.staleness.freshness import read_date
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.workspace.seen_entry import value_texts
+from catmem.writing.planning import Plan, ended
+from catmem.writing.terms import body_of
+from catmem.writing.written import on_first_section, on_tags, on_title, refuse_over_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.writing.terms import Terms
+
+_WORD = re.compile(r"\w+")
+_PASSED_OVER = frozenset({"bad-tag"})
+"""Problems that were looked at with the tags, entry by entry."""
+
+
+class Said(NamedTuple):
+    """What an entry is to say."""
+
+    category: str
+    body: str
+    tags: dict[str, TagValue]
+
+
+class Part(NamedTuple):
+    """What a content is about: the categories, ``None`` for all, what their entries are to say, and its title."""
+
+    categories: frozenset[str] | None
+    entries: tuple[Said, ...]
+    title: tuple[str | None, ...] = ()
+
+    def covers(self, category: str) -> bool:
+        """Whether the content says what becomes of a category."""
+        return self.categories is None or category in self.categories
+
+
+class EntryChange(NamedTuple):
+    """An entry before and after; one of the two is ``None`` for an addition or a removal."""
+
+    old: Said | None
+    new: Said | None
+
+
+def plan_document(
+    document: Document, content: str | dict[str, Any], terms: Terms, parse: Callable[[bytes], Document]
+) -> Plan:
+    """The document that a content makes of this one.
+
+    Raises ``ForbiddenError`` before everything else; then ``EditError`` and its kinds (``structure``, ``threat``,
+    ``over_budget``, ``bad_tag``, ``bad_date``, …) and ``UnknownNameError``.
+    """
+    new: Document | None = None
+    if isinstance(content, str):
+        new = _parsed(content, parse)
+        _refuse_unseen(document, None, terms)
+        part = Part(None, tuple(map(_said, new.entries)))
+    else:
+        named = [terms.category(name) for name in content["categories"]] if content.get("partial") else None
+        _refuse_unseen(document, named, terms)
+        part = _part(content, terms)
+    is_text = new is not None
+    old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
+    pairs = pair_entries(old, part.entries)
+    changes = _changes(old, part.entries, pairs)
+    fault = _first_fault(changes, terms)
+    if fault is not None:
+        raise fault
+    if new is None:
+        part = _dated(part, old, pairs, terms, dated=not is_shared(document))
+        changes = _changes(old, part.entries, pairs)
+        new = _laid_in(document, part, terms, parse)
+    _check_structure(document, new, terms, lines=is_text)
+    warning = terms.check_threats(_new_texts(document, new, changes))
+    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
+    refuse_over_budget(document, new, terms, lambda entry: (entry.category, entry.body) in made)
+    return _plan(document, new, changes, terms, [warning] if warning else [])
+
+
+def overlap(content: str | dict[str, Any], document: Document, terms: Terms) -> float:
+    """How alike the bodies are that a content is about, as they are and as they are to be: the Jaccard overlap of their
+    words, without regard to case and form; 1 where there are none yet.
+
+    Of those that are there only what the writer sees: or it could guess at the words of the others.
+    """  # noqa: D205 - one sentence
+    now: Sequence[Entry] = terms.rights.in_sight(document)
+    if isinstance(content, str):
+        new = [content]
+    else:
+        names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
+        now = [entry for entry in now if names is None or entry.category in names]
+        new = [entry["body"] for entries in content["categories"].values() for entry in entries]
+    old_words, new_words = _words([entry.body for entry in now]), _words(new)
+    return len(old_words & new_words) / len(old_words | new_words) if old_words else 1.0
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold())}
+
+
+# --- what is asked -------------------------------------------------------------------------------------------------
+
+
+def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
+    try:
+        return parse(text.encode())
+    except TooLargeError as error:
+        raise EditError(error.message, code="structure", hint=error.hint) from error
+
+
+def _part(content: Mapping[str, Any], terms: Terms) -> Part:
+    grouped: dict[str, list[Said]] = {}
+    for name, given in content["categories"].items():
+        category = terms.category(name)
+        if category in grouped:
+            raise EditError(
+                f"the category {category} is given twice, under two names",
+                code="structure",
+                hint="Name each category once.",
+            )
+        grouped[category] = [Said(category, body_of(fields["body"]), dict(fields.get("tags", {}))) for fields in given]
+    entries = tuple(entry for each in grouped.values() for entry in each)
+    title = (content["title"],) if "title" in content else ()
+    return Part(frozenset(grouped) if content.get("partial") else None, entries, title)
+
+
+def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
+    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
+    before = {there: old[here] for here, there in pairs.items()}
+    entries: list[Said] = []
+    for index, entry in enumerate(part.entries):
+        tags, was = entry.tags, before.get(index)
+        if was is None and dated and "created" not in tags:
+            tags = {"created": terms.today.isoformat(), **tags}
+        known = _known_since(tags, entry.body, terms) if was is None or was.body != entry.body else None
+        entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
+    return part._replace(entries=tuple(entries))
+
+
+def _known_since(tags: Mapping[str, TagValue], body: str, terms: Terms) -> str | None:
+    """The day that words which come back had, if their ``created`` is later and the actor may not verify."""
+    created = read_date(tags.get("created"))
+    if created is None or terms.rights.may_verify:
+        return None
+    known = terms.known_since(body)
+    return known.isoformat() if known is not None and known < created else None
+
+
+def _said(entry: Entry) -> Said:
+    return Said(entry.category, entry.body, entry.tags)
+
+
+def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int]) -> list[EntryChange]:
+    """What differs, in the order of the old entries; additions come last."""
+    changed: list[EntryChange] = []
+    for index, entry in enumerate(old):
+        partner = new[pairs[index]] if index in pairs else None
+        if partner != entry:
+            changed.append(EntryChange(entry, partner))
+    added = sorted(set(range(len(new))) - set(pairs.values()))
+    return changed + [EntryChange(None, new[index]) for index in added]
+
+
+# --- who may -------------------------------------------------------------------------------------------------------
+
+
+def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms) -> None:
+    """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
+    actor = terms.rights.actor
+    if actor is None:
+        return
+    # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
+    present = dict.fromkeys((entry.category for entry in document.entries) if named is None else named)
+    seen = visible_categories(document, present, terms.target, actor, terms.config.taxonomy)
+    for category in present:
+        if category in seen:
+            continue
+        if named is None:
+            hint = "Send operations instead, or the JSON form with partial: true."
+            raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
+        refuse_unseen_category(terms, category, seen=False)
+
+
+def _first_fault(changes: Iterable[EntryChange], terms: Terms) -> EditError | None:
+    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
+    first: EditError | None = None
+    for change in changes:
+        if change.new is None:
+            continue
+        old = None if change.old is None else change.old.tags
+        given: dict[str, Any] = {**dict.fromkeys(old or {}), **change.new.tags}
+        changed = {key: value for key, value in given.items() if (old or {}).get(key) != value}
+        try:
+            # What is forbidden comes first, whatever else is wrong with the tags.
+            terms.check_dates(changed, old)
+            if change.old is not None:
+                terms.check_domain(change.old.category, change.old.tags, change.new.tags)
+            terms.check_tags(changed, old)
+        except EditError as error:
+            first = first or error
+        known = None if change.old is not None else _known_since(change.new.tags, change.new.body, terms)
+        if known is not None and first is None:
+            first = EditError(
+                f"these words were there before, since {known}, and are no younger now",
+                code="bad_date",
+                hint=f"Give created: {known}, or leave it out.",
+            )
+    return first
+
+
+# --- the new text --------------------------------------------------------------------------------------------------
+
+
+def _laid_in(document: Document, part: Part, terms: Terms, parse: Callable[[bytes], Document]) -> Document:
+    """The document with the entries of a JSON form in the places of its own."""
+    wanted: dict[str, list[Said]] = {}
+    for entry in part.entries:
+        wanted.setdefault(entry.category, []).append(entry)
+    for category in wanted:
+        terms.writable_category(category)
+    sectioned = bool(document.scan.headers) or set(wanted) > {UNCATEGORIZED}
+    base = titled(document) if sectioned else document
+    slots, first = _slots(base, part, wanted)
+    titles = {category: title for category in wanted if (title := terms.title(category)) is not None}
+    title = part.title[0] if part.title and sectioned else base.title
+    # Where nothing is left to be changed the bytes stay as they are.
+    text = spliced(base, slots, first, titles, title)
+    return document if text == document.text else ended(parse(text.encode()))
+
+
+def _slots(
+    document: Document, part: Part, wanted: Mapping[str, Sequence[Said]]
+) -> tuple[list[Slot], dict[str, list[Version]]]:
+    """The places of all entries with what is to stand there, and what comes first in its category."""
+    slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+    by_category: dict[str, list[Slot]] = {}
+    for slot in slots:
+        if part.covers(slot.entry.category):
+            by_category.setdefault(slot.entry.category, []).append(slot)
+    first: dict[str, list[Version]] = {}
+    for category in dict.fromkeys((*by_category, *wanted)):
+        early = _fill(by_category.get(category, []), wanted.get(category, ()))
+        if early:
+            first[category] = early
+    return slots, first
+
+
+def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
+    """Give the slots of one category what is to stand there, in order; what comes before all of them is returned.
+
+    Equal entries at both ends stay where they are, and the rest is filled in between.
+    """
+    kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
+    versions = [
+        kept.get((entry.body, str(entry.tags))) or Version(*entry, tag_blocks.write(entry.tags, entry.body))
+        for entry in entries
+    ]
+    start = _same(slots, versions)
+    end = _same(slots[start:][::-1], versions[start:][::-1])
+    middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
+    for index, slot in enumerate(middle):
+        slot.versions = list(new[index : index + 1])
+    rest = new[len(middle) :]
+    if middle:
+        middle[-1].behind = rest
+    elif start:
+        slots[start - 1].behind = rest
+    else:
+        return rest
+    return []
+
+
+def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
+    count = 0
+    for slot, version in zip(slots, versions, strict=False):
+        if not slot.versions[0].says(version):
+            break
+        count += 1
+    return count
+
+
+# --- the content itself --------------------------------------------------------------------------------------------
+
+
+def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool) -> None:
+    """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it.
+
+    ``lines`` says where; not to a writer who does not see what stands above.
+    """
+    most = new.limits.file_bytes
+    if 4 * len(new.text) > most and len(new.to_bytes()) > most:
+        raise EditError(f"a file may have {most:,} bytes, and this would have more", code="structure", hint=_SHORTER)
+    before = all_problems(old, terms.config)
+    there = Counter((problem.rule, old.text[problem.start : problem.end]) for problem in before)
+    for problem in all_problems(new, terms.config):
+        key = problem.rule, new.text[problem.start : problem.end]
+        there[key] -= 1
+        if there[key] < 0 and problem.rule not in _PASSED_OVER:
+            where = f"line {new.line(problem.start)}: " if lines else ""
+            raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
+    on_first_section(old, new, terms, _HIDING)
+
+
+_HIDING = "Nothing was written. Tell a person: they can sort the file into sections (catmem migrate)."
+_SHORTER = "Nothing was written. Send less."
+_MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
+
+
+def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> list[str]:
+    """The words that nobody has written here before: of entries, tags, and headings."""
+    texts: list[str] = []
+    for change in changes:
+        if change.new is None:
+            continue
+        before = change.old or Said("", "", {})
+        if change.new.body != before.body:
+            texts.append(change.new.body)
+        tags = {key: value for key, value in change.new.tags.items() if before.tags.get(key) != value}
+        texts += [*tags, *value_texts(tags.values())]
+    headings = {section.title for section in old.sections} | {old.title}
+    return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
+
+
+def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: Terms, warnings: Sequence[str]) -> Plan:
+    if new.text == old.text:
+        return Plan(old, (), (), ("it says that already",), ())
+    added = [change.new for change in changes if change.new is not None and change.old is None]
+    replaced = [change.new for change in changes if change.new is not None and change.old is not None]
+    gone = [change.old for change in changes if change.new is None and change.old is not None]
+    touched = (
+        ("add", _found(new.entries, added)),
+        ("replace", _found(new.entries, replaced)),
+        ("remove", _found(old.entries, gone)),
+    )
+    entries = tuple(entry for _, found in touched for entry in found)
+    actions = [{"action": name, "category": each.category, "id": each.id} for name, found in touched for each in found]
+    given = dict.fromkeys(
+        key
+        for change in changes
+        if change.new is not None
+        for key in change.new.tags
+        if change.old is None or key not in change.old.tags
+    )
+    notes = (on_first_section(old, new, terms, _HIDING), on_title(old, new), *on_tags(given, terms))
+    return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
+
+
+def _found(entries: Sequence[Entry], said: Collection[Said]) -> list[Entry]:
+    wanted = Counter((each.category, each.body, str(each.tags)) for each in said)
+    found: list[Entry] = []
+    for entry in entries if wanted else ():
+        key = entry.category, entry.body, str(entry.tags)
+        if wanted[key] > 0:
+            wanted[key] -= 1
+            found.append(entry)
+    return found

@@ -1,0 +1,281 @@
+"""An envelope from somewhere else: read strictly, checked by ``schemas/envelope.schema.json``, and by itself.
+
+Nothing is looked up for that: whatever is wrong there is wrong on every root. Beside it stands what its content asks
+for: operations, and whose business they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from catmem.config.json_schema import shown, validate
+from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.config.yamlfile import key_text
+from catmem.digest import canonical_json
+from catmem.errors import CatmemError, EditError, EnvelopeError, ForbiddenError
+from catmem.store.contract import PERSON, revision_number
+from catmem.store.envelope import content_hash, from_fields
+from catmem.writing.operation import Operation
+from catmem.writing.terms import check_beforehand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.config.access import Rights
+    from catmem.config.yamlfile import KeyPath
+    from catmem.store.envelope import Content, Envelope
+    from catmem.writing.terms import Terms
+
+MOST_BYTES = 40 << 20
+"""Of an envelope as JSON: a file of the largest size still fits, escapes included."""
+
+_DEEPEST = 16
+_HALF = re.compile("[\ud800-\udfff]")
+_SECONDS = re.compile(r"(.{19})(\.[0-9]+)?Z")
+_HINT = "Nothing was written. docs/envelopes.md lists the fields; catmem envelope makes an envelope that fits."
+_ONE_VALUE = "Give one JSON value in UTF-8."
+
+
+def read_envelope(given: Mapping[str, Any] | str | bytes) -> Envelope:
+    """The envelope that a JSON text or its fields are. Raises ``EnvelopeError`` (``schema``, ``bad_hash``)."""
+    return envelope_of(fields_of(given))
+
+
+def envelope_of(fields: Mapping[str, Any]) -> Envelope:
+    """The envelope of fields that ``fields_of`` gave. Raises ``EnvelopeError`` (``schema``, ``bad_hash``)."""
+    faults = validate(fields, "envelope")
+    if faults:
+        # What is wrong with prev_rev is wrong with parents, too, which repeat it.
+        fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1
+        rest = f" (and {more} more fault{'' if more == 1 else 's'})" if more else ""
+        raise _fault(fault.key, fault.message + rest, fault.hint)
+    _check_role(fields)
+    _check_numbers(fields)
+    moment(fields["timestamp"])
+    envelope = from_fields(fields)
+    if content_hash(envelope.content) != envelope.mem_hash:
+        raise EnvelopeError(
+            "mem_hash is not the digest of the content",
+            code="bad_hash",
+            key="mem_hash",
+            hint="Nothing was written. Give the SHA-256 of the content as it is sent: of the UTF-8 of a text, else of "
+            "its canonical JSON.",
+        )
+    return envelope
+
+
+def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
+    """The JSON object that something is. Raises ``EnvelopeError`` (``schema``), with line and column of a slip."""
+    return fields_in(json_of(_text(given)))
+
+
+def fields_in(value: Any, size: int = 0) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """The same of a value that ``json_of`` gave, for whoever has read it already; ``size`` is that of its text."""
+    _refuse_large(size)
+    if not isinstance(value, dict):
+        raise EnvelopeError(f"an envelope is a JSON object, and this is {shown(value)}", hint=_HINT)
+    _refuse_deep(value)
+    return value
+
+
+def json_of(text: str) -> Any:  # noqa: ANN401 - any JSON value
+    """The value that a JSON text is. Raises ``EnvelopeError`` (``schema``), also for a key that is given twice."""
+    if not text.strip():
+        raise EnvelopeError("it is empty", hint=_ONE_VALUE)
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise EnvelopeError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno, hint=_ONE_VALUE) from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, and what is nested without end
+        raise EnvelopeError("not JSON that can be read: too deep, or a number too long", hint=_HINT) from error
+
+
+def moment(timestamp: str) -> datetime:
+    """The moment that a time in RFC 3339 names. Raises ``EnvelopeError`` (``schema``) for one that there is not."""
+    whole = _SECONDS.fullmatch(timestamp)
+    try:
+        if whole is None:
+            raise ValueError(timestamp)  # noqa: TRY301 - said in the same words as a month 13
+        return datetime.fromisoformat(whole[1]).replace(tzinfo=UTC)
+    except ValueError:
+        raise _fault(
+            ("timestamp",), f"{shown(timestamp)} is no time", "Write it in UTC: 2026-11-21T12:00:00Z."
+        ) from None
+
+
+def _text(given: Mapping[str, Any] | str | bytes) -> str:
+    if isinstance(given, str | bytes):
+        _refuse_large(len(given))
+        try:
+            text = given.decode() if isinstance(given, bytes) else given
+        except UnicodeDecodeError as error:
+            raise EnvelopeError(f"not UTF-8: byte {error.start}", hint="Give one envelope as JSON in UTF-8.") from None
+    else:
+        try:
+            text = canonical_json(given).decode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise EnvelopeError("the envelope holds what JSON cannot say", hint=_HINT) from error
+    if _HALF.search(text):
+        raise _half()
+    return text
+
+
+def _refuse_large(size: int) -> None:
+    if size > MOST_BYTES:
+        raise EnvelopeError(f"an envelope has at most {MOST_BYTES >> 20} MiB", hint="Send operations instead.")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which each key stands once: of two, a signature could mean the one and a reader see the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise EnvelopeError(f"the key {shown(twice)} is given twice", hint="Give it once.")
+    return found
+
+
+def _refuse(text: str) -> NoReturn:
+    raise EnvelopeError(f"{text} is no JSON", hint=_HINT)
+
+
+def _refuse_deep(fields: dict[str, Any]) -> None:
+    """Refuse what no envelope needs: deep nesting, numbers with a fraction, half a character."""
+    waiting: list[tuple[KeyPath, Any]] = [((), fields)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            _refuse_half("".join(value))
+            inside = list(value.items())
+        else:
+            inside = list(enumerate(value)) if isinstance(value, list) else []
+        if inside and len(key) >= _DEEPEST:
+            raise EnvelopeError("the envelope is nested too deep", hint=_HINT)
+        if isinstance(value, float):
+            # JSON Schema takes 8.0 for a whole number, and it would be signed as another text than 8.
+            raise _fault(key, f"{shown(value)} is no whole number", "Write it without a point.")
+        if isinstance(value, str):
+            _refuse_half(value)
+        waiting += [((*key, name), part) for name, part in inside]
+
+
+def _refuse_half(text: str) -> None:
+    if not text.isascii() and _HALF.search(text):
+        raise _half()
+
+
+def _half() -> EnvelopeError:
+    return EnvelopeError("the envelope holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
+
+
+def _check_role(fields: Mapping[str, Any]) -> None:
+    by_person = fields["agent_id"] == PERSON
+    if by_person and "role_id" in fields:
+        raise _fault(("role_id",), "a person has no role", "Leave role_id and role_hash out.")
+    if not by_person and "role_id" not in fields:
+        raise _fault(
+            (), "the keys role_id and role_hash are missing", "Add them: 'catmem role-hash NAME' prints the digest."
+        )
+
+
+def _check_numbers(fields: Mapping[str, Any]) -> None:
+    prev = fields["prev_rev"]
+    number = revision_number(str(prev)) + 1
+    if fields["mem_rev"] != number:
+        raise _fault(
+            ("mem_rev",), f"mem_rev is {fields['mem_rev']}, and what follows {prev} is {number}", "Give that number."
+        )
+    parents = [] if prev == 0 else [prev]
+    if fields["parents"] != parents:
+        raise _fault(("parents",), "parents are not prev_rev alone", f"Give {json.dumps(parents)}.")
+
+
+def _fault(key: KeyPath, message: str, hint: str | None) -> EnvelopeError:
+    return EnvelopeError(message, key=key_text(key), hint=hint or _HINT)
+
+
+_PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
+
+
+def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
+    """The operations in a content that fits the schema. Raises ``EnvelopeError`` (``schema``) for parts missing."""
+    found: list[Operation] = []
+    for index, fields in enumerate(content):
+        moves = fields["action"] == "move" and "to_category" not in fields
+        operation = Operation(
+            action=fields["action"],
+            content=fields.get("content"),
+            old_text=fields.get("old_text"),
+            category=None if moves else fields.get("category"),
+            to_category=fields.get("category") if moves else fields.get("to_category"),
+            tags=fields.get("tags"),
+            as_of=date.fromisoformat(fields["as_of"]) if "as_of" in fields else None,
+        )
+        try:
+            operation.check()
+        except EditError as error:
+            key = key_text(("content", index))
+            raise EnvelopeError(error.message, key=key, hint=error.hint) from error
+        found.append(operation)
+    return tuple(found)
+
+
+def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
+    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file.
+
+    A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it is
+    equal to what is hidden; so would the whole of a category that it does not see.
+    """
+    rights = terms.rights
+    if isinstance(content, list):
+        for operation in operations:
+            try:
+                check_beforehand([operation], terms)
+            except ForbiddenError:
+                raise
+            except CatmemError:  # what is wrong with the content itself is told after what is there was looked at
+                continue
+    elif isinstance(content, str) or not content.get("partial"):
+        if not may_send_whole(rights):
+            name = "" if rights.actor is None else rights.actor.name
+            raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
+    else:
+        _refuse_partial(content, terms)
+
+
+def may_send_whole(rights: Rights) -> bool:
+    """Whether a whole document may come from this writer; of tier 1 it is looked at what the file holds, too."""
+    actor = rights.actor
+    if actor is None or actor.tier == ORCHESTRATOR_TIER:
+        return True
+    if rights.taxonomy.closed:  # a section that nobody declared is seen by nobody but people
+        return False
+    everything = all(
+        "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)
+        for selectors in (actor.selectors(rights.target, rights.taxonomy), actor.writable(rights.taxonomy))
+    )
+    return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
+
+
+def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
+    rights = terms.rights
+    name = "" if rights.actor is None else rights.actor.name
+    for named in content["categories"]:
+        category = terms.category(named)
+        rights.refuse_unwritable(category, named)
+        refuse_unseen_category(terms, category, seen=rights.may_see(category))
+    if "title" in content and not rights.unbounded:
+        raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")
+
+
+def refuse_unseen_category(terms: Terms, category: str, *, seen: bool) -> None:
+    """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
+    actor = terms.rights.actor
+    if actor is not None and not seen:
+        raise ForbiddenError(
+            f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
+            hint="Add to it by operations.",
+        )

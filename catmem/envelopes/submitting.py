@@ -1,0 +1,411 @@
+"""The way in for envelopes: each refusal in its order, and then one revision.
+
+::
+
+    schema, bad_hash     the envelope alone
+    forbidden            its sender, where an interface knows who that is
+    bad_signature        its key                    up to here nothing of the root but keys and time counts,
+    clock_skew           its time                   and to role_drift nothing but the profile of the agent
+    role_drift           its profile
+    forbidden            entity and categories      by rights alone, and again where entries decide
+    hash_collision       its op_id, the head's own
+    stale_prev           the head                   from here on the answer tells what is at the head
+    semantic_collision, drift
+    structure, threat, over_budget                  the content
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from catmem import clock
+from catmem.config.access import Rights
+from catmem.config.json_schema import shown
+from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
+from catmem.envelopes.documents import overlap, plan_document
+from catmem.envelopes.parsing import (
+    envelope_of,
+    fields_in,
+    fields_of,
+    moment,
+    operations_of,
+    refuse_out_of_scope,
+)
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    EnvelopeError,
+    ForbiddenError,
+    OperationCollisionError,
+    RefusedError,
+    StaleError,
+    UnknownNameError,
+    UnknownRevisionError,
+)
+from catmem.store.contract import EXTERNAL, Current, stale
+from catmem.store.envelope import Envelope
+from catmem.writing import gate
+from catmem.writing.matching import hide_digests
+from catmem.writing.operation import asked_by
+from catmem.writing.planning import Plan
+from catmem.writing.terms import check_beforehand, terms_of
+from catmem.writing.write import Pipeline, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document
+    from catmem.store.contract import OnStale
+    from catmem.workspace.root import Root
+    from catmem.writing.gate import Attempt
+    from catmem.writing.terms import Terms
+    from catmem.writing.written import Written
+
+
+_LARGEST = 10**18
+_AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
+
+
+def submit(
+    workspace: Root,
+    given: Envelope | Mapping[str, Any] | str | bytes,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
+) -> Written:
+    """Make the write of an envelope; see ``Workspace.submit``."""
+    with gate.checks(workspace, "?", op="put", agent="?"):
+        fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
+
+
+def submit_value(
+    workspace: Root,
+    value: Any,  # noqa: ANN401 - any JSON value
+    size: int,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
+) -> Written:
+    """The same for a JSON value that ``json_of`` gave, of a text of ``size`` bytes: it is not read once more."""
+    with gate.checks(workspace, "?", op="put", agent="?"):
+        fields = fields_in(value, size)
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
+
+
+def submit_read(
+    workspace: Root,
+    envelope: Envelope,
+    *,
+    confirm: bool = False,
+    sender: Sender | None = None,
+    on_stale: OnStale | None = None,
+) -> Written:
+    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
+
+    ``on_stale`` is by default what catmem.yaml says.
+    """
+    named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
+    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale))
+
+
+class _Manner(NamedTuple):
+    confirm: bool = False
+    sender: Sender | None = None
+    on_stale: OnStale | None = None
+
+
+def _submit(
+    workspace: Root, named: tuple[str, str, str | None], read: Callable[[], Envelope], manner: _Manner
+) -> Written:
+    """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
+    entity, agent, prev = named
+    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
+        submission = _submission(workspace, read(), trying, manner)
+        written = submission.run()
+    return submission.with_crowded(written)
+
+
+def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
+    """The write of an envelope that is right by itself, after the checks of who sends it."""
+    operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
+    check_sender(envelope, manner.sender)
+    trying.op = asked_by(operations)
+    check_signature(workspace, envelope, trying)
+    check_time(workspace, envelope, trying)
+    actor = checked_role(workspace, envelope, trying, manner.sender)
+    write = Write(
+        terms_of_envelope(workspace, envelope, actor),
+        operations,
+        str(envelope.prev_rev),
+        workspace.config.on_drift,
+        manner.on_stale or workspace.config.on_stale,
+        envelope.op_id,
+        envelope,
+    )
+    return Submission(workspace, write, trying, confirm=manner.confirm)
+
+
+def _named(fields: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """Entity, agent and base as an envelope names them: for the record, also if they are not as they must be."""
+    entity, agent, prev = (fields.get(name) for name in ("entity_id", "agent_id", "prev_rev"))
+    return (
+        entity if isinstance(entity, str) else "?",
+        agent if isinstance(agent, str) else "?",
+        str(prev) if isinstance(prev, str) or (isinstance(prev, int) and abs(prev) < _LARGEST) else None,
+    )
+
+
+# --- what is there -------------------------------------------------------------------------------------------------
+
+
+ALIKE = 0.6
+"""The share of common words below which a new text has little in common with the old one."""
+
+
+@dataclass
+class Submission(Pipeline):
+    """An envelope whose writer is known, on its way to the store: the refusals that only envelopes have."""
+
+    confirm: bool = False
+    alerted: bool = False
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope that the write came in."""
+        if self.write.envelope is None:
+            raise AssertionError(self.write)
+        return self.write.envelope
+
+    def check(self) -> None:
+        """Refuse what is forbidden whatever the file holds; what else is wrong with the content comes later."""
+        refuse_out_of_scope(self.envelope.content, self.write.operations, self.terms)
+
+    def commit(self) -> Written:
+        """Write one revision, or raise the first refusal that holds."""
+        try:
+            return super().commit()
+        except (StaleError, DriftError, UnknownRevisionError) as error:
+            self._refuse_second_of_a_number()
+            self._refuse_what_comes_before(error)
+        except RefusedError as error:
+            self._tell(error)
+            raise
+
+    def planned(self, document: Document, current: Current) -> Plan:
+        """The plan. What is forbidden is told before the alert, and what is wrong with the content after it."""
+        if current.revision != self.write.expected:
+            self._refuse_second_of_a_number()
+        try:
+            plan = self._plan_of(document, current)
+        except (ForbiddenError, RefusedError):
+            raise
+        except CatmemError:
+            self._alert(document)
+            raise
+        self._alert(document)
+        return plan
+
+    def _plan_of(self, document: Document, current: Current) -> Plan:
+        content, base = self.envelope.content, current.base
+        if isinstance(content, list):
+            check_beforehand(self.write.operations, self.terms)
+            return super().planned(document, current)
+        if base is None or base == document.to_bytes():
+            return plan_document(document, content, self.terms, self.workspace.parse)
+        return self._merged(document, base, content)
+
+    def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
+        """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
+        from catmem.model.merge import merge
+
+        seen = self.legible(base)
+        plan = plan_document(seen, content, self.terms, self.workspace.parse)
+        merged = merge(seen, document, plan.document)
+        if merged.conflicts:
+            raise DriftError(f"{self.terms.entity} was changed where this write would change it", hint=_AGAIN)
+        if merged.text == document.text:
+            return Plan(document, (), (), plan.notes, plan.warnings)
+        return plan._replace(document=self.workspace.parse(merged.text.encode()))
+
+    def _alert(self, document: Document) -> None:
+        """Refuse, once, a document that has little in common with the old one. Operations say what they change."""
+        content = self.envelope.content
+        if not self.envelope.alert or self.confirm or self.alerted or isinstance(content, list):
+            return
+        alike = overlap(content, document, self.terms)
+        if alike < ALIKE:
+            self.alerted = True
+            refusal = RefusedError(
+                f"the new text has little in common with the old one: {alike:.2f} of all words, under {ALIKE}",
+                code="semantic_collision",
+                hint="Nothing was written. Look at what is there now; to write it all the same, send it again with "
+                "confirm (catmem write --confirm).",
+            )
+            self.attempt.refuse(refusal)
+
+    # --- refusals --------------------------------------------------------------------------------------------------
+
+    def _refuse_second_of_a_number(self) -> None:
+        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first.
+
+        Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
+        an old view does.
+        """
+        if self.write.on_stale == "branch":
+            return
+        envelope = self.envelope
+        log = self.workspace.store.log(self.terms.entity)
+        # What somebody wrote from outside since, which this commit may have taken in, changes nothing.
+        last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
+        if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
+            return
+        first = last.note.get("envelope", {}).get("mem_hash")
+        same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
+        if same_place and first is not None and first != envelope.mem_hash:
+            error = OperationCollisionError(
+                f"{envelope.agent_id} wrote revision {last.revision} itself, with other content",
+                expected=str(envelope.prev_rev),
+                found=self._head(),
+                hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
+            )
+            self._tell(error)
+            raise error
+
+    def _refuse_what_comes_before(self, error: CatmemError) -> NoReturn:
+        """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
+        try:
+            seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
+            document = self.legible_or_none(seen.data)
+        except UnknownRevisionError:
+            document = None
+        if document is not None:
+            try:
+                self._plan_of(document, Current(seen.data, str(self.envelope.prev_rev), None))
+            except ForbiddenError:
+                raise
+            except CatmemError:
+                pass  # what is wrong with the content comes after an old view
+            if isinstance(error, DriftError):
+                self._refuse_stale(error)
+                self._alert(document)
+        if isinstance(error, RefusedError):
+            self._tell(error)
+        else:
+            error.hint = f"{self.terms.entity} is at revision {self._head()}. {_AGAIN}"
+        raise error
+
+    def _refuse_stale(self, error: DriftError) -> None:
+        """Raise ``StaleError`` if another write came between, too, before somebody changed the store from outside."""
+        prev = str(self.envelope.prev_rev)
+        for revision in self.workspace.store.log(self.terms.entity):
+            if revision.revision == prev:
+                return
+            if revision.agent != EXTERNAL and not revision.is_branch:
+                refusal = stale(self.terms.entity, prev, self._head())
+                refusal.drift_backup = error.drift_backup
+                raise refusal from error
+
+    def _head(self) -> str:
+        head = self.workspace.store.head(self.terms.entity)
+        return "0" if head is None else head.revision
+
+    def _tell(self, error: RefusedError) -> None:
+        """Let a refusal say what is at the head, as far as the writer may know it."""
+        if not self.terms.rights.unbounded:
+            hide_digests(error)
+        if error.found is None:
+            error.found = self._head()
+
+
+# --- who writes: the words are the same for what there is and what there is not ------------------------------------
+
+
+class Sender(NamedTuple):
+    """Who an interface knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
+
+    agent: str
+    profile: str
+
+
+def check_sender(envelope: Envelope, sender: Sender | None) -> None:
+    """Refuse an envelope of somebody else than its sender, in the same words whether there is such an agent."""
+    if sender is not None and envelope.agent_id != sender.agent:
+        raise ForbiddenError(
+            "the agent of this envelope is not the one that sends it",
+            hint=f"Nothing was written. This sender writes as agent_id {sender.agent!r} only.",
+        )
+
+
+def check_signature(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
+    """Refuse a signature that is not by a key of the agent, in the same words where there is no such agent or key."""
+    config = workspace.config
+    if envelope.signature is None:
+        if config.signing.required:
+            refusal = _bad_signature("this envelope is not signed, and has to be here")
+            if _is_unbounded(workspace, envelope):
+                raise refusal  # a rollout makes nobody a person, or a profile that may do everything
+            trying.refuse(refusal)
+        return
+    keys = keys_of(config, envelope.agent_id, agents_of(config))
+    if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
+        raise _bad_signature("this envelope is not signed by the agent that it names")
+
+
+def _is_unbounded(workspace: Root, envelope: Envelope) -> bool:
+    try:
+        actor = bound_profile(workspace, envelope.agent_id)
+    except RefusedError:
+        return False
+    return Rights(actor, "user", workspace.config.taxonomy).unbounded
+
+
+def _bad_signature(message: str) -> EnvelopeError:
+    return EnvelopeError(
+        message,
+        code="bad_signature",
+        key="signature",
+        hint="Nothing was written. Sign it with a key of that agent that is in use: 'catmem key list' lists them.",
+    )
+
+
+def check_time(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
+    """Refuse a time that is too far from the time here."""
+    apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=workspace.config.signing.clock_skew)
+    side = "after" if apart > most else "before"
+    if abs(apart) > most:
+        trying.refuse(
+            EnvelopeError(
+                f"the time of this envelope is {side} the time here, by more than {most}",
+                code="clock_skew",
+                key="timestamp",
+                hint="Nothing was written. Set the clocks; a retry has a new time and signature, and the same op_id.",
+            )
+        )
+
+
+def checked_role(workspace: Root, envelope: Envelope, trying: Attempt, sender: Sender | None = None) -> Profile | None:
+    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
+
+    That of a ``sender`` has to be the one that the interface bound it to, whatever a rollout lets pass.
+    """
+    profile = bound_profile(workspace, envelope.agent_id)
+    if sender is not None and (profile is None or profile.name != sender.profile):
+        raise role_drift()
+    if profile is not None and not fits(envelope, profile):
+        trying.refuse(role_drift())
+    return profile
+
+
+def terms_of_envelope(workspace: Root, envelope: Envelope, actor: Profile | None) -> Terms:
+    """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
+    name, _, target = envelope.entity_id.partition("/")
+    try:
+        Rights(actor, target, workspace.config.taxonomy).refuse_other_owner(name)
+    except UnknownNameError as error:
+        message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
+        raise ForbiddenError(message, hint=error.hint) from None
+    return terms_of(workspace, name, target, actor)

@@ -1,0 +1,339 @@
+"""What the modules of all programs share: what was read, bounded reading of files, and the fields in front of notes.
+
+Reading goes through no links and no endless trees, and takes nothing that is no file. The fields stand between two
+``---`` lines. They are read as lines and not as YAML: two of the programs write plain lines, and what is read must
+never be more than text.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem import clock
+from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
+from catmem.files import os_errors, read_bounded
+from catmem.staleness.freshness import read_date
+from catmem.text import BOM, decode, unify_newlines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+SOURCE_LENGTH = 200
+"""Characters of a ``source`` tag at most."""
+
+# Markup may stand in front of a date: a heading, a bullet, emphasis, brackets, a link to a daily note.
+_LEADING_DAY = re.compile(r"[\s#>*_`~(\[+-]{0,16}(\d{4}-\d\d-\d\d)(?![\d-])")
+
+FILE_BYTES = 16 << 20
+FOLDER_BYTES = 64 << 20
+MOST_LINES = 500_000
+MOST_ENTRIES = 100_000
+MOST_FILES = 10_000
+_MOST_LOOKED_AT = 100_000
+_DEPTH = 16
+
+_MARK = "---"
+_FIELD = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?")
+_QUOTED = re.compile(r"(['\"])(.*)\1")
+_OTHER_KEY = re.compile(r"#.*|[^\s:-][^:]*:(?:\s.*)?")
+"""A comment, or a key that a field cannot have: no part of the value above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEntry:
+    """One fact. ``place`` says where it stood (a file, perhaps with a line or a row).
+
+    ``kind`` is the other program's word for a category, ``None`` for none. ``tags`` are what the importer knows as tags
+    of the format; ``fields`` are what else was said, which has a place only where there is a tag of that name.
+    ``target`` is ``user`` or ``memory`` where the other program tells the two apart. ``single``: no other entry has its
+    ``source``. ``day`` dates an entry that has no ``created`` and no date in its text: that of its file.
+    """
+
+    body: str
+    place: str
+    kind: str | None = None
+    tags: Mapping[str, str | list[str]] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
+    single: bool = False
+    day: date | None = None
+
+
+class LeftOut(NamedTuple):
+    """Something that has no place here: what it is, what it says, and where it stands."""
+
+    place: str
+    what: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The entries, in the order in which they stood, and what has no place."""
+
+    entries: Sequence[ImportedEntry]
+    left_out: Sequence[LeftOut] = ()
+
+
+def source_tag(program: str, place: str) -> str:
+    """The ``source`` tag of an entry from ``place``: one line, not too long."""
+    return " ".join(f"{program}/{place}".split())[:SOURCE_LENGTH]
+
+
+def day_of(moment: str) -> str | None:
+    """The day of a date or time as text (``2026-05-01T12:00:00Z``), ``YYYY-MM-DD``; ``None`` for anything else."""
+    day = moment.strip()[:10]
+    rest = moment.strip()[10:11]
+    return day if read_date(day) and rest in {"", "T", " "} else None
+
+
+def leading_day(text: str) -> date | None:
+    """The day that a text begins with, ``YYYY-MM-DD`` with or without markup around it."""
+    found = _LEADING_DAY.match(text)
+    return read_date(found[1]) if found else None
+
+
+def dated(found: Mapping[str, str], names: Mapping[str, str]) -> tuple[dict[str, str | list[str]], dict[str, str]]:
+    """Fields that are dates as tags, by ``names`` (theirs to ours), and the other fields, bad dates included."""
+    tags: dict[str, str | list[str]] = {}
+    rest: dict[str, str] = {}
+    for key, value in found.items():
+        day = day_of(value) if key in names else None
+        if day is None:
+            rest[key] = value
+        else:
+            tags[names[key]] = day
+    return tags, rest
+
+
+class File(NamedTuple):
+    """A file's text, with LF line ends and no BOM, its path from the folder, and the day of its last change."""
+
+    name: str
+    text: str
+    day: date | None
+
+
+def day_of_file(path: Path) -> date | None:
+    """The day on which a file was last changed; ``None`` for a time that is no date.
+
+    ``None`` for today, too: a file that was copied or cloned just now is of today, however old its text is.
+    """
+    try:
+        day = date.fromtimestamp(path.stat().st_mtime)  # noqa: DTZ012 - a day in a memory file has no time zone
+    except (OSError, OverflowError, ValueError):
+        return None
+    return day if day < clock.today() else None
+
+
+def read_file(path: Path) -> File:
+    """One file that was named, and not its folder. Raises ``UnreadableError`` and its kinds."""
+    return File(path.name, read_text(path), day_of_file(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of one file. Raises ``UnreadableError`` and its kinds."""
+    try:
+        return unify_newlines(decode(read_data(path)).removeprefix(BOM))
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+
+
+def read_data(path: Path) -> bytes:
+    """The bytes of one file. Raises ``UnreadableError`` and its kinds, ``TooLargeError`` for far too many lines too."""
+    data = read_bounded(path, FILE_BYTES)
+    _refuse_lines(data.count(b"\n"), path)
+    return data
+
+
+def _refuse_lines(lines: int, path: Path) -> None:
+    if lines > MOST_LINES:
+        raise TooLargeError("text", lines, MOST_LINES, unit="lines", path=path)
+
+
+def refuse_too_many(count: int, path: Path) -> None:
+    """Raise ``SourceError`` for more entries than anybody remembers."""
+    if count > MOST_ENTRIES:
+        raise SourceError(
+            f"there are more than {MOST_ENTRIES:,} entries",
+            code="too_many",
+            path=path,
+            hint="Nothing was changed. Clear out what is no longer needed, in that program.",
+        )
+
+
+def refuse_missing(path: Path) -> None:
+    """Raise ``UnreadableError`` for what is neither a file nor a folder."""
+    with os_errors("cannot be read", path=path, hint="Check the path and its rights.", code="io"):
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            if error.errno not in {errno.ENOENT, errno.ELOOP}:
+                raise
+            raise UnreadableError(
+                "no such file or folder", code="missing", path=path, hint="Check the path."
+            ) from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UnreadableError(
+            "is neither a file nor a folder", code="not_a_file", path=path, hint="Name the file itself, or its folder."
+        )
+
+
+def within(folder: Path, *names: str) -> Path:
+    """A path in a folder that was named. Raises ``UnreadableError`` (``symlink``) if a link leads out of the folder.
+
+    Whoever made the folder could have any file of yours read.
+    """
+    path = folder.joinpath(*names)
+    whole = os.path.realpath(folder)
+    if os.path.commonpath([whole, os.path.realpath(path)]) != whole:
+        raise UnreadableError(
+            "a symbolic link leads out of the folder",
+            code="symlink",
+            path=path,
+            hint="Nothing was changed. If you mean what it leads to, name that.",
+        )
+    return path
+
+
+def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False) -> Iterator[File]:
+    """The ``*.md`` files of a folder in order of their names; with ``below`` those of its folders too.
+
+    Hidden files and folders and links are passed over; a file that is no text, or is too large, is left out. Raises
+    ``SourceError`` (``too_many``) and ``TooLargeError`` for a folder that is out of all measure.
+    """
+    total = lines = 0
+    for path in _found(folder, below=below):
+        name = path.relative_to(folder).as_posix()
+        try:
+            text = read_text(path)
+        except UnreadableError as error:
+            left_out.append(LeftOut(name, "a file", "", error.message))
+            continue
+        total += len(text)
+        lines += text.count("\n")
+        if total > FOLDER_BYTES:
+            raise TooLargeError("folder", total, FOLDER_BYTES, unit="characters", path=folder)
+        _refuse_lines(lines, folder)
+        yield File(name, text, day_of_file(path))
+
+
+def _found(folder: Path, *, below: bool) -> list[Path]:
+    found: list[Path] = []
+    waiting = [(folder, 0)]
+    looked_at = 0
+    while waiting:
+        here, depth = waiting.pop()
+        for entry in _listed(here):
+            looked_at += 1
+            if entry.name.startswith(".") or entry.is_symlink():
+                continue
+            if entry.is_file() and entry.name.endswith(".md"):
+                found.append(here / entry.name)
+            elif below and entry.is_dir() and depth < _DEPTH:
+                waiting.append((here / entry.name, depth + 1))
+            if len(found) > MOST_FILES or looked_at > _MOST_LOOKED_AT:
+                raise SourceError(
+                    f"the folder has more than {MOST_FILES:,} Markdown files or {_MOST_LOOKED_AT:,} files in all",
+                    code="too_many",
+                    path=folder,
+                    hint="Name a folder below it.",
+                )
+    return sorted(found)
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    refused = os_errors("the folder cannot be read", path=folder, hint="Check its rights.", code="io")
+    with refused, os.scandir(folder) as entries:
+        return list(islice(entries, _MOST_LOOKED_AT + 1))
+
+
+class FrontMatter(NamedTuple):
+    """The fields of a text, the rest of it, and what stood in front and is no field."""
+
+    fields: dict[str, str]
+    text: str
+    left_out: Sequence[LeftOut] = ()
+
+
+def front_matter(file: File) -> FrontMatter:
+    """The fields and the rest of a file; no fields, and the whole text, where none are in front.
+
+    A list below a field, or a value of several lines, comes as one value with ``, `` between its lines. Of a field that
+    is there twice the last counts, and one on the first level more than one below another.
+    """
+    without = FrontMatter({}, file.text)
+    lines = file.text.split("\n")
+    if lines[0].rstrip() != _MARK:
+        return without
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == _MARK), None)
+    if end is None:
+        return without
+    reading = _Fields(file.name)
+    for line in lines[1:end]:
+        reading.take(line)
+    if not reading.fields:
+        return without
+    fields = {name: ", ".join(parts) for name, parts in reading.fields.items()}
+    return FrontMatter(fields, "\n".join(lines[end + 1 :]), reading.left_out)
+
+
+class _Fields:
+    """What the lines in front have said so far."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.fields: dict[str, list[str]] = {}
+        self.left_out: list[LeftOut] = []
+        self._last = ""
+
+    def take(self, line: str) -> None:
+        """Read one more line."""
+        last = self._last
+        # Fields below an empty one (`metadata:`) count as fields of their own.
+        nested = bool(last) and not self.fields[last] and line.startswith(" ")
+        found = _FIELD.fullmatch(line.strip() if nested else line.rstrip())
+        if found and nested:
+            self._take_nested(found[1], _parts(found[2]))
+        elif found:
+            before = self.fields.get(found[1])
+            if before:
+                self._leave_out(found[1], ", ".join(before), "a field of this name comes again")
+            self._last = found[1]
+            self.fields[found[1]] = _parts(found[2])
+        elif not last or _OTHER_KEY.fullmatch(line.rstrip()):
+            if line.strip():
+                self._leave_out("text", line.strip(), "it is no field")
+        elif line.strip():
+            more = _plain(re.sub(r"^\s*(?:- )?", "", line).strip())
+            if more or self.fields[last]:
+                self.fields[last].append(more)
+
+    def _take_nested(self, name: str, value: list[str]) -> None:
+        if name not in self.fields:
+            self.fields[name] = value
+        elif value:
+            self._leave_out(name, value[0], "a field of this name is there already")
+
+    def _leave_out(self, what: str, value: str, why: str) -> None:
+        self.left_out.append(LeftOut(self.place, what, value, why))
+
+
+def _parts(value: str | None) -> list[str]:
+    plain = _plain(value or "")
+    return [plain] if plain else []
+
+
+def _plain(value: str) -> str:
+    quoted = _QUOTED.fullmatch(value.strip())
+    return quoted[2] if quoted else value.strip()

@@ -1,0 +1,217 @@
+"""Who wins a conflict: a side, both, a ranking of agents, or whoever is asked.
+
+Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``).
+So a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place
+has another name, and nobody has decided it yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem.config.json_schema import shown, suggestion
+from catmem.config.profile import profile_names
+from catmem.digest import content_digest
+from catmem.errors import ConfigError, EditError
+from catmem.model.conflict import Conflict, Side
+from catmem.model.version import Version
+from catmem.store.contract import EXTERNAL, PERSON
+from catmem.syntax import tags as tag_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.merging.past import MergeHistory
+    from catmem.model.conflict import Reason
+    from catmem.model.document import Document
+    from catmem.store.contract import Revision
+    from catmem.workspace.root import Root
+
+
+Answer: TypeAlias = Side | Literal["both"] | Version | None
+"""What becomes of a conflict: a side wins, both stay, this stands instead, or it stays open."""
+
+_BOTH_FIT = frozenset({"body", "removed"})
+"""The reasons for which a text can hold both sides; of two tags, categories or titles it holds one, that of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A conflict between the head and the branch ``branch``, with the revisions that made the two sides."""
+
+    conflict: Conflict
+    branch: str
+    ours: Revision
+    theirs: Revision
+
+    def to_dict(self) -> dict[str, Any]:
+        """The disagreement as JSON-ready data."""
+        sides = {name: getattr(self.conflict, name) for name in ("base", "ours", "theirs")}
+        category = next((version.category for version in sides.values() if version is not None), "")
+        return {
+            "branch": self.branch,
+            "reason": self.conflict.reason,
+            "category": category,
+            **{name: None if version is None else version.text for name, version in sides.items()},
+            "ours_by": self.ours.agent,
+            "theirs_by": self.theirs.agent,
+        }
+
+
+Ask: TypeAlias = Callable[[Disagreement], Answer]
+"""Says what becomes of each conflict."""
+
+How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
+"""What a caller may say of conflicts: one word for all, the names of agents, the first before all others, a function
+that is asked of each, or nothing."""
+
+
+def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
+    """The function that ``how`` stands for. Raises ``ConfigError`` (``unknown_agent``)."""
+    if callable(how):
+        return how
+    if how is None:
+        return lambda _: None
+    if how in ("ours", "theirs", "both"):  # a list of names is no key
+        word: Any = how
+        return lambda _: word
+    names = [how] if isinstance(how, str) else list(how)
+    _refuse_unknown(workspace, past, names)
+    rank = {name: place for place, name in reversed(list(enumerate(names)))}
+    return lambda found: by_rank(found, rank)
+
+
+def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
+    """The side whose agent comes first; of one agent the later change; of two that nobody named, none."""
+    ours, theirs = found.ours, found.theirs
+    if ours.agent == theirs.agent:
+        return "ours" if ours.sequence > theirs.sequence else "theirs"
+    here, there = (rank.get(each.agent, len(rank)) for each in (ours, theirs))
+    if here == there:
+        return None
+    return "ours" if here < there else "theirs"
+
+
+def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -> None:
+    known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
+    if set(names) <= known:
+        return
+    known |= {revision.agent for revision in past.log()}
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f"there is no agent {shown(name)}: no profile has that name, and no revision of {past.entity} is by it",
+                code="unknown_agent",
+                hint=suggestion(name, sorted(known), "agents"),
+            )
+
+
+@dataclass(slots=True)
+class Settling:
+    """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them.
+
+    ``head`` names the revision that is ours, ``branch`` the one that is theirs, ``base`` is what they come from.
+    ``known`` are answers from before, so that nobody is asked twice when a merge has to be made again. What was
+    answered stands in ``settled`` afterwards, what was not in ``left``.
+    """
+
+    past: MergeHistory
+    branch: str
+    head: str
+    base: Document
+    ask: Ask
+    known: dict[str, Answer]
+    settled: list[tuple[Disagreement, Answer]] = field(default_factory=list)
+    left: list[Disagreement] = field(default_factory=list)
+
+    def __call__(self, conflict: Conflict) -> Side | Version | None:
+        """What ``catmem.merge`` is told: of both sides it keeps what it can if nobody decides."""
+        found = Disagreement(
+            conflict,
+            self.branch,
+            self.past.last_change(self.head, self.base, conflict, "ours"),
+            self.past.last_change(self.branch, self.base, conflict, "theirs"),
+        )
+        key = repr((self.branch, conflict))
+        if key not in self.known:
+            self.known[key] = self.ask(found)
+        answer = self.known[key]
+        if answer is None:
+            self.left.append(found)
+            return None
+        self.settled.append((found, answer))
+        if answer == "both":
+            return None if conflict.reason in _BOTH_FIT else "ours"
+        return answer
+
+
+# --- decisions that are made beforehand ----------------------------------------------------------------------------
+
+OWN = "own"
+"""The choice of words of one's own."""
+
+CHOICES: Mapping[Reason, tuple[str, ...]] = {
+    "body": ("ours", "theirs", "both", OWN),
+    "removed": ("ours", "theirs", OWN),
+    "tags": ("ours", "theirs", OWN),
+    "category": ("ours", "theirs", OWN),
+    "title": ("ours", "theirs"),
+}
+"""What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
+
+
+class ConflictKey(NamedTuple):
+    """The name of a conflict. ``place`` is what both sides come from and what the branch says, ``head`` the rest."""
+
+    place: str
+    head: str
+
+    def __str__(self) -> str:
+        """The two as one word."""
+        return f"{self.place}-{self.head}"
+
+
+def key_of(conflict: Conflict) -> ConflictKey:
+    """The name of a conflict: the same each time that the same sides disagree in the same way."""
+    return ConflictKey(
+        _digest(conflict.base, conflict.theirs),
+        _digest(conflict.ours, conflict.reason),
+    )
+
+
+def answer_to(conflict: Conflict, choice: str, words: str = "") -> Answer:
+    """The answer that a choice stands for; ``words`` are those of ``own``.
+
+    Raises ``EditError`` (``bad_answer``) for what cannot be chosen of this conflict, and for words that are none.
+    """
+    if choice not in CHOICES[conflict.reason]:
+        raise EditError(
+            "that is no answer to this conflict",
+            code="bad_answer",
+            hint=f"Nothing was written. Choose one of {', '.join(CHOICES[conflict.reason])}.",
+        )
+    if choice != OWN:
+        side: Answer = choice  # type: ignore[assignment]  # one of CHOICES
+        return side
+    if not words.strip():
+        raise EditError(
+            "the text of your own is empty",
+            code="bad_answer",
+            hint="Nothing was written. Write what the entry is to say, or choose a side.",
+        )
+    return in_words(conflict, words)
+
+
+def in_words(conflict: Conflict, words: str) -> Version:
+    """The entry with other words, in the place and with the tags of the head's; nobody has verified those yet."""
+    like = next(version for version in (conflict.ours, conflict.theirs) if version is not None)
+    body = words.strip()
+    tags = {key: value for key, value in like.tags.items() if key != "verified_date"}
+    return Version(like.category, body, tags, tag_blocks.write(tags, body))
+
+
+def _digest(*parts: Version | str | None) -> str:
+    told = [[part.category, part.text] if isinstance(part, Version) else part for part in parts]
+    return content_digest(told).partition(":")[2][:20]

@@ -1,0 +1,345 @@
+"""Merging branches into the head: one revision, whose parents are the head and all that was merged.
+
+::
+
+    head ──┐
+    base ──┼─ three-way merge by entry ── conflicts ── who wins? ──> text ──> commit, if the head is still that
+    branch ┘        (of several branches one after the other)                 └── else all of it again
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.profile import limit_of
+from catmem.digest import content_digest
+from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
+from catmem.merging.branches import open_branches
+from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
+from catmem.merging.past import NOW, MergeHistory
+from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
+from catmem.text import size_of, unmerged_warnings
+from catmem.workspace.history import entity_of, refuse_bounded
+from catmem.workspace.seen_entry import findings_in, value_texts
+from catmem.writing import gate
+from catmem.writing.matching import checked_expected
+from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.version import Version
+    from catmem.store.contract import Current, Revision, Snapshot
+    from catmem.workspace.root import Root
+    from catmem.writing.gate import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
+
+    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that nobody has
+    decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
+    """
+
+    entity: str
+    head: str
+    digest: str
+    merged: tuple[str, ...]
+    before: str
+    after: str
+    conflicts: tuple[Disagreement, ...] = ()
+    settled: tuple[tuple[Disagreement, Answer], ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    drop: bool = False
+    named: tuple[str, ...] = ()
+    """The branches that were asked for, none for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a merge did, or in a dry run would do.
+
+    ``revision`` and ``digest`` are those of the file afterwards; in a dry run the revision is that of what is there
+    (``None``: not recorded yet). ``changed`` says whether a byte of the file did. ``repeated``: an ``op_id`` was seen
+    before, and this is what became of it; ``plan`` is what would be to do by now.
+    """
+
+    plan: MergePlan
+    revision: str | None
+    digest: str
+    usage: FileUsage
+    notes: tuple[str, ...]
+    adopted: str | None = None
+    repeated: bool = False
+
+    @property
+    def entity(self) -> str:
+        """Whose branches these were."""
+        return self.plan.entity
+
+    @property
+    def changed(self) -> bool:
+        """Whether the text is another one now."""
+        return self.plan.before != self.plan.after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data, without the whole texts."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "digest": self.digest,
+            "changed": self.changed,
+            "merged": list(self.plan.merged),
+            "dropped": self.plan.drop,
+            "conflicts": [found.to_dict() for found in self.plan.conflicts],
+            "settled": [
+                {**found.to_dict(), "taken": answer if isinstance(answer, str) else "edited"}
+                for found, answer in self.plan.settled
+            ],
+            "usage": {"size": self.usage.size, "limit": self.usage.limit},
+            "notes": list(self.notes),
+            "warnings": list(self.plan.warnings),
+        }
+
+
+_ATTEMPTS = 8
+"""How often a merge is made again because somebody wrote in the meantime."""
+
+
+@dataclass(slots=True)
+class _Merging:
+    """One merge, planned again and again if need be; answers that were given stay given."""
+
+    workspace: Root
+    entity: str
+    named: tuple[str, ...]
+    how: How
+    drop: bool
+    actor: str | None = None
+    op_id: str | None = None
+    known: dict[str, Answer] = field(default_factory=dict)
+
+    # --- the plan --------------------------------------------------------------------------------------------------
+
+    def plan(self) -> MergePlan:
+        """What the merge would do to what is there now."""
+        past = MergeHistory(self.workspace, self.entity)
+        ask = asking(self.workspace, past, self.how)
+        chosen, notes = self._chosen(past)
+        text = past.data.decode(errors="backslashreplace")
+        plan = MergePlan(
+            self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop, named=self.named
+        )
+        return plan if self.drop or not chosen else self._joined(past, ask, plan)
+
+    def _chosen(self, past: MergeHistory) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
+        if not self.named:
+            return tuple(each.revision for each in reversed(open_branches(self.workspace, self.entity))), ()
+        chosen: list[str] = []
+        notes: list[str] = []
+        for name in dict.fromkeys(self.named):
+            if not is_branch(name):
+                raise EditError(
+                    f"{name} is no branch of {self.entity}",
+                    code="not_a_branch",
+                    hint=f"A branch has a letter, such as 8a: 'catmem branches {self.entity}' lists them. To go back "
+                    f"to an old revision there is catmem restore {self.entity} {name}.",
+                )
+            past.record(name)
+            if name in past.bases(past.head, name):
+                notes.append(_done_before(past, name))
+            else:
+                chosen.append(name)
+        return tuple(chosen), tuple(notes)
+
+    def _joined(self, past: MergeHistory, ask: Ask, plan: MergePlan) -> MergePlan:
+        head, ours = past.head, past.document(past.head)
+        text = ours.text
+        left: list[Disagreement] = []
+        settled: list[tuple[Disagreement, Answer]] = []
+        doubles: list[tuple[Version, Version]] = []
+        for branch in plan.merged:
+            settling = Settling(past, branch, head, past.base(head, branch), ask, self.known)
+            merged = past.merge(head, branch, settling)
+            text = merged.text
+            doubles += merged.doubles
+            left += settling.left
+            settled += settling.settled
+            # The next branch meets what this one has become, with all that led to it.
+            joined = f"{head}+{branch}"
+            past.put(joined, (head, branch), PERSON, text.encode())
+            head = joined
+        warnings = (*self._warnings(ours.text, text), *map(on_two_wordings, doubles))
+        return replace(
+            plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
+        )
+
+    def _warnings(self, before: str, after: str) -> tuple[str, ...]:
+        """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
+        found = [*unmerged_warnings(self.entity, after)]
+        limit, size = self._limit(), size_of(after)
+        if limit is not None and size > limit:
+            found.append(f"the file has {size:,} characters now, {size - limit:,} over its limit of {limit:,}")
+        was = {entry.raw for entry in self.workspace.parse(before).entries}
+        for entry in self.workspace.parse(after).entries:
+            if entry.raw in was:
+                continue
+            threats = findings_in([entry.body, *entry.tags, *value_texts(entry.tags.values())])
+            if threats:
+                rules = ", ".join(sorted({finding.rule for finding in threats}))
+                found.append(f"a prompt will withhold an entry of {entry.category}: {rules}")
+        return tuple(found)
+
+    def _limit(self) -> int | None:
+        owner, _, target = self.entity.partition("/")
+        return limit_of(self.workspace.profile(owner), target, self.workspace.config)
+
+    # --- the merge -------------------------------------------------------------------------------------------------
+
+    def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> Joined:
+        """Merge, and begin again where somebody wrote in the meantime."""
+        attempts = _ATTEMPTS
+        while True:
+            plan = self.plan()
+            head = None if plan.head == NOW else plan.head
+            is_seen = expected is None or sees(expected, head, plan.digest)
+            first = None if dry_run or (is_seen and plan.merged) else self._made_before()
+            if first is not None:
+                return replace(self._result(plan), revision=first.revision, digest=first.digest, repeated=True)
+            if not is_seen:
+                raise stale(plan.entity, str(expected), head or plan.digest)
+            if dry_run or not plan.merged:
+                return self._result(plan)
+            if plan.conflicts:
+                raise _undecided(plan)
+            attempts -= 1
+            try:
+                # What is in no record yet has no name but its digest.
+                return self._result(plan, trying.commit(head or plan.digest, partial(_bytes, plan), self._change(plan)))
+            except (StaleError, DriftError) as error:
+                # What was written meanwhile is merged too. Strict roots refuse an external writer once.
+                strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
+                if not attempts or strict or error.code not in {"stale_prev", "drift"}:
+                    raise
+
+    def _made_before(self) -> Revision | None:
+        """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
+        if self.op_id is None:
+            return None
+        first = next((each for each in self.workspace.store.log(self.entity) if each.op_id == self.op_id), None)
+        change = Change(op_id=self.op_id, request=self._request())
+        return first if first is not None and repeated(first, change) else None
+
+    def _request(self) -> str | None:
+        """The digest of what is asked: a retry has the same one. Of decisions the first ones count."""
+        asked = ["drop" if self.drop else "merge", list(self.named), self.actor]
+        return content_digest(asked) if self.op_id else None
+
+    def _change(self, plan: MergePlan) -> Change:
+        _, _, target = plan.entity.partition("/")
+        done = "dropped" if plan.drop else "merged"
+        return Change(
+            op="merge",
+            agent=self.actor or PERSON,
+            op_id=self.op_id,
+            request=self._request(),
+            note={"target": target, "actor": self.actor, done: list(plan.merged)},
+            # Whatever is there is merged by entry here already.
+            on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
+            merges=plan.merged,
+        )
+
+    def _result(self, plan: MergePlan, written: Snapshot | None = None) -> Joined:
+        usage = FileUsage(size_of(plan.after), self._limit())
+        if written is None:
+            revision = None if plan.head == NOW else plan.head
+            digest = self.workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
+            return Joined(plan, revision, digest, usage, plan.notes)
+        adopted = (on_adoption(written.adopted),) if written.adopted else ()
+        notes = (*on_restoration(written), *plan.notes, *adopted)
+        return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
+
+
+def plan_merge(
+    workspace: Root, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
+) -> MergePlan:
+    """What merging ``branches``, by default all, into the head would do; nothing is written. See ``merge``."""
+    return _Merging(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
+
+
+def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    entity: str,
+    branches: Sequence[str] = (),
+    *,
+    precedence: How = None,
+    drop: bool = False,
+    actor: str | None = None,
+    dry_run: bool = False,
+    expected: str | int | None = None,
+    op_id: str | None = None,
+) -> Joined:
+    """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
+
+    ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
+    ``expected`` is the head that the caller saw: without it, whatever is there is merged, with it the merge is refused
+    if that is another one by now. Under the same ``op_id`` it is made once. Only a person and a tier-1 profile may.
+    Raises ``ForbiddenError``, ``MergeConflictError`` with what nobody decided (a dry run tells it in its plan instead),
+    ``UnknownRevisionError``, ``EditError`` (``not_a_branch``, ``not_possible``), ``ConfigError`` (``unknown_agent``)
+    and ``RefusedError``.
+    """
+    agent = actor or PERSON
+    with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
+        if actor is not None:
+            refuse_bounded(workspace, actor, "merge branches")
+        trying.entity = entity_of(workspace, entity)
+        if drop and precedence is not None:
+            raise EditError(
+                "precedence decides conflicts, and drop takes nothing from the branches",
+                code="bad_operation",
+                hint="Nothing was written. Give one of the two.",
+            )
+        merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id)
+        return merging.run(trying, checked_expected(expected), dry_run=dry_run)
+
+
+def _bytes(plan: MergePlan, current: Current) -> bytes:
+    return current.data if plan.drop else plan.after.encode()
+
+
+def _undecided(plan: MergePlan) -> MergeConflictError:
+    count = len(plan.conflicts)
+    said = "1 entry was" if count == 1 else f"{count:,} entries were"
+    open_ones = {found.branch for found in plan.conflicts}
+    free = [name for name in plan.merged if name not in open_ones]
+    in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""
+    alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
+    return MergeConflictError(
+        f"{said} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
+        [found.to_dict() for found in plan.conflicts],
+        found=plan.head,
+        hint="Nothing was written. Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the "
+        f"branch), keep both (--keep-both), or decide one by one (--interactive).{in_turn}{alone}",
+    )
+
+
+def _done_before(past: MergeHistory, name: str) -> str:
+    """What became of a branch that leads to the head already: merged or dropped, itself or with one that grew on it."""
+    line = {name}
+    for revision in reversed(list(past.log())):
+        leading = line.intersection(revision.parents)
+        if leading and not revision.is_branch:
+            beside = "" if name in leading else f", with {', '.join(sorted(leading))}"
+            if leading.intersection(revision.note.get("dropped", ())):
+                seen = next(iter(past.record(name).parents), "0")
+                kept = f"what it says is in the history (catmem diff {past.entity} {seen} {name})"
+                return f"{name} was dropped in revision {revision.revision}{beside}; {kept}"
+            return f"{name} was merged already, in revision {revision.revision}{beside}"
+        if leading:
+            line.add(revision.revision)
+    return f"{name} was merged already"

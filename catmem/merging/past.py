@@ -1,0 +1,216 @@
+"""The past of one entity: its revisions and what they say, each read once, and what is ahead of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import UnknownRevisionError
+from catmem.model.merge import merge_linked
+from catmem.model.merge_base import merged_base
+from catmem.model.pairing import equal_entries, pair_entries
+from catmem.model.version import Version
+from catmem.store.contract import EXTERNAL, Revision, unknown_revision
+from catmem.store.graph import merge_bases
+from catmem.writing.matching import legible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from catmem.model.conflict import Conflict, Precedence, Side
+    from catmem.model.document import Document
+    from catmem.model.merge import Merge
+    from catmem.model.pairing import Links
+    from catmem.workspace.root import Root
+
+_LONGEST_WAY = 256
+"""So many revisions are looked through at most for what became of an entry; beyond, the texts alone tell."""
+
+NOW = "now"
+"""The name of what is there and in no record yet."""
+
+
+class MergeHistory:
+    """What one merge looks at. Revisions that are not recorded yet can stand before the others."""
+
+    def __init__(self, workspace: Root, entity: str) -> None:
+        """The past as the store has it now. ``head`` names what is there, ``data`` are its bytes."""
+        self.entity = entity
+        self._store, self._parse = workspace.store, workspace.parse
+        now, head = self._store.read(entity), self._store.head(entity)
+        self.data, self.digest = now.data, now.digest
+        self._rest = self._store.log(entity)
+        self._recorded: list[Revision] = []
+        self._ahead: list[Revision] = []
+        self._by_name: dict[str, Revision] = {}
+        self._documents: dict[str, Document] = {}
+        self.head = now.revision if now.revision is not None else NOW
+        if now.revision is None:
+            self.put(NOW, () if head is None else (head.revision,), EXTERNAL, now.data)
+
+    def put(self, name: str, parents: tuple[str, ...], agent: str, data: bytes) -> None:
+        """Set a revision that is not recorded before all others."""
+        newest = next(self.log(), None)
+        revision = Revision(
+            entity=self.entity,
+            revision=name,
+            parents=parents,
+            sequence=1 if newest is None else newest.sequence + 1,
+            timestamp="",
+            op="merge",
+            agent=agent,
+            op_id="",
+            digest=bytes_digest(data),
+            size=len(data),
+        )
+        self._ahead.insert(0, revision)
+        self._by_name[name] = revision
+        self._documents[name] = legible(self._parse, self.entity, data)
+
+    def log(self) -> Iterator[Revision]:
+        """All revisions, the newest first, each read from the store once."""
+        yield from list(self._ahead)
+        place = 0
+        while True:
+            if place == len(self._recorded):
+                revision = next(self._rest, None)
+                if revision is None:
+                    return
+                self._recorded.append(revision)
+                self._by_name[revision.revision] = revision
+            yield self._recorded[place]
+            place += 1
+
+    def record(self, name: str) -> Revision:
+        """One revision. Raises ``UnknownRevisionError``."""
+        if name not in self._by_name:
+            next((each for each in self.log() if each.revision == name), None)
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise unknown_revision(self.entity, name) from None
+
+    def document(self, name: str) -> Document:
+        """What a revision says. Raises ``DriftError`` for what is no text, and ``UnknownRevisionError``."""
+        if name not in self._documents:
+            data = self.data if name == self.head else self._store.read(self.entity, name).data
+            self._documents[name] = legible(self._parse, self.entity, data)
+        return self._documents[name]
+
+    def bases(self, one: str, other: str) -> list[str]:
+        """The best common ancestors of two revisions."""
+        return merge_bases(self.log(), one, other)
+
+    def base(self, one: str, other: str) -> Document:
+        """What two revisions come from: several bases are merged first, on what those come from."""
+        names = self.bases(one, other)
+        if not names:
+            return self._parse(b"")
+        first, *others = names
+        for number, name in enumerate(others):
+            text = merged_base(self.base(first, name), self.document(first), self.document(name))
+            joined = f"base {number} of {one} and {other}"
+            self.put(joined, (first, name), EXTERNAL, text.encode())
+            first = joined
+        return self.document(first)
+
+    def merge(self, one: str, other: str, precedence: Precedence | None = None) -> Merge:
+        """The merge of two revisions. Raises ``DriftError`` for what is no text; ``EditError`` (``not_possible``)."""
+        base, ours, theirs = self.base(one, other), self.document(one), self.document(other)
+        return merge_linked(base, ours, theirs, self.links(one, other), precedence=precedence)
+
+    def links(self, one: str, other: str) -> tuple[Links | None, Links | None]:
+        """What became of the entries of the base in each of two revisions, as far as their histories tell."""
+        bases = self.bases(one, other)
+        if len(bases) != 1:
+            return None, None
+        return self._links(bases[0], one), self._links(bases[0], other)
+
+    def _links(self, base: str, tip: str) -> Links | None:
+        """What became of the entries of ``base`` on the way to ``tip``, as far as the records of the edits tell."""
+        names = self._way(base, tip)
+        if names is None:
+            return None
+        links: dict[int, int | None] = {index: index for index in range(len(self.document(base).entries))}
+        for before, name in pairwise(names):
+            step = _step(self.document(before), self.document(name), self.record(name).note)
+            links = {
+                index: None if place is None else step[place]
+                for index, place in links.items()
+                if place is None or place in step
+            }
+        return links
+
+    def _way(self, base: str, tip: str) -> list[str] | None:
+        """The revisions from ``base`` to ``tip``, both included, by first parents where they lead there.
+
+        ``None`` if they are very many, or not all kept. The first parent of a merge is the head that it was made on:
+        what a branch brought along is told apart from what was written there.
+        """
+        first = self.record(base).sequence
+        later: dict[str, str | None] = {tip: None}
+        left = [tip]
+        while left and len(later) < _LONGEST_WAY:
+            name: str | None = left.pop()
+            if name == base:
+                names = []
+                while name is not None:
+                    names.append(name)
+                    name = later[name]
+                return names
+            for parent in reversed(self.record(str(name)).parents):
+                if parent not in later and self.record(parent).sequence >= first:
+                    later[parent] = name
+                    left.append(parent)
+        return None
+
+    def last_change(self, tip: str, base: Document, conflict: Conflict, side: Side) -> Revision:
+        """The revision that made what a conflict says of the side whose newest revision is ``tip``.
+
+        It is the oldest from which on that was so without a break, along any line that leads to ``tip``.
+        """
+        so = _is_so(conflict, side, base)
+        revision = self.record(tip)
+        while True:
+            before = next((name for name in revision.parents if self._was(so, name)), None)
+            if before is None:
+                return revision
+            revision = self.record(before)
+
+    def _was(self, so: Callable[[Document], bool], name: str) -> bool:
+        try:
+            return so(self.document(name))
+        except UnknownRevisionError:
+            return False  # it is no longer kept, so nobody can tell who made it before
+
+
+def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:
+    """What became of the entries of one revision in the next: by its actions, else by what is sure without them."""
+    pairs: dict[int, int | None] = {**equal_entries(before.entries, after.entries)}
+    put = set(pairs.values())
+    gone = [index for index in range(len(before.entries)) if index not in pairs]
+    come = [index for index in range(len(after.entries)) if index not in put]
+    actions = note.get("actions", ())
+    is_one = len(actions) == 1 and "envelope" not in note  # of several, none tells which entry it was made on
+    if is_one and actions[0]["action"] == "replace" and len(gone) == len(come) == 1:
+        pairs[gone[0]] = come[0]
+    elif come and not is_one:
+        return pair_entries(before.entries, after.entries)
+    return {index: pairs.get(index) for index in range(len(before.entries))}
+
+
+def _is_so(conflict: Conflict, side: Side, base: Document) -> Callable[[Document], bool]:
+    """Whether a document says of the entry what one side of a conflict does."""
+    version: Version | None = getattr(conflict, side)
+    if conflict.reason == "title":
+        title = None if version is None else version.text
+        return lambda document: document.title == title
+    if version is not None:
+        wanted = version
+        return lambda document: any(
+            entry.category == wanted.category and entry.body == wanted.body and entry.tags == wanted.tags
+            for entry in document.entries
+        )
+    places = [index for index, entry in enumerate(base.entries) if Version.of(entry) == conflict.base]
+    return lambda document: any(index not in pair_entries(base.entries, document.entries) for index in places)

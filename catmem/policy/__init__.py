@@ -1,1 +1,0 @@
-"""What a root and its profiles say: who may see what, what is still true, what a prompt holds."""

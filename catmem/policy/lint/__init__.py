@@ -1,1 +1,0 @@
-"""Lint: rules over memory files, profiles and configuration. Values in, diagnostics out; the service does the I/O."""

@@ -1,0 +1,357 @@
+"""The prompt builder: a profile's categories, and nothing else, as text for a system prompt.
+
+Pure and deterministic: the same documents, profile, configuration and day give the same bytes, on every machine. The
+steps, each of which only ever takes away: what the profile may see, what its dates leave in, what the scan withholds,
+what fits the budget; then the frame of the style, and one more scan over the whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.config.access import View, visible
+from catmem.digest import bytes_digest
+from catmem.errors import ConfigError
+from catmem.names import TARGETS
+from catmem.prompt.manifest import Manifest, Row
+from catmem.prompt.styles import KEEP_LETTERS, STYLES, Block, Fact, Piece, Style, StyledCategory, counted, render
+from catmem.staleness.freshness import Freshness, freshness
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import unmerged_warnings
+from catmem.threats import BuiltinScanner, Threat, is_clear, scan_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from catmem.config.config import Config
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Entry
+    from catmem.threats import Scanner
+
+_PREVIEW = 80
+_OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt's text and the SHA-256 of its bytes (``sha256:…``)."""
+
+    text: str
+    digest: str
+    _draft: _Draft = field(repr=False, compare=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever uses the text should know of the files that it was made of."""
+        return tuple(self._draft.warnings)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the text is made of; worked out when it is asked for."""
+        return self._draft.manifest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, digest and manifest as JSON-ready data."""
+        return {"text": self.text, "digest": self.digest, "manifest": self.manifest.to_dict()}
+
+
+def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    documents: Mapping[str, Document],
+    profile: Profile,
+    *,
+    as_of: date,
+    config: Config | None = None,
+    style: Style | None = None,
+    scanner: Scanner | None = None,
+    counter: Callable[[str], int] = len,
+) -> Prompt:
+    """Assemble the prompt of ``profile`` from its documents (``{"user": …, "memory": …}``; either may be missing).
+
+    ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
+    ``scanner`` replaces the built-in one for entries and for the whole text, ``counter`` is what a budget is counted in
+    (characters; or a caller's tokens). Raises ``ConfigError``
+    (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
+    """
+    for target in documents:
+        if target not in TARGETS:
+            raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
+    if not isinstance(as_of, date):
+        raise TypeError(f"as_of must be a datetime.date, not {type(as_of).__name__}")
+    style = style or profile.prompt.style
+    if style not in STYLES:
+        raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
+    draft = _Draft(profile, as_of, config, style, scanner or BuiltinScanner(), counter)
+    for target in TARGETS:
+        if target in documents:
+            draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
+    draft.drop_by_dates()
+    text = draft.clear_text() if scanner is None else None
+    if text is None:
+        draft.block()
+        text = draft.settle(scanner or BuiltinScanner(limit=None))
+    return Prompt(text, bytes_digest(text.encode()), draft)
+
+
+class _Over(NamedTuple):
+    name: str
+    budget: int
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """One visible entry on its way into the prompt."""
+
+    target: str
+    entry: Entry
+    freshness: Freshness
+    body: str
+    blocked: str | None = None
+    dated_out: str | None = None
+    """Which date keeps the entry out."""
+    over_budget: _Over | None = None
+
+    @property
+    def out(self) -> str | None:
+        """Why the entry is left out; ``None`` while it is in."""
+        if self.dated_out or self.over_budget is None:
+            return self.dated_out
+        return f"over the {self.over_budget.name} budget of {self.over_budget.budget:,}"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A prompt in the making: candidates in prompt order, and what has been decided about them."""
+
+    profile: Profile
+    as_of: date
+    config: Config | None
+    style: Style
+    scanner: Scanner
+    counter: Callable[[str], int]
+    candidates: list[_Candidate] = field(default_factory=list)
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    blocked_titles: set[str] = field(default_factory=set)
+    views: dict[str, View] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def take(self, view: View) -> None:
+        """Bring in what the profile sees of one target, in the order that it asks for."""
+        self.views[view.target] = view
+        self.warnings += unmerged_warnings(f"the {view.target} file", view.document.text)
+        seen = set(view.categories)
+        for section in reversed(view.document.sections):
+            if section.category in seen:
+                self.titles[view.target, section.category] = section.title
+        rank = {category: index for index, category in enumerate(view.categories)}
+        entries: Iterable[Entry] = view.entries
+        if self.profile.prompt.order == "profile" and len(rank) > 1:
+            entries = sorted(entries, key=lambda entry: rank[entry.category])
+        self.candidates += [self._candidate(view, entry) for entry in entries]
+
+    def _candidate(self, view: View, entry: Entry) -> _Candidate:
+        state = freshness(entry, self.profile, self.config, as_of=self.as_of)
+        return _Candidate(view.target, entry, state, entry.body)
+
+    def drop_by_dates(self) -> None:
+        """Leave out what the profile does not want when it is expired or stale, and entries without text."""
+        policy = self.profile.prompt
+        for candidate in self.candidates:
+            state = candidate.freshness.state
+            if not candidate.body:
+                candidate.dated_out = "no text"
+            elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
+                candidate.dated_out = candidate.freshness.note
+
+    def clear_text(self) -> str | None:
+        """The text, if one look at it shows that the built-in scanner can find nothing in it or in any entry.
+
+        Nearly all the time of a prompt would go into scanning, and most memory gives a scanner nothing to look at.
+        """
+        if self.style not in KEEP_LETTERS:
+            return None
+        pieces = self.pieces()
+        bodies = [candidate.body for candidate in self.candidates if candidate.dated_out is None]
+        ours = "".join([piece.text for piece in pieces if piece.owner is not None])
+        # What a style takes for the end of a line it does not keep, so such a character has to be looked for first.
+        if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or not is_clear(ours, bodies):
+            return None
+        if self.profile.prompt.budget:
+            self.fit_budget()
+            pieces = self.pieces()
+        return "".join([piece.text for piece in pieces])
+
+    def block(self) -> None:
+        """Withhold each entry in which the scanner finds something."""
+        inside = [candidate for candidate in self.candidates if candidate.dated_out is None]
+        bodies = [candidate.body for candidate in inside]
+        for candidate, findings in zip(inside, scan_each(self.scanner, bodies), strict=True):
+            if findings:
+                candidate.blocked = _rules(findings)
+
+    def fit_budget(self) -> None:
+        """Leave out whole entries until each target, and then the whole, is within its budget.
+
+        What an earlier call left out has its chance again: a long entry may have been withheld since.
+        """
+        budget = self.profile.prompt.budget
+        if budget:
+            for candidate in self.candidates:
+                candidate.over_budget = None
+        for target in TARGETS:
+            if target in budget:
+                inside = [candidate for candidate in self.candidates if candidate.target == target]
+                self._leave_out(inside, partial(self.size, target), budget[target], target)
+        if "total" in budget:
+            self._leave_out(self.candidates, lambda: self.counter(self.text()), budget["total"], "total")
+
+    def _leave_out(self, inside: Sequence[_Candidate], size: Callable[[], int], budget: int, name: str) -> None:
+        staying = [candidate for candidate in inside if not candidate.out]
+        if not staying or size() <= budget:
+            return
+        # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
+        # the last in the prompt leaves first. Halving finds how many must leave in few renderings.
+        leaving = [
+            (self._fits(candidate, budget), _kind(candidate), -index, candidate)
+            for index, candidate in enumerate(staying)
+        ]
+        order = [candidate for *_, candidate in sorted(leaving, key=lambda place: place[:3])]
+        over = _Over(name, budget)
+        fewest, most = 0, len(order)
+        while fewest < most:
+            middle = (fewest + most) // 2
+            for index, candidate in enumerate(order):
+                candidate.over_budget = over if index < middle else None
+            if size() <= budget:
+                most = middle
+            else:
+                fewest = middle + 1
+        for index, candidate in enumerate(order):
+            candidate.over_budget = over if index < fewest else None
+
+    def _fits(self, candidate: _Candidate, budget: int) -> bool:
+        """Whether an entry alone, without anything around it, is within a budget."""
+        return candidate.blocked is not None or self.counter(candidate.body) <= budget
+
+    def size(self, target: str) -> int:
+        """What the text of one target counts; in the ``hermes`` style without its frame, as Hermes counts."""
+        text = counted(self.pieces(target), self.style)
+        return self.counter(text) if text else 0
+
+    def text(self, target: str | None = None) -> str:
+        """The prompt as it stands, or one target's part of it."""
+        return "".join(piece.text for piece in self.pieces(target))
+
+    def pieces(self, target: str | None = None) -> list[Piece]:
+        """The rendered pieces of what is in."""
+        return render([self._block(name) for name in self.views if target in {None, name}], self.style)
+
+    def _block(self, target: str) -> Block:
+        grouped: dict[str, list[Fact]] = {}
+        for index, candidate in enumerate(self.candidates):
+            if candidate.target == target and candidate.out is None:
+                grouped.setdefault(candidate.entry.category, []).append(self._fact(index, candidate))
+        categories = tuple(
+            StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
+        )
+        return Block(target, categories, self.profile.prompt.budget.get(target))
+
+    def _fact(self, index: int, candidate: _Candidate) -> Fact:
+        note = candidate.freshness.note
+        if self.profile.prompt.stale == "plain" and candidate.freshness.state != "expired":
+            note = None
+        return Fact(index, candidate.body, candidate.freshness, note, candidate.blocked)
+
+    def _title(self, target: str, category: str) -> str | None:
+        if category in self.blocked_titles:
+            return None
+        declared = self.config.taxonomy.categories.get(category) if self.config else None
+        if declared is not None and declared.title:
+            return declared.title
+        if category == UNCATEGORIZED:
+            return "Uncategorized"
+        return self.titles.get((target, category), category)
+
+    def settle(self, scanner: Scanner) -> str:
+        """The text within its budget and scanned as a whole: what a finding touches is withheld, until none is left."""
+        while True:
+            self.fit_budget()
+            pieces = self.pieces()
+            text = "".join(piece.text for piece in pieces)
+            if not text or not self._withhold(pieces, scanner.scan(text)):
+                return text
+
+    def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
+        """Withhold what the findings touch; whether that changed anything."""
+        ends = list(accumulate(len(piece.text) for piece in pieces))
+        touching: dict[int | str, list[Threat]] = {}
+        for finding in findings:
+            for index in range(bisect_right(ends, finding.start), len(pieces)):
+                if index and ends[index - 1] >= finding.end:
+                    break
+                owner = pieces[index].owner
+                if owner is not None:
+                    touching.setdefault(owner, []).append(finding)
+        changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
+        return any(changed)
+
+    def _withhold_one(self, owner: int | str, findings: Sequence[Threat]) -> bool:
+        if isinstance(owner, str):
+            known = owner in self.blocked_titles
+            self.blocked_titles.add(owner)
+            return not known
+        if self.candidates[owner].blocked is not None:
+            return False
+        self.candidates[owner].blocked = _rules(findings)
+        return True
+
+    def manifest(self) -> Manifest:
+        """What became of every candidate."""
+        return Manifest(
+            profile=self.profile.name,
+            as_of=self.as_of,
+            style=self.style,
+            rows=tuple(self._row(candidate) for candidate in self.candidates),
+            hidden={target: view.hidden for target, view in self.views.items()},
+            hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
+            sizes={target: self.size(target) for target in self.views},
+            budget=dict(self.profile.prompt.budget),
+            warnings=tuple(self.warnings),
+        )
+
+    def _row(self, candidate: _Candidate) -> Row:
+        return Row(
+            target=candidate.target,
+            category=candidate.entry.category,
+            line=self.views[candidate.target].document.line(candidate.entry.start),
+            id=candidate.entry.id,
+            state=candidate.freshness.state,
+            day=candidate.freshness.day,
+            status="out" if candidate.out else "blocked" if candidate.blocked else "in",
+            reason=candidate.out or candidate.blocked,
+            preview=self._preview(candidate),
+            budget=None if candidate.dated_out or candidate.over_budget is None else candidate.over_budget.name,
+        )
+
+    def _preview(self, candidate: _Candidate) -> str:
+        # An entry that is out was not scanned for the text, so it is here, where it would show.
+        if candidate.blocked or (candidate.out and self.scanner.scan(candidate.body)):
+            return ""
+        return candidate.body.partition("\n")[0][:_PREVIEW]
+
+
+def _kind(candidate: _Candidate) -> int:
+    """Which entries leave first when a budget is too small: expired, stale, uncategorized, the others."""
+    if candidate.freshness.state == "expired":
+        return 0
+    if candidate.freshness.state == "stale":
+        return 1
+    return 2 if candidate.entry.category == UNCATEGORIZED else 3
+
+
+def _rules(findings: Sequence[Threat]) -> str:
+    return ", ".join(sorted({finding.rule for finding in findings}))

@@ -1,0 +1,246 @@
+"""The three styles of a prompt: how categories and entries are framed.
+
+The promise of every style: no line of an entry can be read as a line of the frame. ``markdown`` indents every line of
+an entry under its bullet, ``xml`` encodes what markup is made of, ``hermes`` puts a backslash before lines that look
+like its frame. Where notes stand in the text, an entry that begins like one gets a backslash too. Line ends that other
+programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of them hides a line.
+
+A rendering is a list of pieces, each with its owner, so that a finding in the whole text leads back to the entries it
+touches.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from catmem.threats.fold import Folded, fold_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.staleness.freshness import Freshness
+
+Style = Literal["markdown", "xml", "hermes"]
+
+_XML_CANNOT_HOLD = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
+_REPLACEMENT = "\ufffd"
+
+# The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
+# it.
+_HERMES_RULE = "═" * 46
+_HERMES_DELIMITER = "§\n"
+_HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
+_HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+
+# The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
+_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "staleverified", "stalecreated", "expired")))
+_NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
+_NOT_WORDS = re.compile(r"[\W_]*")
+_NOTE_REACH = 64
+
+_HEADINGS = {"user": "About the user", "memory": "Notes"}
+
+
+class Fact(NamedTuple):
+    """One entry as a prompt shows it. ``row`` is its place in the manifest."""
+
+    row: int
+    body: str
+    freshness: Freshness
+    note: str | None
+    blocked: str | None = None
+    """Names of the rules for which the entry is withheld."""
+
+
+@dataclass(frozen=True, slots=True)
+class StyledCategory:
+    """The facts of one category; ``title`` is ``None`` when the title itself is withheld."""
+
+    slug: str
+    title: str | None
+    facts: tuple[Fact, ...]
+
+    @property
+    def shared_note(self) -> str | None:
+        """The note of all its facts, if none of them has a date: said once, it need not be said of each."""
+        undated = all(fact.freshness.state == "unverified" for fact in self.facts)
+        return self.facts[0].note if undated else None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One target (``user`` or ``memory``); ``limit`` is its budget in characters, if it has one."""
+
+    target: str
+    categories: tuple[StyledCategory, ...]
+    limit: int | None
+
+
+class Piece(NamedTuple):
+    """Some text of a prompt, and the fact (by index) or category (by slug) it comes from; ``None`` for the frame."""
+
+    text: str
+    owner: int | str | None
+
+
+def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
+    """The pieces of the prompt; a block without facts is left out, and so is a category."""
+    filled = [
+        Block(block.target, tuple(category for category in block.categories if category.facts), block.limit)
+        for block in blocks
+    ]
+    return list(_RENDERERS[style]([block for block in filled if block.categories]))
+
+
+def counted(pieces: Sequence[Piece], style: Style) -> str:
+    """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
+    if style == "hermes":
+        pieces = [piece for piece in pieces if piece.owner is not None or piece.text == _HERMES_DELIMITER]
+        return "".join([piece.text for piece in pieces]).removesuffix("\n")
+    return "".join([piece.text for piece in pieces])
+
+
+def blocked_line(rules: str) -> str:
+    """What stands in the place of an entry or a title that the scan withholds."""
+    return f"[BLOCKED: {rules}]"
+
+
+def _lines(text: str) -> list[str]:
+    # Here, and nowhere else, a line ends at whatever any program takes for a line end. Bodies and titles are stripped,
+    # so none is empty and none ends in a newline.
+    return text.splitlines()
+
+
+def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for number, block in enumerate(blocks):
+        if number:
+            yield Piece("\n", None)
+        yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
+        for category in block.categories:
+            shared = category.shared_note
+            yield Piece("\n## ", None)
+            yield Piece(_heading(category), category.slug)
+            yield Piece(f" ({shared})\n" if shared else "\n", None)
+            for fact in category.facts:
+                yield Piece(f"{_bullet(fact, None if shared else fact.note)}\n", fact.row)
+
+
+def _bullet(fact: Fact, note: str | None) -> str:
+    first, *others = _noted(_entry_lines(fact), note)
+    if not others:
+        return f"- {first}"
+    return "\n".join([f"- {first}", *(f"  {line}" if line.strip(" ") else "" for line in others)])
+
+
+def _shown_body(fact: Fact) -> str:
+    return blocked_line(fact.blocked) if fact.blocked else fact.body
+
+
+def _entry_lines(fact: Fact) -> list[str]:
+    """An entry's lines for a style that has notes in the text: none of its own begins it."""
+    first, *others = _lines(_shown_body(fact))
+    place = _note_at(first)
+    return [first if place is None else f"{first[:place]}\\{first[place:]}", *others]
+
+
+def _note_at(line: str) -> int | None:
+    """Where a line opens the bracket of what reads as one of our notes, if it begins so, whatever stands around it."""
+    if line[:1].isalnum():
+        return None
+    front = _NOT_WORDS.match(line, 0, _NOTE_REACH)
+    end = front.end() if front else 0
+    words = _NOTE_END.split(unicodedata.normalize("NFKC", line[end : end + _NOTE_REACH]), maxsplit=1)[0]
+    if Folded.of(words).letters not in _NOTE_WORDS:
+        return None
+    return next((place for place in range(end) if unicodedata.category(line[place]) in {"Ps", "Pi"}), None)
+
+
+def _noted(lines: list[str], note: str | None) -> list[str]:
+    """An entry's lines with a note in front: above several lines, so that it never stands before a fence or a list."""
+    if note is None:
+        return lines
+    return [f"({note}) {lines[0]}"] if len(lines) == 1 else [f"({note})", *lines]
+
+
+def _shown_title(category: StyledCategory) -> str:
+    return blocked_line("title") if category.title is None else category.title
+
+
+def _heading(category: StyledCategory) -> str:
+    """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
+    title = " ".join(_lines(_shown_title(category)))
+    brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]
+    if not brackets or _note_at(title[brackets[-1] :]) is None:
+        return title
+    return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
+
+
+def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for block in blocks:
+        yield Piece(f'<memory target="{block.target}">\n', None)
+        for category in block.categories:
+            name = "blocked" if category.title is None else category.slug
+            yield Piece("<category name=", None)
+            yield Piece(f'"{_encoded(name)}"', category.slug)
+            stated = category.shared_note is not None
+            yield Piece(' state="unverified">\n' if stated else ">\n", None)
+            for fact in category.facts:
+                yield Piece(f"{_element(fact, stated=stated)}\n", fact.row)
+            yield Piece("</category>\n", None)
+        yield Piece("</memory>\n", None)
+
+
+def _element(fact: Fact, *, stated: bool) -> str:
+    """One entry; ``stated`` says that its category names its state already."""
+    attributes = ""
+    if fact.freshness.basis:
+        name = {"verified_date": "verified", "created": "created", "expires": "expired"}[fact.freshness.basis]
+        attributes += f' {name}="{fact.freshness.day}"'
+    if fact.note and not stated and fact.freshness.state in {"stale", "unverified"}:
+        attributes += f' state="{fact.freshness.state}"'
+    text = "\n".join(_lines(_shown_body(fact)))
+    return f"<entry{attributes}>{_XML_CANNOT_HOLD.sub(_REPLACEMENT, _encoded(text))}</entry>"
+
+
+def _encoded(text: str) -> str:
+    # `xml.sax.saxutils` does the same, and loads what opens web pages: a fifth of the start of `catmem prompt`.
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
+    for number, block in enumerate(blocks):
+        facts = [fact for category in block.categories for fact in category.facts]
+        texts = [_hermes_entry(fact) for fact in facts]
+        if number:
+            yield Piece("\n", None)
+        yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
+        for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
+            if index:
+                yield Piece(_HERMES_DELIMITER, None)
+            yield Piece(f"{text}\n", fact.row)
+
+
+def _hermes_header(block: Block, texts: Sequence[str]) -> str:
+    size = len("\n§\n".join(texts))
+    header = _HERMES_HEADERS.get(block.target, block.target)
+    if block.limit is None:
+        return f"{header} [{size:,} chars]"
+    percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
+    return f"{header} [{percent}% — {size:,}/{block.limit:,} chars]"
+
+
+def _hermes_entry(fact: Fact) -> str:
+    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
+    # Hermes shows undated entries as they are, and nearly all of its files are undated: only dates are said here.
+    return "\n".join(_noted(lines, None if fact.freshness.state == "unverified" else fact.note))
+
+
+_RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
+
+STYLES = tuple(_RENDERERS)
+
+KEEP_LETTERS = frozenset({"markdown", "hermes"})
+"""The styles that show every character of a line as it is and in its order, whatever they put in front of the line."""

@@ -1,0 +1,1 @@
+"""Search over what a profile sees, and how often an entry was shown."""

@@ -1,0 +1,316 @@
+"""Search over what one profile sees, or each of them: the entries that a query finds, the best first, with a snippet.
+
+Filters come first, then everything that is left is ranked, then the best are shown. Nothing is written, and nothing but
+the words of entries in sight and the names of their categories has a part in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, get_args
+
+from catmem import clock
+from catmem.config.access import visible_categories
+from catmem.config.json_schema import suggestion
+from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError
+from catmem.names import TARGETS, known_target
+from catmem.search.query import parse_query
+from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
+from catmem.staleness.ages import freshness_of
+from catmem.staleness.freshness import State
+from catmem.threats import BuiltinScanner, scan_each
+from catmem.workspace.backends import places
+from catmem.workspace.root_profiles import load_each
+from catmem.workspace.seen_entry import SeenEntry, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.model.document import Entry, TagValue
+    from catmem.search.query import Query
+    from catmem.staleness.freshness import Freshness
+    from catmem.workspace.root import Root
+
+LIMIT = 20
+"""Entries that a search shows where nobody says how many."""
+
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit(SeenEntry):
+    """One entry that a search found, with its score, over 0, and the piece of it that shows why."""
+
+    score: float
+    snippet: Snippet
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON-ready data."""
+        return {
+            **SeenEntry.to_dict(self),
+            "basis": self.freshness.basis,
+            "score": self.score,
+            "snippet": {"text": self.snippet.text, "hits": [list(hit) for hit in self.snippet.hits]},
+        }
+
+
+class Searched(NamedTuple):
+    """What a search shows, and how many entries it found in all."""
+
+    found: list[SearchHit]
+    total: int
+
+
+class ProfileHit(NamedTuple):
+    """An entry that a search found, and the profile that sees it."""
+
+    profile: str
+    found: SearchHit
+
+
+class Everywhere(NamedTuple):
+    """What a search over all profiles shows, the best first, and how many entries it found in all.
+
+    ``unreadable`` are the profiles and files that could not be searched.
+    """
+
+    found: list[ProfileHit]
+    total: int
+    unreadable: tuple[CatmemError, ...]
+
+
+class Narrowing(TypedDict, total=False):
+    """What narrows a search; each may be left out.
+
+    ``target`` is one of the two files, ``category`` a slug or an alias, ``tags`` what an entry must be tagged with
+    (``None``: not at all with that one), ``state`` some states of facts on the day ``as_of``, today by default.
+    ``source`` is the profile whose files are searched. ``limit`` is how many are shown, after the ranking. ``whole``
+    searches all that stands in the files, for a person: what the profile does not see, too.
+    """
+
+    target: str | None
+    category: str | None
+    tags: Mapping[str, str | Sequence[str] | None] | None
+    state: Collection[State] | None
+    limit: int | None
+    as_of: date | None
+    source: str | None
+    whole: bool
+
+
+def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    profile: str,
+    query: str,
+    *,
+    offset: int = 0,
+    to_agent: bool = False,
+    fit: Callable[[Iterator[Entry]], int] | None = None,
+    **narrowing: Unpack[Narrowing],
+) -> Searched:
+    """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all.
+
+    ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
+    text has a word would tell it piece by piece. ``fit`` says of the best entries how many may have room in the answer.
+    Raises ``QueryError`` (of the query, and ``bad_limit`` for an offset or a limit below 0) and ``UnknownNameError``.
+    """
+    limit = narrowing.get("limit")
+    for name, count in (("offset", offset), ("limit", limit)):
+        if count is not None and count < 0:
+            raise QueryError(
+                f"the {name} of a search cannot be {count}",
+                code="bad_limit",
+                hint="Give 0 or more; without a limit all are shown.",
+            )
+    wanted, states = parse_query(query), _checked_states(narrowing.get("state"))
+    looked = _Search(workspace, profile, wanted, narrowing)
+    # All days first, whatever is kept: the oldest of them counts for those that have none.
+    found = looked.dated(looked.shareable() if to_agent else looked.found())
+    category, tags = narrowing.get("category"), narrowing.get("tags")
+    if category is not None:
+        slug = workspace.config.taxonomy.category(category)
+        found = [each for each in found if looked.category(each[0]) == slug]
+    if tags:
+        found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
+    if states is not None:
+        ages = looked.freshness(match for match, _ in found)
+        found = [each for each in found if ages[each[0]].state in states]
+    best = ranked(
+        found,
+        as_of=looked.as_of.toordinal(),
+        recency_days=workspace.config.recency_days,
+        limit=None if limit is None else offset + limit,
+    )[offset:]
+    shown = best if fit is None else best[: fit(looked.entry(match) for match, _ in best)]
+    return Searched(looked.shown(shown), len(found))
+
+
+def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
+    """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together.
+
+    What cannot be read is told beside what was found, and hides none. Raises ``QueryError``, and ``UnreadableError`` if
+    the folder of profiles cannot be listed.
+    """
+    parse_query(query)  # also where nothing can be searched
+    profiles, unreadable = load_each(workspace)
+    rows: list[ProfileHit] = []
+    total = 0
+    for profile in profiles:
+        for searched in _parts(workspace, profile.name, query, narrowing, unreadable):
+            total += searched.total
+            rows += [ProfileHit(profile.name, each) for each in searched.found]
+    rows.sort(key=lambda row: -row.found.score)
+    return Everywhere(rows[: narrowing.get("limit")], total, tuple(unreadable))
+
+
+def _parts(
+    workspace: Root, name: str, query: str, narrowing: Narrowing, unreadable: list[CatmemError]
+) -> Iterator[Searched]:
+    """What a profile finds in all of its files, or, where one of them cannot be read, in the others."""
+    try:
+        yield search(workspace, name, query, **narrowing)
+    except QueryError:
+        raise
+    except UnreadableError as error:
+        if narrowing.get("target") is not None:
+            unreadable.append(error)
+            return
+        for target in TARGETS:
+            yield from _parts(workspace, name, query, {**narrowing, "target": target}, unreadable)
+    except CatmemError as error:
+        unreadable.append(error)
+
+
+def has_tags(tags: Mapping[str, TagValue], wanted: Mapping[str, str | Sequence[str] | None]) -> bool:
+    """Whether an entry with these tags has all that are wanted; ``None`` wants that it has none of that name."""
+    for key, value in wanted.items():
+        there = tags.get(key)
+        if value is None or there is None:
+            if value is not there:
+                return False
+            continue
+        texts = {there} if isinstance(there, str) else set(there)
+        if not texts.issuperset([value] if isinstance(value, str) else value):
+            return False
+    return True
+
+
+def _checked_states(given: Collection[State] | None) -> frozenset[str] | None:
+    """The states that are wanted; ``None`` for any. Raises ``UnknownNameError`` (``unknown_state``)."""
+    if given is None:
+        return None
+    states = frozenset([given] if isinstance(given, str) else given)
+    for state in sorted(states.difference(STATES)):
+        raise UnknownNameError(
+            f"{state!r} is not a state", code="unknown_state", hint=suggestion(state, STATES, "states")
+        )
+    return states
+
+
+class _Search:
+    def __init__(self, workspace: Root, reader: str, query: Query, narrowing: Narrowing) -> None:
+        target, source = narrowing.get("target"), narrowing.get("source")
+        self.workspace = workspace
+        self.query = query
+        self.reader = workspace.profile(reader)
+        self.owner = self.reader if source is None else workspace.profile(source)
+        self.as_of = narrowing.get("as_of") or clock.today()
+        self.whole = narrowing.get("whole", False)
+        self.targets = TARGETS if target is None else (known_target(target),)
+        paths = places(workspace.config, self.owner)
+        self.sources = [self._source(each, paths[each]) for each in self.targets]
+        self._ages: dict[Match, Freshness] = {}
+
+    def _source(self, target: str, path: Path) -> SearchSource:
+        try:
+            data = self.workspace.bytes_of(self.owner, target, path)
+            index = self.workspace._cache.text(data).index  # noqa: SLF001 - the workspace keeps it
+        except CatmemError as error:
+            error.path = error.path or str(path)
+            raise
+        present = dict.fromkeys(stretch.category for stretch in index.stretches)
+        if self.whole:
+            return SearchSource.of(index, present)
+        taxonomy = self.workspace.config.taxonomy
+        return SearchSource.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
+
+    def found(self) -> list[Match]:
+        """Every entry in sight that the query finds, in no order."""
+        return matches(self.query, self.sources)
+
+    def shareable(self) -> list[Match]:
+        """Every entry that the query finds once what the threat scan finds something in was taken out of sight."""
+        found = self.found()
+        hostile = [match for match in found if self._is_hostile(match)]
+        for match in hostile:
+            self.sources[match.source].seen[match.piece] = 0
+        # How rare a word is depends on all that have it.
+        return self.found() if hostile else found
+
+    def _is_hostile(self, match: Match) -> bool:
+        known = self.sources[match.source].index.hostile
+        if match.piece not in known:
+            known[match.piece] = any(scan_each(BuiltinScanner(), texts_of(self.entry(match))))
+        return known[match.piece]
+
+    def entry(self, match: Match) -> Entry:
+        """The entry that was found."""
+        return self.sources[match.source].index.entry(match.piece)
+
+    def category(self, match: Match) -> str:
+        """Its category."""
+        return self.sources[match.source].index.category(match.piece)
+
+    def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
+        """How old each is, by all clocks."""
+        by_source: dict[int, list[Match]] = {}
+        for match in found:
+            if match not in self._ages:
+                by_source.setdefault(match.source, []).append(match)
+        for number, group in by_source.items():
+            known = freshness_of(
+                self.workspace,
+                self.reader,
+                self._entity(number),
+                self.sources[number].index.document,
+                [self.entry(match) for match in group],
+                as_of=self.as_of,
+                reader=None if self.whole else self.reader,
+            )
+            self._ages |= zip(group, known, strict=True)
+        return self._ages
+
+    def _entity(self, source: int) -> str:
+        return f"{self.owner.name}/{self.targets[source]}"
+
+    def shown(self, best: Sequence[tuple[Match, float]]) -> list[SearchHit]:
+        """Some matches with their scores, as they are shown."""
+        ages = self.freshness(match for match, _ in best)
+        shown: list[SearchHit] = []
+        for match, score in best:
+            entry, document = self.entry(match), self.sources[match.source].index.document
+            line, piece = document.line(entry.start), snippet(entry.body, self.query)
+            shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, piece))
+        return shown
+
+    def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
+        """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives.
+
+        What has none at all is as old as the oldest of the others.
+        """
+        as_of = self.as_of.toordinal()
+        facts = [source.index.facts for source in self.sources]
+        days = [next((day for day in facts[number](piece).days if day <= as_of), None) for number, piece, _ in found]
+        if None in days:
+            undated = [match for match, day in zip(found, days, strict=True) if day is None]
+            # That a fact has had its day does not say how old it is.
+            ages = {
+                match: age.day.toordinal()
+                for match, age in self.freshness(undated).items()
+                if age.day is not None and age.basis != "expires"
+            }
+            days = [ages.get(match) if day is None else day for match, day in zip(found, days, strict=True)]
+        oldest = min((day for day in days if day is not None), default=as_of)
+        return [(match, oldest if day is None else day) for match, day in zip(found, days, strict=True)]

@@ -1,0 +1,305 @@
+"""Carrying out a seed: one guarded write for each file, then the lock; and how the memory tool tells of it.
+
+The lock is written last: where a seed was stopped before that, the next finds what was done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from catmem import clock
+from catmem.config.profile import one_reading
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
+from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
+from catmem.seeding.planner import (
+    on_hidden,
+    plan_seed,
+    refuse_bounded,
+    refuse_too_long,
+    refuse_unmerged,
+    replanned,
+)
+from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
+from catmem.seeding.slices import FilePlan, plan_file
+from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.store.contract import PERSON, Change
+from catmem.writing import gate
+from catmem.writing.matching import legible
+from catmem.writing.written import on_adoption, on_restoration, on_title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from catmem.model.document import Document
+    from catmem.seeding.plan import SeedPlan
+    from catmem.seeding.seed_lock import SeedLock
+    from catmem.store.contract import Current, OnDrift
+    from catmem.workspace.root import Root
+
+
+UNREAD = "\ufffd"
+"""What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
+_AT_ONCE = 8
+"""Files that are written at the same time."""
+
+
+def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+    """Carry out a plan: one guarded write for each file that changes, then the lock.
+
+    A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
+    with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
+    first. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    """
+    file = SeedFile(workspace.root)
+    drift = on_drift or workspace.config.on_drift
+    if not any(file_is_due(each, plan) for each in plan.files):
+        with one_reading():
+            return _Applying(workspace, plan, file, drift).run()
+    with one_reading(), file.held():
+        now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
+        # Something may have been taken out of a source for good.
+        if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
+            plan = replanned(workspace, plan)
+        return _Applying(workspace, plan, file, drift).run()
+
+
+def apply_shown(workspace: Root, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
+    """Carry out what somebody looked at, and nothing else.
+
+    ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
+    entity. All is planned again while no other seed runs. A file of which a seed would make something else by now is
+    left alone, and stands in ``refused`` with a ``StaleError``; one in which nothing is left to do counts as done.
+    Raises as ``apply_seed`` and ``plan_seed`` do.
+    """
+    file = SeedFile(workspace.root)
+    with file.held():
+        now = replanned(workspace, plan)
+        found = {each.target: each for each in now.files}
+        chosen = [found[target] for target in shown if target in found]
+        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
+        refused = [each for each in now.refused if each.target in shown]
+        known = {*(each.target for each in files), *(each.target for each in refused)}
+        others = [SeedRefusal(target, _otherwise(target)) for target in shown if target not in known]
+        plan = replace(now, files=tuple(files), refused=tuple(refused))
+        result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
+    for each in others:
+        gate.note_refusal(workspace, each.target, op="seed", agent=plan.asked.actor or PERSON, error=each.error)
+    return replace(result, refused=(*result.refused, *others))
+
+
+def shown_digest(plan: FilePlan) -> str:
+    """What a seed makes of one file, and what counts as seeded from then on: the digest of what is looked at."""
+    entries = sorted([*each.key, each.text] for each in plan.entries)
+    return content_digest([plan.target, plan.source, plan.before, plan.after, entries])
+
+
+def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
+    """Whether there is anything to write of one file of a plan: the file, or what is on record of it."""
+    return each.changes or _is_news(each, plan.lock)
+
+
+def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
+    """Whether other entries count as seeded after a plan than the lock has on record."""
+    old = lock.records.get((plan.target, plan.source))
+    if old is None:
+        return bool(plan.entries)
+    return old.entries is not plan.entries and Counter(each.key for each in old.entries) != Counter(
+        each.key for each in plan.entries
+    )
+
+
+def _otherwise(target: str) -> StaleError:
+    return StaleError(
+        f"{target} was not seeded: a seed would write something else by now than what was looked at",
+        hint="Look at what would change now, and seed it again.",
+    )
+
+
+class _Applying:
+    """One plan being carried out. ``exact``: what it says is written, or nothing."""
+
+    def __init__(
+        self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
+    ) -> None:
+        self.workspace = workspace
+        self.plan = plan
+        self.file = file
+        self.on_drift = on_drift
+        self.exact = exact
+        self.agent = plan.asked.actor or PERSON
+
+    def run(self) -> SeedResult:
+        """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
+        plan, done, refused = self.plan, list[SeededFile](), list[SeedRefusal]()
+        # Most of a write is waiting for the disk, which confirms several at once as fast as one.
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                for each in chain(pool.map(self._seeded, plan.files), pool.map(self._refused, plan.refused)):
+                    if isinstance(each, SeedRefusal):
+                        refused.append(each)
+                    else:
+                        done.append(each)
+            finally:
+                pool.shutdown(cancel_futures=True)
+                kept = self._write_lock(done)
+        notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
+        return SeedResult(plan.asked.source, tuple(done), tuple(refused), (*plan.notes, *notes), plan.unreadable)
+
+    def _refused(self, each: SeedRefusal) -> SeededFile | SeedRefusal:
+        """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
+        if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
+            gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
+            return each
+        return self._seeded(FilePlan(each.target, self.plan.parts[each.target].source, UNREAD, "", ()))
+
+    def _seeded(self, each: FilePlan) -> SeededFile | SeedRefusal:
+        try:
+            return self._write(each) if each.changes else SeededFile(each, None)
+        except CatmemError as error:
+            return SeedRefusal(each.target, error)
+
+    def _write(self, planned: FilePlan) -> SeededFile:
+        made = planned
+
+        def update(current: Current) -> bytes:
+            nonlocal made
+            document = legible(self.workspace.parse, planned.target, current.data)
+            refuse_unmerged(self.workspace, planned.target, document.text)
+            made = planned
+            if document.text != planned.before:
+                if self.exact:
+                    raise _otherwise(planned.target)
+                made = self._again(planned, document)
+            return made.after.encode()
+
+        read = self.plan.read[planned.source]
+        note: dict[str, Any] = {
+            "source": planned.source,
+            "source_revision": read.revision,
+            "source_digest": read.digest,
+        }
+        known = self.plan.clocks.get(planned.target, {})
+        keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
+        clocks = {key: known[key] for key in keys if key in known}
+        note |= {CLOCKS: clocks} if clocks else {}
+        change = Change(op="seed", agent=self.agent, note=note, on_drift=self.on_drift)
+        snapshot = gate.commit(self.workspace, planned.target, None, update, change)
+        notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
+        title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
+        # The plan says what it hides itself; it may be more if somebody changed the file meanwhile.
+        hidden = on_hidden(self.workspace, made)
+        notes += [each for each in (title, hidden) if each is not None and each not in self.plan.notes]
+        return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
+
+    def _again(self, planned: FilePlan, document: Document) -> FilePlan:
+        """The same slice for what is there now."""
+        plan = plan_file(self.plan.parts[planned.target], document, resolve=self.plan.asked.resolve)
+        profile = self.workspace.profile(planned.target.partition("/")[0])
+        refuse_too_long(self.workspace, profile, plan, self.plan.asked.as_of)
+        return plan
+
+    def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
+        lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
+        records = [
+            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
+            for plan, _, _ in done
+            if _is_news(plan, lock)
+            for read in (self.plan.read[plan.source],)
+        ]
+        return self.file.write(self.plan.lock_data, lock.put(records)) if records else None
+
+
+# --- for the memory tool -------------------------------------------------------------------------------------------
+
+_MOST_ROWS = 50
+_NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
+
+
+def seed_answer(
+    workspace: Root,
+    name: str,
+    targets: Sequence[str] | None,
+    only: str | None,
+    categories: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
+
+    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories. Raises what ``Workspace.plan_seed``
+    and ``apply_seed`` raise.
+    """
+    refuse_bounded(workspace, name)
+    plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories)
+    result = apply_seed(workspace, plan)
+    rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_urgency))]
+    left_out = len(rows) - _MOST_ROWS
+    answer: dict[str, Any] = {
+        "success": not (result.refused or result.unreadable),
+        "action": "seed",
+        "source": name,
+        "files": rows[:_MOST_ROWS],
+    }
+    if left_out > 0:
+        answer |= {"files_left_out": left_out}
+    if plan.lock.notes:
+        answer |= {"note": _NOTED}
+    if plan.warnings:
+        answer |= {"warnings": list(plan.warnings)}
+    if result.refused:
+        count = len(result.refused)
+        answer |= {
+            "error": f"{count} of {len(rows)} files {'was' if count == 1 else 'were'} not seeded",
+            "reason": result.refused[0].error.code,
+            "remediation": "Do not try again now: the files that were refused are for a person to look at.",
+        }
+    elif result.unreadable:
+        answer |= {
+            "error": "profiles are not right, so nobody knows whether they are to be seeded",
+            "reason": result.unreadable[0].code,
+            "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
+        }
+    if result.unreadable:
+        answer |= {"unreadable": [{"code": error.code} for error in result.unreadable]}
+    return {**answer, "message": _message(result)}
+
+
+def _urgency(each: SeededFile) -> int:
+    """What needs a look comes first, then what changed."""
+    return 0 if each.plan.conflicts else 1 if each.revision is not None else 2
+
+
+def _row(each: SeededFile) -> dict[str, Any]:
+    plan = each.plan
+    settled = 0 if plan.conflicts else plan.count("conflict")
+    return {
+        "entity": plan.target,
+        "added": plan.count("new"),
+        "changed": plan.count("changed_in_source", "changed_in_both") + settled,
+        "removed": plan.count("removed_from_source"),
+        "conflicts": len(plan.conflicts),
+        "revision": each.revision,
+    }
+
+
+def _refused_row(refusal: SeedRefusal) -> dict[str, Any]:
+    error = refusal.error
+    row: dict[str, Any] = {"entity": refusal.target, "refused": error.code}
+    if isinstance(error, OverBudgetError):
+        row |= {"size": error.size, "limit": error.limit, "over_by": error.size - error.limit}
+    if isinstance(error, RefusedError) and error.drift_backup is not None:
+        row |= {"drift_backup": error.drift_backup}
+    return row
+
+
+def _message(result: SeedResult) -> str:
+    written = sum(each.revision is not None for each in result.files)
+    conflicts = sum(len(each.plan.conflicts) for each in result.files)
+    said = f"{written} written, {len(result.files) - written} unchanged, {len(result.refused)} refused."
+    if conflicts:
+        said += f" {conflicts} in conflict: the targets' entries stay, and a person settles it."
+    return said

@@ -1,0 +1,149 @@
+"""The file ``catmem.seed.lock`` of a root: read as it is, written by one seed at a time.
+
+From it follows which entries are copies that a seed made, and that stand as they were seeded.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from catmem import clock
+from catmem.errors import BusyError, CatmemError, UnreadableError
+from catmem.files import os_errors, read_bounded, take_lock
+from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, read_lock
+from catmem.writing.rewrite import rewrite_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from catmem.workspace.root import Root
+
+
+LOCK_LIMIT = 256 << 20
+"""Bytes of a lock, which has the texts of many files."""
+_PATIENCE = 60.0
+"""Seconds that a seed waits for another to end."""
+_HINT = "A seed keeps there what it seeded. Check the rights of the folder and the space on the disk."
+
+
+class SeedFile:
+    """The lock file of the root ``root``, as bytes and as what they say."""
+
+    def __init__(self, root: Path) -> None:
+        """The file need not exist."""
+        self.path = root / LOCK_NAME
+        self.root = root
+
+    def read(self) -> tuple[bytes, SeedLock]:
+        """The bytes, none for a missing file, and the records in them.
+
+        Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``).
+        """
+        data = self.data()
+        return data, read_lock(data, path=str(self.path))
+
+    def data(self) -> bytes:
+        """The bytes alone."""
+        try:
+            # It is written as well, and a link would lead a write out of the root.
+            return read_bounded(self.path, LOCK_LIMIT, follow_symlink=False)
+        except UnreadableError as error:
+            if error.code == "missing" and not os.path.lexists(self.path):
+                return b""
+            raise
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other seeds of this root out. Raises ``BusyError`` (``locked``) and ``UnreadableError``."""
+        with self._writing():
+            folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if not os.access(self.root, os.W_OK):
+                raise UnreadableError(
+                    "cannot be written: its folder may not be written", code="not_writable", path=self.path, hint=_HINT
+                )
+            try:
+                take_lock(folder, _PATIENCE)
+            except BlockingIOError as error:
+                raise BusyError(
+                    "another seed of this root is running",
+                    code="locked",
+                    path=self.path,
+                    hint="Nothing was seeded. Try again when it has ended.",
+                ) from error
+            yield
+        finally:
+            os.close(folder)
+
+    def write(self, old: bytes, lock: SeedLock) -> str | None:
+        """Put the records of ``lock`` in the place of the bytes ``old``; what was not whole is kept beside the file.
+
+        Returns the name of that copy. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
+        """
+        new = lock.to_text().encode()
+        if new == old:
+            return None
+        kept = None
+        with self._writing():
+            if lock.notes and old:
+                kept = f"{LOCK_NAME}.bak.{clock.now().strftime('%Y%m%dT%H%M%S%fZ')}"
+                with (self.root / kept).open("xb") as stream:
+                    stream.write(old)
+            if not os.path.lexists(self.path):
+                self.path.open("xb").close()  # an empty file says the same as none
+        rewrite_file(self.path, old, new)
+        return kept
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return os_errors("cannot be written", path=self.path, hint=_HINT)
+
+
+def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
+
+    The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
+    the lock.
+    """
+    return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
+
+
+def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
+    """The same by what a lock records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
+    copies: dict[tuple[str, str], frozenset[str]] = {}
+    for record in lock.records.values():
+        # Nothing follows a source that cannot be read: there nobody would be asked.
+        if ids(record.source) is None:
+            continue
+        there = ids(record.target) or frozenset()
+        for each in record.entries:
+            if each.id in there:
+                key = record.target, each.id
+                copies[key] = copies.get(key, frozenset()) | {record.source}
+    return copies
+
+
+def copies_in(workspace: Root, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
+    """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
+    _, lock = SeedFile(workspace.root).read()
+    own = {key: record for key, record in lock.records.items() if record.target == entity}
+    of = _ids_of(workspace)
+    found = copies_among(SeedLock(own), lambda each: ids if each == entity else of(each))
+    return {entry_id: sources for (_, entry_id), sources in found.items()}
+
+
+def _ids_of(workspace: Root) -> Callable[[str], Collection[str] | None]:
+    @cache
+    def ids(entity: str) -> Collection[str] | None:
+        try:
+            workspace.profile(entity.partition("/")[0])
+            document = workspace.parse(workspace.store.peek(entity))
+        except CatmemError:
+            return None
+        return frozenset(entry.id for entry in document.entries)
+
+    return ids

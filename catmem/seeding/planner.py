@@ -1,0 +1,495 @@
+"""Seeding on disk: plans for several targets at once.
+
+::
+
+    profiles, source's files, catmem.seed.lock, targets' files ── plan_seed ──> SeedPlan ── apply_seed ──> SeedResult
+
+A file is seeded whole or not at all. What goes wrong with one target (a budget, a file that no tool can read) is noted,
+and the others go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from catmem import clock
+from catmem.config.access import Rights, hidden_by_sections
+from catmem.config.json_schema import nearest, shown
+from catmem.config.profile import limit_of, memory_dir, one_reading
+from catmem.errors import (
+    CatmemError,
+    ConfigError,
+    DriftError,
+    EditError,
+    ForbiddenError,
+    UnknownNameError,
+    UnreadableError,
+)
+from catmem.model.compose import composed
+from catmem.model.version import Version
+from catmem.names import TARGETS, known_target
+from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.order import known_profiles, seed_chain, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
+from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.seeding.slices import (
+    FilePlan,
+    Parts,
+    is_named,
+    is_settled,
+    left_out,
+    offer,
+    plan_file,
+    slice_text,
+    sliced,
+)
+from catmem.staleness.ages import clocks_of
+from catmem.staleness.freshness import DATED_BY
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
+from catmem.workspace.root_profiles import load_each
+from catmem.writing.matching import legible
+from catmem.writing.written import could_go, over_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.profile import Profile
+    from catmem.seeding.seed_lock import Seeded, SeedRecord
+    from catmem.seeding.slices import Offer, Offered, Resolve
+    from catmem.store.contract import Snapshot
+    from catmem.workspace.root import Root
+
+_NAMED = 5
+"""Files that a note names at most."""
+_LISTED = 20
+"""Categories that a refusal names at most."""
+
+
+def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Root,
+    source: str,
+    targets: Sequence[str] | str | None = None,
+    *,
+    target: str | None = None,
+    as_of: date | None = None,
+    resolve: Resolve | None = None,
+    actor: str | None = None,
+    every_entry: bool = False,
+    categories: Sequence[str] | str | None = None,
+    profiles: Mapping[str, Profile] | None = None,
+) -> SeedPlan:
+    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
+
+    Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
+    ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
+    ``UnreadableError`` for the lock.
+    """
+    with one_reading():
+        unreadable: tuple[CatmemError, ...] = ()
+        if targets is None:
+            loaded, wrong = load_each(workspace)
+            profiles = {profile.name: profile for profile in loaded}
+            order = seed_order(workspace, profiles)
+            targets, unreadable = order.targets(workspace.profile(source).name), (*wrong, *order.unreadable)
+            if unreadable and not targets:
+                raise unreadable[0]
+        named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
+        only = None if target is None else known_target(target)
+        slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
+        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs)
+        plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
+        return replace(plan, unreadable=unreadable) if unreadable else plan
+
+
+def replanned(workspace: Root, plan: SeedPlan) -> SeedPlan:
+    """The plan of the same request, from what is there now."""
+    with one_reading():
+        return _Planning(workspace, plan.asked).plan()
+
+
+def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Root,
+    source: str,
+    name: str,
+    *,
+    as_of: date,
+    actor: str | None = None,
+    categories: Sequence[str] | None = None,
+) -> dict[str, str]:
+    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
+
+    Raises as ``plan_seed`` does.
+    """
+    asked = SeedRequest(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
+    with one_reading():
+        planning = _Planning(workspace, asked)
+        offers = planning.offers()
+        profile = planning.profiles[name]
+        return {
+            target: slice_text(offered, planning.slice_of(profile, target, offered))
+            for target, (offered, _) in offers.items()
+        }
+
+
+def _slugs(workspace: Root, categories: Sequence[str] | None) -> tuple[str, ...] | None:
+    if categories is None:
+        return None
+    named = [workspace.config.taxonomy.category(name) for name in categories]
+    if not named or "" in named:
+        raise ConfigError(
+            "no category is named" if not named else f"{shown(categories[named.index('')])} is not a category",
+            code="bad_category",
+            hint="Nothing was seeded. Name one or more categories, or leave the filter out.",
+        )
+    return tuple(dict.fromkeys(named))
+
+
+def joined(workspace: Root, texts: Iterable[str]) -> str:
+    """Several slices as one memory file, each category once."""
+    documents = [workspace.parse(text) for text in texts if text]
+    if len(documents) < 2:  # noqa: PLR2004 - nothing to join
+        return "".join(document.text for document in documents)
+    titles = {section.category: section.title for document in reversed(documents) for section in document.sections}
+    versions = [Version.of(entry) for document in documents for entry in document.entries]
+    return composed(versions, titles, documents[0]).text
+
+
+def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
+    """The profile that acts, ``None`` for a person.
+
+    Raises ``ForbiddenError`` for one that may not seed, before it is told of any other profile.
+    """
+    acting = None if actor is None else workspace.profile(actor)
+    if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
+        raise ForbiddenError(
+            f"{actor} may not seed the memory of other profiles",
+            hint="A person may do that, and a profile of tier 1.",
+        )
+    return acting
+
+
+# --- the plan ------------------------------------------------------------------------------------------------------
+
+
+class _Planning:
+    """One plan in the making."""
+
+    def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
+        self.workspace = workspace
+        self.asked = asked
+        known = known_profiles(workspace, profiles)
+        self.acting = refuse_bounded(workspace, asked.actor)
+        self.source = known(asked.source)
+        self.profiles = {name: known(name) for name in asked.targets}
+        self._refuse(known)
+        self.lock_data, self.lock = SeedFile(workspace.root).read()
+        self.given: dict[str, list[SeedRecord]] = {}
+        """The records of a target."""
+        for record in self.lock.records.values():
+            self.given.setdefault(record.target, []).append(record)
+        self.parts: dict[str, Parts] = {}
+        self.starved: list[str] = []
+
+    def _refuse(self, known: Callable[[str], Profile]) -> None:
+        """Raise for what makes the whole seed wrong."""
+        if not self.profiles:
+            raise ConfigError("no target is named", code="seed_target", hint="Name one or more profiles.")
+        if self.source.name in self.profiles:
+            raise ConfigError(
+                f"{self.source.name} cannot be seeded from itself",
+                code="seed_target",
+                hint="Nothing was seeded. Name other profiles as targets.",
+            )
+        config = self.workspace.config
+        homes = {memory_dir(self.source, config): self.source.name}
+        for profile in self.profiles.values():
+            seed_chain(known, profile)
+            other = homes.setdefault(memory_dir(profile, config), profile.name)
+            if other != profile.name:
+                raise ConfigError(
+                    f"{profile.name} keeps its memory in the same folder as {other}",
+                    code="seed_target",
+                    path=profile.path,
+                    hint="Nothing was seeded. Give it a memory_dir of its own.",
+                )
+
+    def plan(self, *, every_entry: bool = False) -> SeedPlan:
+        files: list[FilePlan] = []
+        refused: list[SeedRefusal] = []
+        read: dict[str, Snapshot] = {}
+        for target, (offered, snapshot) in self.offers().items():
+            self._refuse_emptied(target, offered)
+            read[f"{self.source.name}/{target}"] = snapshot
+            for name, profile in self.profiles.items():
+                try:
+                    found = self._file(profile, target, offered, every_entry=every_entry)
+                except CatmemError as error:
+                    refused.append(SeedRefusal(f"{name}/{target}", error))
+                else:
+                    files += [] if found is None else [found]
+        order, warnings = list(self.asked.targets), self._about_files(files)
+        return SeedPlan(
+            asked=self.asked,
+            files=tuple(sorted(files, key=lambda each: order.index(each.target.partition("/")[0]))),
+            refused=tuple(refused),
+            notes=(*self._about_lock(files), *warnings),
+            warnings=warnings,
+            starved=tuple(self.starved),
+            parts=self.parts,
+            lock_data=self.lock_data,
+            lock=self.lock,
+            read=read,
+            clocks=self._clocks(files),
+        )
+
+    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, Mapping[str, list[str]]]:
+        """How old the entries without a date of their own are: a copy is as old as what it is a copy of."""
+        clocks: dict[str, Mapping[str, list[str]]] = {}
+        changed = [each for each in files if each.changes]
+        for source in {each.source for each in changed}:
+            targets = [each.target for each in changed if each.source == source]
+            document = self.parts[targets[0]].offered.document
+            undated = [entry for entry in document.entries if not any(key in entry.tags for key in DATED_BY)]
+            readers = [self.profiles[target.partition("/")[0]] for target in targets]
+            found = clocks_of(self.workspace, source, document, undated, readers) if undated else []
+            clocks |= zip(targets, found, strict=False)
+        return clocks
+
+    def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
+        """What the source has to give, by target. Raises ``UnknownNameError`` for a category that nobody knows."""
+        targets = TARGETS if self.asked.only is None else (self.asked.only,)
+        offers = {target: self._offer(target) for target in targets}
+        if self.asked.categories is not None:
+            self._refuse_unknown(self.asked.categories, {target: each for target, (each, _) in offers.items()})
+        return offers
+
+    def _refuse_unknown(self, categories: Sequence[str], offers: Mapping[str, Offer]) -> None:
+        """Raise ``UnknownNameError`` for a category that is nowhere: not declared, named, in the source or on record.
+
+        One that the actor may not see is not known to it.
+        """
+        known: set[str] = set()
+        taxonomy = self.workspace.config.taxonomy
+        for target, offered in offers.items():
+            there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
+            for record in self._handed_on(target):
+                there.update(each.category for each in record.entries)
+            for profile in (self.source, *self.profiles.values()):
+                named = profile.selectors(target, taxonomy).patterns
+                there.update(taxonomy.of_slug(each) for each in named if each == slugify(each))
+            rights = Rights(self.acting, target, taxonomy)
+            known.update(filter(rights.may_see, there))
+        unknown = next((each for each in categories if each not in known), None)
+        if unknown is not None:
+            near = nearest(unknown, known)
+            meant = f"Did you mean {near!r}? " if near else ""
+            raise UnknownNameError(
+                f"there is no category {shown(unknown)} to seed from {self.source.name}",
+                code="unknown_category",
+                hint=f"Nothing was seeded. {meant}The categories are {_few(sorted(known), _LISTED)}.",
+            )
+
+    def _handed_on(self, target: str) -> list[SeedRecord]:
+        """What is on record as seeded from a file of the source."""
+        source = f"{self.source.name}/{target}"
+        return [record for record in self.lock.records.values() if record.source == source]
+
+    def _offer(self, target: str) -> tuple[Offer, Snapshot]:
+        workspace, entity = self.workspace, f"{self.source.name}/{target}"
+        reading = workspace.store.read(entity)
+        try:
+            document = workspace.parse(reading.data)
+        except CatmemError as error:
+            error.path = str(workspace.path_of(self.source, target))
+            error.hint = f"Nothing was seeded. {error.hint}"
+            raise
+        refuse_unmerged(workspace, entity, document.text)
+        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of), reading
+
+    def _refuse_emptied(self, target: str, offered: Offer) -> None:
+        """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
+        is_flat = _is_flat(offered)
+        if offered.document.entries and not is_flat:
+            return
+        seeded = [
+            record.target
+            for record in self._handed_on(target)
+            if any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
+        ]
+        if any(entity.partition("/")[0] in self.profiles for entity in seeded):
+            source = f"{self.source.name}/{target}"
+            raise UnreadableError(
+                "has no category any more, and entries of categories were seeded from it"
+                if is_flat
+                else "is missing or empty, and entries were seeded from it",
+                code="source_empty",
+                path=self.workspace.path_of(self.source, target),
+                hint=f"Nothing was seeded, and nothing was removed. Bring it back: catmem log {source}, then catmem "
+                f"restore {source} REVISION. If it is meant, leave one entry in {'a category' if is_flat else 'it'}, "
+                "or remove catmem.seed.lock.",
+            )
+
+    def _file(self, profile: Profile, target: str, offered: Offer, *, every_entry: bool) -> FilePlan | None:
+        """The plan of one file; ``None`` if there is nothing to say of it."""
+        entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
+        record = self.lock.records.get((entity, source))
+        entries = () if record is None else record.entries
+        others = (each for each in self.given.get(entity, ()) if each.source != source)
+        parts = self.parts[entity] = Parts(
+            entity,
+            source,
+            offered,
+            self.slice_of(profile, target, offered),
+            None if record is None else tuple(filter(self._is_asked, entries)),
+            held=frozenset(each.key for other in others for each in other.entries),
+            beside=tuple(each for each in entries if not self._is_asked(each)),
+        )
+        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
+            self.starved.append(entity)
+        if record is None and not parts.slice:
+            return None
+        data = self.workspace.bytes_of(profile, target)
+        _refuse_unfit(self.workspace, entity, data)
+        if data and not every_entry and is_settled(parts):
+            return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
+        plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
+        refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
+        return plan
+
+    def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
+        """What a profile is to have of an offer, of the categories that are asked for."""
+        return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
+
+    def _is_asked(self, each: Offered | Seeded) -> bool:
+        return self.asked.categories is None or each.key[0] in self.asked.categories
+
+    # --- notes -----------------------------------------------------------------------------------------------------
+
+    def _about_lock(self, files: Iterable[FilePlan]) -> list[str]:
+        """What to know of the lock: what is not whole in it, and where a seed can only add."""
+        notes = [f"{LOCK_NAME} {note}" for note in self.lock.notes]
+        blind = [each.target for each in files if not each.is_known and each.before.strip()]
+        if blind and (self.lock.notes or not self.lock_data):
+            notes.append(
+                f"nothing is on record of an earlier seed of {_few(blind)}: entries are added and none is taken away"
+            )
+        return notes
+
+    def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
+        """What leaves a prompt, and what nobody gets."""
+        notes = [on_hidden(self.workspace, each) for each in files]
+        notes += [_on_doubles(each) for each in files if each.doubles]
+        notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
+        notes += [self._on_unread(each) for each in self.asked.categories or ()]
+        return tuple(note for note in notes if note is not None)
+
+    def _on_unread(self, category: str) -> str | None:
+        """What to know of a category that is asked for and that some of the targets do not read."""
+        taxonomy = self.workspace.config.taxonomy
+        targets = TARGETS if self.asked.only is None else (self.asked.only,)
+        names = [
+            name
+            for name, profile in self.profiles.items()
+            if not any(is_named(category, target, profile, taxonomy) for target in targets)
+        ]
+        return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
+
+
+def _on_doubles(plan: FilePlan) -> str:
+    """What to know of entries that look like the target's own; it shows no text, since not everybody may see that."""
+    places = ", ".join(dict.fromkeys(plan.doubles))
+    many = "an entry" if len(plan.doubles) == 1 else f"{len(plan.doubles)} entries"
+    return f"{plan.target}: {many} for {places} may say what the file says already in other words: keep one"
+
+
+def _on_starved(source: str, files: Sequence[str]) -> str:
+    targets = dict.fromkeys(each.partition("/")[2] for each in files)
+    kept = " and ".join(f"{source}/{target}" for target in targets)
+    return (
+        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: give each entry one with catmem "
+        f"move -p {source} TEXT -c CATEGORY, or set include_uncategorized: true in the profile that is to have them all"
+    )
+
+
+def _is_flat(offered: Offer) -> bool:
+    """Whether there are entries, and none of them has a category."""
+    return bool(offered.entries) and all(each.version.category == UNCATEGORIZED for each in offered.entries)
+
+
+def _few(names: Sequence[str], most: int = _NAMED) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+# --- one file, for whoever writes it too ---------------------------------------------------------------------------
+
+
+def on_hidden(workspace: Root, plan: FilePlan) -> str | None:
+    """What to know of a flat file whose own entries leave its profile's prompt, since a seed gives it sections."""
+    if not (plan.changes and plan.before.strip()):
+        return None
+    name, _, target = plan.target.partition("/")
+    before, after = workspace.parse(plan.before), workspace.parse(plan.after)
+    count = hidden_by_sections(before, after, target, workspace.profile(name), workspace.config.taxonomy)
+    if not count:
+        return None
+    entries = "the entry" if count == 1 else f"the {count:,} entries"
+    return (
+        f"{plan.target} gets its first section, and that takes {entries} without a category out of the prompt of "
+        f"{name}: catmem move -p {name} -t {target} TEXT -c CATEGORY gives one a category, include_uncategorized: true "
+        "in its profile shows all"
+    )
+
+
+def _refuse_unfit(workspace: Root, entity: str, data: bytes) -> None:
+    """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
+
+    A file in which nothing is to change is looked at no closer than that.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        legible(workspace.parse, entity, data)  # which says what is wrong, and where
+        raise
+    refuse_unmerged(workspace, entity, text)
+
+
+def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
+    """Raise ``DriftError`` (``unmerged``) for a source or a target in which git left its conflict markers."""
+    marker = conflict_at(text)
+    if marker is None:
+        return
+    error = DriftError(
+        f"{entity} holds git's conflict markers",
+        code="unmerged",
+        path=workspace.path(*entity.split("/")),
+        hint="Nothing was seeded from it or to it. Keep one version, take the marker lines out, and seed again.",
+    )
+    error.line = text.count("\n", 0, marker) + 1
+    raise error
+
+
+def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: date) -> None:
+    """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
+    target, config = plan.target.partition("/")[2], workspace.config
+    most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())
+    if size > most and plan.changes:
+        raise EditError(
+            f"{plan.target} would have {size:,} bytes, and catmem reads {most:,} at most",
+            code="too_large",
+            hint="Nothing was written to it. Remove or shorten entries there or in the source.",
+        )
+    limit = limit_of(profile, target, config)
+    before, after = size_of(plan.before), size_of(plan.after)
+    if limit is None or after <= max(limit, before):
+        return
+    over, enough = after - limit, []
+    for each in could_go(workspace.parse(plan.after).entries, profile, config, as_of, to_agent=False):
+        if over > 0:
+            enough.append(each)
+            over -= each["size"]
+    error = over_budget(plan.target, before, after, limit, enough)
+    error.hint = "Nothing was written to it. Remove or shorten entries there or in the source, or raise its limit."
+    raise error

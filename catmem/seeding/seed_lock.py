@@ -1,0 +1,258 @@
+"""``catmem.seed.lock``: what was seeded last, from where, so that the next seed can tell edits from additions.
+
+One JSON file at the root, sorted, a line for each entry, committed with the memory files. It may be lost, and git may
+merge it badly: then less is known of what was seeded, and a seed adds what is missing and takes nothing away. So a
+record is never believed to hold more than both sides of an unfinished merge agree on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import ConfigError
+from catmem.names import is_entity
+from catmem.staleness.freshness import read_date
+from catmem.syntax.slug import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import date
+
+LOCK_NAME = "catmem.seed.lock"
+VERSION = 1
+
+_ID = re.compile(r"b2:[0-9a-f]{8,128}")
+_MARKERS = {"<" * 7: "ours", "|" * 7: "base", "=" * 7: "theirs", ">" * 7: "both"}
+"""How git begins the parts of a conflict, and whose lines follow."""
+_MARKER = len("<<<<<<<")
+_NEXT = {"both": {"ours"}, "ours": {"base", "theirs"}, "base": {"theirs"}, "theirs": {"both"}}
+
+
+class Seeded(NamedTuple):
+    """An entry as it was seeded. ``text`` is that of the entry with its tag block, without the escapes of a file."""
+
+    category: str
+    id: str
+    text: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it says, and where."""
+        return self.category, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRecord:
+    """What one entity was given from another, and when that last changed.
+
+    ``revision`` is that of the source, ``None`` for a text that its store had not recorded; ``digest`` names its bytes.
+    """
+
+    target: str
+    source: str
+    revision: str | None
+    digest: str
+    date: date
+    entries: tuple[Seeded, ...]
+
+
+Records = dict[tuple[str, str], SeedRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedLock:
+    """The records by ``(target, source)``, and what had to be left out of a file that is not whole (``notes``)."""
+
+    records: Mapping[tuple[str, str], SeedRecord] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def put(self, records: Iterable[SeedRecord]) -> SeedLock:
+        """The lock with some records in the place of those of the same target and source."""
+        return replace(self, records={**self.records, **{(each.target, each.source): each for each in records}})
+
+    def without(self, ids: Collection[str]) -> SeedLock:
+        """The lock without some entries."""
+        kept = {
+            key: replace(record, entries=tuple(each for each in record.entries if each.id not in ids))
+            for key, record in self.records.items()
+        }
+        return replace(self, records=kept)
+
+    def to_text(self) -> str:
+        """The file: the same records give the same text."""
+        texts: dict[str, str] = {}
+        seeds: dict[str, Any] = {}
+        for (target, source), record in sorted(self.records.items()):
+            grouped: dict[str, list[str]] = {}
+            for each in record.entries:
+                grouped.setdefault(each.category, []).append(each.id)
+                texts[each.id] = each.text
+            seeds.setdefault(target, {})[source] = {
+                "revision": record.revision,
+                "digest": record.digest,
+                "date": record.date.isoformat(),
+                "entries": grouped,
+            }
+        whole = {"version": VERSION, "seeds": seeds}
+        head = json.dumps(whole, ensure_ascii=False, indent=1)
+        # Texts are a line each: so git shows, and merges, one entry at a time.
+        lines = ",\n".join(
+            f"  {json.dumps(each)}: {json.dumps(texts[each], ensure_ascii=False)}" for each in sorted(texts)
+        )
+        return f'{head[:-2]},\n "texts": {{\n{lines}\n }}\n}}\n' if lines else f'{head[:-2]},\n "texts": {{}}\n}}\n'
+
+
+def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
+    """The lock in a file's bytes; none at all gives one without records.
+
+    What cannot be read is left out and named in ``notes``. Raises ``ConfigError`` (``lock_version``) for one that a
+    newer catmem wrote, which knows more than this one does.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return SeedLock(notes=(f"cannot be read: not UTF-8: byte {error.start}",))
+    if not text.strip():
+        return SeedLock()
+    sides = _sides(text)
+    return _read(text, path) if sides is None else _common(*(_read(side, path) for side in sides))
+
+
+def _sides(text: str) -> tuple[str, str] | None:
+    """The two texts of a file in which git left conflicts; ``None`` if there are none, or not whole ones."""
+    if "<" * _MARKER not in text:
+        return None
+    sides: dict[str, list[str]] = {"ours": [], "theirs": []}
+    whose = "both"
+    for line in text.split("\n"):
+        begins = _MARKERS.get(line[:_MARKER])
+        if begins in _NEXT[whose]:
+            whose = begins
+        elif whose != "base":
+            for side in sides if whose == "both" else (whose,):
+                sides[side].append(line)
+    ours, theirs = ("\n".join(lines) for lines in sides.values())
+    return (ours, theirs) if whose == "both" and ours != text else None
+
+
+def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
+    records: Records = {}
+    for key, record in ours.records.items():
+        other = theirs.records.get(key)
+        if other is not None:
+            known = {each.key for each in other.entries}
+            records[key] = replace(record, entries=tuple(each for each in record.entries if each.key in known))
+    note = "holds both sides of a merge in git: what they agree on counts"
+    return SeedLock(records, tuple(dict.fromkeys((note, *ours.notes, *theirs.notes))))
+
+
+def _read(text: str, path: str | None) -> SeedLock:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        return SeedLock(notes=(f"cannot be read: {where}",))
+    version = data.get("version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > VERSION:
+        raise ConfigError(
+            f"is of version {version}, and this catmem knows version {VERSION}",
+            code="lock_version",
+            path=path,
+            hint="Nothing was seeded. Use the newer catmem that wrote it.",
+        )
+    if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
+        return SeedLock(notes=("cannot be read: it has no seeds",))
+    texts = data.get("texts")
+    reading = _Reading(texts if isinstance(texts, dict) else {})
+    for target, sources in data["seeds"].items():
+        for source, record in sources.items() if isinstance(sources, dict) else ():
+            reading.record(str(target), str(source), record)
+    return SeedLock(reading.records, tuple(reading.notes()))
+
+
+@lru_cache(maxsize=1024)
+def _is_category(name: str) -> bool:
+    return name != "" and slugify(name) == name
+
+
+def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data
+    """Whether it is a text that a file can hold: JSON may spell half a character."""
+    return isinstance(said, str) and said.encode(errors="replace").decode() == said
+
+
+class _Reading:
+    """One reading of the data: what fits becomes a record, and the rest is counted."""
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and _is_text(said)}
+        self.records: Records = {}
+        self.bad_records: list[str] = []
+        self.lost: list[str] = []
+
+    def record(self, target: str, source: str, data: Any) -> None:  # noqa: ANN401 - JSON data
+        day = read_date(data.get("date")) if isinstance(data, dict) else None
+        entries = data.get("entries") if isinstance(data, dict) else None
+        if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
+            self.bad_records.append(f"{target} from {source}"[:120])
+            return
+        self.of = f"{target} from {source}"
+        revision, digest = data.get("revision"), data.get("digest")
+        self.records[target, source] = SeedRecord(
+            target=target,
+            source=source,
+            revision=revision if _is_text(revision) else None,
+            digest=digest if _is_text(digest) else "",
+            date=day,
+            entries=tuple(
+                found
+                for category, ids in entries.items()
+                for each in (ids if isinstance(ids, list) else ())
+                if (found := self._seeded(category, each)) is not None
+            ),
+        )
+
+    def _seeded(self, category: str, id_: Any) -> Seeded | None:  # noqa: ANN401 - JSON data
+        known = self._known.get(id_) if isinstance(id_, str) else None
+        if known is None or not _is_category(category):
+            self.lost.append(self.of)
+            return None
+        return Seeded(category, id_, known)
+
+    def notes(self) -> list[str]:
+        notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []
+        if self.lost:
+            entries = "entry" if len(self.lost) == 1 else "entries"
+            where = ", ".join(list(dict.fromkeys(self.lost))[:5])
+            notes.append(f"names {len(self.lost)} {entries} of which it has no text ({where})")
+        return notes
+
+
+# --- merging --------------------------------------------------------------------------------------------------------
+
+
+def merge_locks(base: SeedLock, ours: SeedLock, theirs: SeedLock) -> SeedLock:
+    """The lock that both sides stand behind; which of them is called ours makes no difference.
+
+    A record that only one side changed is taken from that side. Of one that both changed, only the entries count that
+    both hold.
+    """
+    keys = {**ours.records, **theirs.records}
+    merged = (_merged(base.records.get(key), ours.records.get(key), theirs.records.get(key)) for key in keys)
+    return SeedLock().put(record for record in merged if record is not None)
+
+
+def _merged(base: SeedRecord | None, ours: SeedRecord | None, theirs: SeedRecord | None) -> SeedRecord | None:
+    if theirs in (ours, base):
+        return ours
+    if ours == base:
+        return theirs
+    if ours is None or theirs is None:
+        return None  # one side dropped what the other changed
+    # The newer one names the revision; of two of one day the digest decides, so that both directions agree.
+    newer, older = sorted((ours, theirs), key=lambda record: (record.date, record.digest), reverse=True)
+    known = {entry.key for entry in older.entries}
+    return replace(newer, entries=tuple(entry for entry in newer.entries if entry.key in known))

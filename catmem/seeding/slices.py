@@ -1,0 +1,420 @@
+"""Seeding, without files: which entries of a source a target is to have, and what that makes of the target's text.
+
+::
+
+    source's document ── what its profile reads ──> offer ── what the target's profile names ──> slice
+    what was seeded last (base), the target's text (ours), the slice (theirs) ── merge ──> the target's new text
+
+The merge edits the target's text, so the target's own entries keep their bytes. Where both sides changed one entry the
+target's stays, and the base keeps what it had: so the conflict is there until a person has settled it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from catmem.config.access import visible
+from catmem.model.compose import composed, read_like
+from catmem.model.merge_into import merge_into, only_verified
+from catmem.model.pairing import pair_entries, pair_sides
+from catmem.model.version import Version
+from catmem.seeding.seed_lock import Seeded
+from catmem.staleness.freshness import expired_on
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.threats import BuiltinScanner, scan_each
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.config import Taxonomy
+    from catmem.config.profile import Profile
+    from catmem.model.conflict import Conflict
+    from catmem.model.document import Document
+
+
+class Offered(NamedTuple):
+    """An entry that the source may read. ``withheld`` says why nobody gets it who did not have it before, if so."""
+
+    version: Version
+    id: str
+    withheld: str | None
+    is_hostile: bool = False
+    """Whether it is withheld because the threat scan found something: then its text goes nowhere."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it says, and where."""
+        return self.version.category, self.id
+
+    def seeded(self) -> Seeded:
+        """The entry as the lock keeps it."""
+        return Seeded(self.version.category, self.id, self.version.text)
+
+
+class Offer(NamedTuple):
+    """What a source's profile may read of one of its files, in file order, on a day."""
+
+    document: Document
+    entries: tuple[Offered, ...]
+    titles: Mapping[str, str]
+    as_of: date
+
+
+def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
+    """What ``profile`` may hand on of its ``user`` or ``memory`` file.
+
+    Expired entries are withheld from those who do not have them yet. So are from everybody those in which the threat
+    scan finds something, or in the name of their category.
+    """
+    entries = visible(document, target, profile, taxonomy).entries
+    found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
+    hostile = _hostile({entry.category for entry in entries}, taxonomy)
+    offered: list[Offered] = []
+    for entry, findings in zip(entries, found, strict=True):
+        withheld = None
+        if findings:
+            withheld = f"blocked: {', '.join(sorted({finding.rule for finding in findings}))}"
+        elif entry.category in hostile:
+            withheld = "blocked: title"
+        is_hostile = withheld is not None
+        expired = None if is_hostile else expired_on(entry.tags, as_of)
+        if expired is not None:
+            withheld = f"expired {expired}"
+        offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile))
+    titles = {section.category: section.title for section in reversed(document.sections)}
+    clear = scan_each(BuiltinScanner(), list(titles.values()))
+    titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
+    declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
+    return Offer(document, tuple(offered), {**titles, **declared}, as_of)
+
+
+def _hostile(categories: Collection[str], taxonomy: Taxonomy) -> set[str]:
+    """The undeclared categories whose names would be a threat in the title of a section."""
+    undeclared = sorted(category for category in categories if category not in taxonomy.categories)
+    found = scan_each(BuiltinScanner(), [category.replace("-", " ") for category in undeclared])
+    return {category for category, findings in zip(undeclared, found, strict=True) if findings}
+
+
+def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
+    """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file.
+
+    What has no category is part of it only if the profile says so itself: by that name, or with
+    ``include_uncategorized: true``. A flat file is no reason to copy all of it to everybody.
+    """
+    categories = {each.version.category for each in offered.entries}
+    named = {category for category in categories if is_named(category, target, profile, taxonomy)}
+    return tuple(each for each in offered.entries if each.version.category in named)
+
+
+def is_named(category: str, target: str, profile: Profile, taxonomy: Taxonomy) -> bool:
+    """Whether ``profile`` names a category (a slug) for its ``user`` or ``memory`` file."""
+    selectors = profile.selectors(target, taxonomy)
+    if category != UNCATEGORIZED:
+        return selectors.matches(category)
+    is_included = profile.include_uncategorized is True and not selectors.takes_away(category)
+    return is_included or selectors.matches(category)
+
+
+def withheld(entries: Iterable[Offered]) -> tuple[Offered, ...]:
+    """Those of a slice that stay out."""
+    return tuple(each for each in entries if each.withheld is not None)
+
+
+def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
+    """A slice as the text of a memory file, without what is withheld."""
+    versions = [each.version for each in entries if each.withheld is None]
+    return composed(versions, offered.titles, offered.document).text
+
+
+Resolve = Literal["target", "source"]
+"""Whose entry stays where both changed one, if a person says so."""
+
+State = Literal[
+    "in_sync",
+    "new",
+    "changed_in_source",
+    "changed_in_target",
+    "changed_in_both",
+    "removed_from_source",
+    "removed_in_target",
+    "conflict",
+]
+"""How an entry of the slice, or of what was seeded last, stands in the target."""
+
+
+class SeedRow(NamedTuple):
+    """How one entry stands. ``version`` is the target's where it has one that counts, else the source's."""
+
+    state: State
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """What a seed would do to one file.
+
+    ``entries`` are what counts as seeded afterwards, the base of the next seed. ``rows`` tell how each entry stands
+    before it; ``conflicts`` are among them. ``withheld`` are entries of the slice that stay out, and why.
+    """
+
+    target: str
+    source: str
+    before: str
+    after: str
+    entries: tuple[Seeded, ...]
+    rows: tuple[SeedRow, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    withheld: tuple[Offered, ...] = ()
+    doubles: tuple[str, ...] = ()
+    """The categories in which an entry arrives that looks like one of the target's own, once for each such entry."""
+    is_known: bool = True
+    """Whether a base was on record; without one a seed only adds."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file would change."""
+        return self.before != self.after
+
+    def count(self, *states: State) -> int:
+        """How many rows have one of these states."""
+        return sum(row.state in states for row in self.rows)
+
+
+class Parts(NamedTuple):
+    """What goes into the plan of one file: the names, the slice, what was seeded last, and the target's document.
+
+    ``held`` are the keys of what other sources seeded into the same file, which no removal by this one takes.
+    ``beside`` is what was seeded last of categories that this seed is not asked for: it stays on record as it is.
+    """
+
+    target: str
+    source: str
+    offered: Offer
+    slice: tuple[Offered, ...]
+    base: tuple[Seeded, ...] | None
+    held: Collection[tuple[str, str]] = frozenset()
+    beside: tuple[Seeded, ...] = ()
+
+
+def is_settled(parts: Parts) -> bool:
+    """Whether the slice says what was seeded last: then nothing can arrive, whatever the target did since."""
+    if parts.base is None:
+        return False
+    known = Counter(each.key for each in parts.base)
+    return known == Counter(each.key for each in parts.slice if each.withheld is None or each.key in known)
+
+
+def left_out(parts: Parts) -> tuple[Offered, ...]:
+    """What stays out of a slice that is settled: of an entry that was seeded, only what the scan finds by now."""
+    known = {each.key for each in parts.base or ()}
+    return tuple(each for each in withheld(parts.slice) if each.is_hostile or each.key not in known)
+
+
+def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
+    """What seeding a slice makes of the target's document. Pure.
+
+    ``resolve`` settles conflicts for one side; without it the target's entries stay, and the conflicts are open.
+    Raises ``EditError`` (``not_possible``).
+    """
+    like, base = parts.offered.document, _base(parts, ours)
+    if not (base or ours.text):
+        return _first(parts, ours)
+    arriving, out, kept = _arriving(parts, base, ours)
+    before = composed([Version.read(each.category, each.text) for each in base], {}, like)
+    theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
+    merged = merge_into(ours, before, theirs, precedence="theirs" if resolve == "source" else "ours")
+    conflicts = () if resolve else merged.conflicts
+    arriving = _without_own(arriving, before, ours)
+    return FilePlan(
+        target=parts.target,
+        source=parts.source,
+        before=ours.text,
+        after=merged.text,
+        entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, read_like(merged.text, like))),
+        rows=tuple(row for row in _rows(before, ours, theirs, merged.conflicts) if _counts(row, kept)),
+        conflicts=conflicts,
+        withheld=out,
+        doubles=tuple(own.category for own, _ in merged.doubles),
+        is_known=parts.base is not None,
+    )
+
+
+def _first(parts: Parts, ours: Document) -> FilePlan:
+    seeded = [each for each in parts.slice if each.withheld is None]
+    return FilePlan(
+        target=parts.target,
+        source=parts.source,
+        before=ours.text,
+        after=slice_text(parts.offered, seeded),
+        entries=tuple(each.seeded() for each in seeded),
+        rows=tuple(SeedRow("new", each.version) for each in seeded),
+        withheld=withheld(parts.slice),
+        is_known=parts.base is not None,
+    )
+
+
+def _on_record(parts: Parts, ours: Document, seeded: Sequence[Seeded]) -> tuple[Seeded, ...]:
+    """What counts as seeded, with what was seeded before of other categories, in the source's order of categories."""
+    if not (parts.beside and ours.text.strip()):
+        return tuple(seeded)  # of a file that is gone or was emptied nothing else is there
+    categories = dict.fromkeys(each.version.category for each in parts.offered.entries)
+    rank = {category: number for number, category in enumerate(categories)}
+    return tuple(sorted((*seeded, *parts.beside), key=lambda each: rank.get(each.category, len(rank))))
+
+
+def _base(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
+    """What was seeded last, as far as it counts."""
+    if not ours.text.strip():
+        return ()  # the file is gone or was emptied: it is filled anew
+    offered = {each.key for each in parts.slice}
+    return tuple(each for each in parts.base or () if each.key in offered or each.key not in parts.held)
+
+
+class _Arriving(NamedTuple):
+    """A slice as the merge is to see it.
+
+    ``withheld`` are the entries of the slice that stay out of it. ``kept`` are those for which stands, as often, what
+    was seeded of them before.
+    """
+
+    entries: list[Seeded]
+    withheld: tuple[Offered, ...]
+    kept: Counter[tuple[str, str]]
+
+
+def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving:
+    """The slice as the merge is to see it: what is withheld now arrives only where it was seeded before.
+
+    That a fact expired is a change like any other, and reaches its copies. A target that took its copy out, or let it
+    expire on a day of its own, says nothing of it any more: there is nothing to tell it. What the scan withholds by
+    now was not removed by anybody: its copies stay as they were seeded.
+    """
+    were = [Version.read(each.category, each.text) for each in base]
+    partner = {there: here for here, there in pair_entries(were, [each.version for each in parts.slice]).items()}
+    said = pair_entries(were, ours.entries) if any(each.withheld for each in parts.slice) else {}
+    arriving: list[Seeded] = []
+    out: list[Offered] = []
+    kept: Counter[tuple[str, str]] = Counter()
+    for index, each in enumerate(parts.slice):
+        if each.withheld is None:
+            arriving.append(each.seeded())
+            continue
+        number = partner.get(index)
+        if number is None or each.is_hostile:
+            out.append(each)
+        if number is None:
+            continue
+        copy = Version.of(ours.entries[said[number]]) if number in said else None
+        is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
+        is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
+        if each.is_hostile:
+            kept[base[number].key] += 1
+        arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())
+    return _Arriving(arriving, tuple(out), kept)
+
+
+def _counts(row: SeedRow, kept: Counter[tuple[str, str]]) -> bool:
+    """Whether a row is not that of an entry which is among the withheld ones already."""
+    key = row.version.category, row.version.id
+    if row.state in {"removed_from_source", "conflict"} or not kept[key]:
+        return True
+    kept[key] -= 1
+    return False
+
+
+def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:
+    """What arrives, without what the target has as an entry of its own: the same words under other tags.
+
+    Such an entry was not seeded, so no later seed may change it or take it away. One that says exactly the same, tags
+    and all, counts as a copy.
+    """
+    pairs = set(pair_entries(before.entries, ours.entries).values())
+    own = [Version.of(entry) for index, entry in enumerate(ours.entries) if index not in pairs]
+    ids: dict[tuple[str, str], set[str]] = {}
+    for version in own:
+        ids.setdefault((version.category, version.body), set()).add(version.id)
+    seeded = {(entry.category, entry.body) for entry in before.entries}
+    kept: list[Seeded] = []
+    for each in arriving:
+        place = each.category, Version.read(each.category, each.text).body
+        if place in seeded or place not in ids or each.id in ids[place]:
+            kept.append(each)
+    return kept
+
+
+def _held_back(
+    arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict], merged: Document
+) -> list[Seeded]:
+    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again.
+
+    What the source says counts where it stands in the target: it may be an addition, so it stayed beside the target's.
+    """
+    seeded = list(arriving)
+    standing = {(entry.category, Version.of(entry).id) for entry in merged.entries}
+    for conflict in conflicts:
+        number = _find(base, conflict.base)
+        was = None if number is None else base[number]
+        index = _find(seeded, conflict.theirs)
+        if index is not None and seeded[index].key in standing:
+            continue
+        if index is not None:
+            seeded[index : index + 1] = [] if was is None else [was]
+        elif was is not None:
+            seeded.insert(_place(conflict.ours, seeded, merged), was)
+    return seeded
+
+
+def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> int:
+    """Where what was seeded of an entry of the target's goes: where that stands, since entries pair in file order."""
+    places = {(entry.category, entry.body): number for number, entry in enumerate(merged.entries)}
+    here = -1 if ours is None else places.get((ours.category, ours.body), -1)
+    there = [places.get((each.category, Version.read(each.category, each.text).body), here) for each in seeded]
+    return max((index + 1 for index, place in enumerate(there) if place < here), default=0)
+
+
+def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
+    if version is None:
+        return None
+    key = version.category, version.id
+    return next((index for index, each in enumerate(seeded) if each.key == key), None)
+
+
+def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[SeedRow]:
+    """How each entry stands: those of the slice in its order, then those that the source no longer has."""
+    here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries)
+    clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
+    was = {index: number for number, index in there.items()}
+    taken = set(here.values())
+    left = [entry for index, entry in enumerate(ours.entries) if index not in taken]
+    free = Counter((entry.category, entry.body) for entry in left)
+    for index, entry in enumerate(theirs.entries):
+        version = Version.of(entry)
+        if version in clashing:
+            yield SeedRow("conflict", version)
+        elif index in was:
+            number = was[index]
+            ours_now = Version.of(ours.entries[here[number]]) if number in here else None
+            yield SeedRow(_state(Version.of(base.entries[number]), ours_now, version), version)
+        elif free[version.category, version.body]:
+            free[version.category, version.body] -= 1
+            yield SeedRow("in_sync", version)
+        else:
+            yield SeedRow("new", version)
+    for number in range(len(base.entries)):
+        if number in there or number not in here:
+            continue
+        version = Version.of(ours.entries[here[number]])
+        yield SeedRow("conflict" if version in clashing else "removed_from_source", version)
+
+
+def _state(base: Version, ours: Version | None, theirs: Version) -> State:
+    if ours is None:
+        return "removed_in_target"
+    if ours.says(theirs):
+        return "in_sync"
+    if theirs.says(base) or (ours.body != base.body and only_verified(base, theirs)):
+        return "changed_in_target"
+    return "changed_in_source" if ours.says(base) else "changed_in_both"

@@ -1,1 +1,0 @@
-"""The one service: where documents meet files, and where every interface comes in."""

@@ -1,0 +1,209 @@
+"""Which facts of a root are due for a review, and why; and what an answer to one of them writes.
+
+A fact is due if it is stale, expired, unverified for long or dated in the future. The answers are: it still holds, it
+says something else, it no longer holds, it goes. The command line and the page answer alike, so both ask here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem import clock
+from catmem.errors import EditError
+from catmem.search.usage import read_usage, usage_key
+from catmem.staleness.ages import freshness_of
+from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
+from catmem.text import counted
+from catmem.workspace.seen_entry import SeenEntry
+from catmem.writing.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.search.usage import EntryUse
+    from catmem.workspace.root import Root
+
+DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
+
+
+@dataclass(frozen=True, slots=True)
+class Due(SeenEntry):
+    """A fact that somebody should look at, and its ``freshness`` by the four clocks; ``stale_after`` is in days.
+
+    ``future`` are the tags that hold a date after the day of the review, with that date. ``why`` says it in words.
+    ``use`` is how agents used it, ``None`` if they never did.
+    """
+
+    stale_after: int
+    future: tuple[tuple[str, date], ...]
+    why: str
+    use: EntryUse | None = None
+
+    @property
+    def state(self) -> DueState:
+        """The state, ``future`` for a fact that is due for a date in the future alone."""
+        state = self.freshness.state
+        return state if self.freshness.overdue and state != "fresh" else "future"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Entity and id: what a round remembers of it."""
+        return self.entity, self.entry.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fact as JSON-ready data."""
+        return {
+            "entity": self.entity,
+            "line": self.line,
+            "id": self.entry.id,
+            "category": self.entry.category,
+            "state": self.state,
+            "basis": self.freshness.basis,
+            "date": self.freshness.to_dict()["date"],
+            "stale_after": self.stale_after,
+            "why": self.why,
+            "used": None if self.use is None else self.use.to_dict(),
+            "tags": self.entry.tags,
+            "body": self.entry.body,
+        }
+
+
+def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
+    workspace: Root, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
+) -> list[Due]:
+    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order.
+
+    It is a person who asks.
+    """
+    found: list[Due] = []
+    uses: Mapping[str, EntryUse] | None = None
+    states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of, reader=None)
+    for entry, freshness in zip(entries, states, strict=True):
+        tags = entry.tags
+        future = dated_ahead(tags, as_of)
+        if not (freshness.overdue or future):
+            continue
+        limit = stale_after_days(entry.category, tags, profile, workspace.config)
+        why = _why(freshness, limit, future, as_of)
+        uses = read_usage(workspace, entity).uses if uses is None else uses
+        use = uses.get(usage_key(entry))
+        found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
+    return found
+
+
+def answered_elsewhere(
+    key: tuple[str, str],
+    copies: Mapping[tuple[str, str], frozenset[str]],
+    ids: Mapping[str, Collection[str]],
+    is_due: Callable[[str, str], bool],
+) -> bool:
+    """Whether the fact ``key`` (entity and id) is a copy that is answered at its source.
+
+    It is due there too, or says something else by now. ``copies`` are those of seeds with their sources, ``ids`` the
+    entries of the entities that are looked at, ``is_due`` says it of one of these. A source that is not looked at
+    answers nothing, nor does one whose fact is a copy of this one.
+    """
+    entry_id = key[1]
+    for source in copies.get(key, ()):
+        if (source in ids and not _comes_from(source, key, copies)) and (
+            entry_id not in ids[source] or is_due(source, entry_id)
+        ):
+            return True
+    return False
+
+
+def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, str], frozenset[str]]) -> bool:
+    """Whether the same fact of ``entity`` is a copy of ``key``, straight or by way of others."""
+    above, seen = {entity}, {entity}
+    while above:
+        above = {each for one in above for each in copies.get((one, key[1]), ())} - seen
+        seen |= above
+    return key[0] in seen
+
+
+def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:
+    parts: list[str] = []
+    if freshness.overdue and freshness.day is not None:
+        ago = counted((as_of - freshness.day).days, "day")
+        said = {
+            "verified_date": f"stale: verified {freshness.day}",
+            "created": f"stale: created {freshness.day}",
+            "expires": f"expired {freshness.day}",
+            "first_seen": f"unverified: first seen {freshness.day}",
+            "file_time": f"unverified: in a file of {freshness.day}",
+        }[freshness.basis or "first_seen"]
+        limit = "" if freshness.state == "expired" else f"; stale after {stale_after}"
+        parts.append(f"{said}, {ago} ago{limit}")
+    words = {"verified_date": "verified", "created": "created"}
+    parts += [f"dated in the future: {words[key]} {day}" for key, day in future]
+    return "; ".join(parts)
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+# ``as_of`` is the day by which a fact was judged. Answers write that day, or today if it is in the future.
+
+
+class Answering(NamedTuple):
+    """The operation of an answer, ``None`` where all is as it should be; ``notes`` say what it does besides."""
+
+    operation: Operation | None
+    notes: tuple[str, ...] = ()
+
+
+def keeping(entry: Entry, as_of: date) -> Answering:
+    """The fact still holds: it is verified, and dates that say otherwise are put right."""
+    tags, notes = corrections(entry.tags, as_of)
+    day = day_of(as_of)
+    if tags:
+        return Answering(_replacing(entry, None, {"verified_date": day.isoformat(), **tags}), notes)
+    return Answering(Operation("verify", old_text=entry.id, category=entry.category, as_of=day))
+
+
+def rewording(entry: Entry, content: str, as_of: date) -> Answering:
+    """The fact in new words, which are verified. Raises ``EditError`` (``empty``)."""
+    if not content.strip():
+        raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")
+    tags, notes = corrections(entry.tags, as_of)
+    return Answering(_replacing(entry, content, {"verified_date": day_of(as_of).isoformat(), **tags}), notes)
+
+
+def expiring(entry: Entry, as_of: date) -> Answering:
+    """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
+    if expired_on(entry.tags, as_of):
+        return Answering(None, ("it is expired already, and stays so",))
+    return Answering(_replacing(entry, None, {"expires": (day_of(as_of) - timedelta(days=1)).isoformat()}))
+
+
+def removing(entry: Entry) -> Answering:
+    """The fact goes out of the file; the history keeps it."""
+    return Answering(Operation("remove", old_text=entry.id, category=entry.category))
+
+
+def corrections(tags: Mapping[str, TagValue], as_of: date) -> tuple[dict[str, str | list[str] | None], tuple[str, ...]]:
+    """The tags that a fact which holds must not keep, and what to tell of them."""
+    right: dict[str, str | list[str] | None] = {}
+    notes: list[str] = []
+    day = day_of(as_of)
+    expired = expired_on(tags, as_of)
+    if expired is not None:
+        right["expires"] = None
+        notes.append(f"its tag expires ({expired}) was dropped")
+    for key, ahead in dated_ahead(tags, as_of):
+        right[key] = day.isoformat()
+        if key == "created":
+            notes.append(f"its tag created ({ahead}) was in the future, and is {day} now")
+    return right, tuple(notes)
+
+
+def day_of(as_of: date) -> date:
+    """The day that answers write."""
+    return min(as_of, clock.today())
+
+
+def _replacing(entry: Entry, content: str | None, tags: dict[str, str | list[str] | None]) -> Operation:
+    return Operation("replace", content, entry.id, entry.category, tags=tags)

@@ -1,0 +1,368 @@
+"""When the journal first saw each entry that one reader may see, worked out revision by revision from the oldest on.
+
+What the reader may not see has no part in it: not its words, not its revisions. What is remembered is the words, by
+digest: of every body that the reader could ever see in the file the moment that dates it. So what is taken out and
+comes back (a restore, a file that was emptied for a while) is as old as it was. New words that come from older ones
+(``origins``) take over their moment.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from copy import copy
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
+from catmem.model.document import Document
+from catmem.model.pairing import alike, pair_entries, words_of
+from catmem.model.unified import equal_ends
+from catmem.staleness.freshness import DATED_BY, read_date
+from catmem.store.changes import splice
+from catmem.store.contract import EXTERNAL
+from catmem.store.files.external_changes import FILE_TIME
+from catmem.syntax.scan import rescan, touched_region
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+    from datetime import date
+    from typing import TypeAlias
+
+    from catmem.config.access import Rights
+    from catmem.model.document import Entry
+    from catmem.store.contract import Revision, Store
+
+    Parse: TypeAlias = Callable[[bytes], Document]
+    """Reads a memory file as its root does."""
+
+CLOCKS = "clocks"
+"""In the note of a revision: moments that some of its entries bring with them from elsewhere, by ``body_key``."""
+
+MOST = 50_000
+"""Bodies that the file no longer has and that are known: those that went away last."""
+
+KEPT = 100_000
+"""Bodies that the histories of a root know together, beyond those of the history that was asked last."""
+
+_FEW = 100
+"""Up to so many new revisions are read one by one; for more it is quicker to go through all."""
+
+
+class Moment(NamedTuple):
+    """What dates an entry: a moment, UTC as records say it, and whether it is when it was seen or the file's time."""
+
+    basis: Literal["first_seen", "file_time"]
+    time: str
+
+
+class Known(NamedTuple):
+    """What is known of one body: what dates it, and the days that its tags gave when they last had any."""
+
+    moment: Moment
+    days: tuple[date, ...] = ()
+
+
+class Differing(NamedTuple):
+    """The entries of two texts in the stretches in which they differ, in file order."""
+
+    old: Sequence[Entry]
+    new: Sequence[Entry]
+
+
+def body_key(body: str) -> str:
+    """What the words of an entry are remembered by: a digest, so that no text is kept twice."""
+    return blake2b(body.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+
+
+class EntryHistory:
+    """The moments of one entity's entries for one reader, up to the revision ``last``.
+
+    Nothing changes it once ``followed`` has given it, so several threads may ask it. ``document`` is the whole file at
+    that revision; it is compared with what comes next.
+    """
+
+    def __init__(self, rights: Rights) -> None:
+        """Nothing has been looked at."""
+        self.rights = rights
+        self.known: dict[str, Known] = {}
+        self.last: Revision | None = None
+        self.document: Document | None = None
+
+    def of(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
+        """The moment of each of some entries, by start; without those that no revision has and that come from none.
+
+        ``document`` is what the file says now. It may be newer than the last revision.
+        """
+        keys = {entry.start: body_key(entry.body) for entry in entries}
+        found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
+        if len(found) < len(keys) and self.document is not None:
+            changed = self._in_sight(self.document, document, differing(self.document, document))
+            for start, origin in origins(changed, keys.keys() - found.keys()).items():
+                older = self.known.get(body_key(origin.body))
+                if older is not None:
+                    found[start] = older.moment
+        return found
+
+    def take(self, revision: Revision, before: Document | None, after: Document | None, found: Differing) -> None:
+        """Look at the next revision, which makes ``after`` of ``before``; ``found`` may differ."""
+        known = self.known
+        self.last = revision
+        if after is None:
+            return
+        if not revision.is_branch:
+            self.document = after
+        changed = self._in_sight(before, after, found)
+        keys = [body_key(entry.body) for entry in changed.new]
+        fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
+        if fresh:
+            come_from = origins(changed, fresh, _reworded(revision)) if changed.old else {}
+            moment, told = _moment(revision), revision.note.get(CLOCKS)
+            for entry, key in zip(changed.new, keys, strict=True):
+                if entry.start in fresh:
+                    origin = come_from.get(entry.start)
+                    older = None if origin is None else known.get(body_key(origin.body))
+                    own = older.moment if older else _told(told, key, revision.timestamp) or moment
+                    known.setdefault(key, Known(own))
+        # Those that went away last are the last to be forgotten.
+        for key in {body_key(entry.body) for entry in changed.old} - set(keys):
+            if key in known:
+                known[key] = known.pop(key)
+        days: dict[str, tuple[date, ...]] = {}
+        for entry, key in zip(changed.new, keys, strict=True):
+            days[key] = (*days.get(key, ()), *_days(entry))
+        known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
+        if len(known) > 2 * MOST:
+            self._forget(after)
+
+    def _in_sight(self, before: Document | None, after: Document, found: Differing) -> Differing:
+        """What differs for the reader: without what it may not see, and without what is equal at either end.
+
+        So an entry is compared with the same others whatever the file says besides.
+        """
+        old = () if before is None else self.rights.among(before, found.old)
+        new = self.rights.among(after, found.new)
+        first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
+        return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
+
+    def _forget(self, document: Document) -> None:
+        there = {body_key(entry.body) for entry in self.rights.in_sight(document)}
+        gone = [key for key in self.known if key not in there]
+        for key in gone[:-MOST]:
+            del self.known[key]
+
+
+class EntryHistories:
+    """What was worked out of histories lately, so that the next question looks at what is new alone.
+
+    By entity and by what the reader may see, those that were asked last at the end. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.notes: dict[str, str] = {}
+        """Whose history could not be read, and why, by entity."""
+        self._kept: dict[Hashable, EntryHistory] = {}
+        self._lock = threading.Lock()
+
+    def of(self, store: Store, parse: Parse, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
+        """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
+        keys = [_key(entity, rights) for rights in readers]
+        with self._lock:
+            kept = [self._kept.get(key) or EntryHistory(rights) for key, rights in zip(keys, readers, strict=True)]
+        try:
+            found = followed(store, entity, kept, parse)
+        except CatmemError as error:
+            why = f"the history of {entity} cannot be read ({error})"
+            self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"
+            return [EntryHistory(rights) for rights in readers]
+        self.notes.pop(entity, None)
+        with self._lock:
+            for key, history in zip(keys, found, strict=True):
+                self._kept.pop(key, None)
+                self._kept[key] = history
+            size = sum(len(history.known) for history in self._kept.values())
+            while size > KEPT and len(self._kept) > 1:
+                size -= len(self._kept.pop(next(iter(self._kept))).known)
+        return found
+
+
+def _key(entity: str, rights: Rights) -> Hashable:
+    """What makes one history another: whose it is, and what is seen of it."""
+    actor = rights.actor
+    if actor is None:
+        return entity
+    return entity, rights.target, actor.selectors(rights.target, rights.taxonomy), actor.include_uncategorized
+
+
+def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
+    """The histories up to the newest revision. Raises what reading the store raises.
+
+    Where something was purged, and in another journal than that of the last time, all is worked out anew.
+    """
+    head = store.head(entity)
+    found, anew = list(histories), []
+    for index, history in enumerate(histories):
+        if head is None or history.last == head:
+            continue
+        since = _since(store, entity, history)
+        found[index] = new = EntryHistory(history.rights) if since is None else copy(history)
+        if since is None:
+            anew.append(new)
+        else:
+            new.known = history.known.copy()
+            pairs = ((each, store.read(entity, each.revision).data) for each in reversed(since))
+            for step in _steps(pairs, history.document, parse):
+                new.take(*step)
+    if anew:
+        for step in _steps(store.replay(entity), None, parse):
+            for new in anew:
+                new.take(*step)
+    return found
+
+
+def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] | None:
+    """The revisions behind the last that was looked at, newest first; ``None`` if all have to be looked at."""
+    last = history.last
+    if last is None:
+        return None
+    since: list[Revision] = []
+    for revision in store.log(entity):
+        if revision.sequence <= last.sequence:
+            return since if revision == last else None
+        since.append(revision)
+        if revision.op == "purge" or len(since) > _FEW:
+            return None
+    return None
+
+
+def _steps(
+    revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
+) -> Iterator[tuple[Revision, Document | None, Document | None, Differing]]:
+    """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
+    for revision, data in revisions:
+        try:
+            if document is None:
+                after = parse(data)
+                found = Differing((), after.entries)
+            else:
+                after, found = changed_document(document, data)
+        except (NotUtf8Error, TooLargeError, UnicodeDecodeError):
+            yield revision, document, document, Differing((), ())
+            continue
+        yield revision, document, after, found
+        if not revision.is_branch:
+            document = after
+
+
+def _days(entry: Entry) -> tuple[date, ...]:
+    tags = entry.tags
+    return tuple(day for key in DATED_BY if (day := read_date(tags.get(key))) is not None) if tags else ()
+
+
+def _reworded(revision: Revision) -> frozenset[str]:
+    """The ids of entries that a revision says to have replaced others."""
+    actions = revision.note.get("actions")
+    listed = [each for each in actions if isinstance(each, dict)] if isinstance(actions, list) else []
+    return frozenset(str(each.get("id")) for each in listed if each.get("action") == "replace")
+
+
+def _moment(revision: Revision) -> Moment:
+    """What dates the entries that a revision brings: an external writer's are as old as the file was that held them."""
+    written = revision.note.get(FILE_TIME)
+    if revision.agent == EXTERNAL and isinstance(written, str) and written <= revision.timestamp:
+        return Moment("file_time", written)
+    return Moment("first_seen", revision.timestamp)
+
+
+def _told(told: object, key: str, before: str) -> Moment | None:
+    """The moment that a note tells of an entry, if it does and it is not later than the note."""
+    said = told.get(key) if isinstance(told, dict) else None
+    basis, time = said if isinstance(said, list) and len(said) == len(Moment._fields) else (None, None)
+    if basis not in {"first_seen", "file_time"} or not isinstance(time, str) or time > before:
+        return None
+    return Moment(basis, time)
+
+
+_RARE, _REACH = 4, 64
+"""By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
+
+
+def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
+    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs.
+
+    Raises ``UnicodeDecodeError``.
+    """
+    text = data.decode()
+    start, end = _differing(old.text, text)
+    new = Document(rescan(old.scan, text, start, end), old.limits)
+    return new, _between(old, new, start, end)
+
+
+def differing(old: Document, new: Document) -> Differing:
+    """The entries that differ, and perhaps some beside them that do not."""
+    return _between(old, new, *_differing(old.text, new.text))
+
+
+def _between(old: Document, new: Document, start: int, end: int) -> Differing:
+    if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
+        return Differing(old.entries, new.entries)  # the title is an entry in one of them, or a section has moved
+    region_start, region_end = touched_region(old.scan, start, end)
+    shift = len(new.text) - len(old.text)
+    return Differing(
+        old.entries_between(region_start, region_end), new.entries_between(region_start, region_end + shift)
+    )
+
+
+def _categories(document: Document) -> list[str]:
+    return [header.category for header in document.scan.headers]
+
+
+def _differing(old: str, new: str) -> tuple[int, int]:
+    """Where ``old`` gives way to something else: the offsets of its first and behind its last other character."""
+    before, after = old.encode(), new.encode()
+    found = splice(before, after)
+    # An edge may lie within a character: half of one at the edge is left out of what is equal.
+    start = len(before[: found.offset].decode(errors="ignore"))
+    equal_end = before[found.offset + found.removed :].decode(errors="ignore")
+    return start, len(old) - len(equal_end)
+
+
+def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
+    """The old entry that each of the ``wanted`` new ones (by start) comes from, for those that come from any.
+
+    By equal body or similar words as ``pair_entries`` has it; then those whose ids are ``reworded``, of which catmem
+    itself says that they replaced an entry; then similar words in another category; then a piece of an old entry.
+    """
+    pairs = pair_entries(found.old, found.new)
+    by_start = {found.new[there].start: found.old[here] for here, there in pairs.items()}
+    free = [entry for index, entry in enumerate(found.old) if index not in pairs]
+    left = [entry for entry in found.new if entry.start in wanted and entry.start not in by_start]
+    for entry in left:
+        if free and reworded and entry.id in reworded:
+            same = [each for each in free if each.category == entry.category]
+            by_start[entry.start] = (same or free)[0]
+            free.remove(by_start[entry.start])
+    there = {entry.body for entry in found.new}
+    gone = [entry for entry in found.old if entry.body not in there]
+    by_start |= _by_words(gone, {entry.start for entry in free}, [each for each in left if each.start not in by_start])
+    return {start: entry for start, entry in by_start.items() if start in wanted}
+
+
+def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
+    """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
+    holding: dict[str, list[int]] = defaultdict(list)
+    words = [words_of(entry.body) for entry in gone]
+    for index, own in enumerate(words):
+        for word in own:
+            holding[word].append(index)
+    by_start: dict[int, Entry] = {}
+    for entry in left:
+        own, body = words_of(entry.body), entry.body
+        rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
+        near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
+        for index in near:
+            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
+                by_start[entry.start] = gone[index]
+                break
+    return by_start

@@ -1,0 +1,171 @@
+"""How old a fact is: fresh, stale, expired or unverified, by its own dates and nothing else.
+
+The clock of a fact is the day it was last verified, else the day it was created. Only a date in the file moves it:
+reading, searching and prompting do not. A fact without either date is *unverified*; a prompt calls it just that,
+because anything else that could date it (a file's mtime) differs from clone to clone. Search and review may pass the
+day that the journal or the file gives as a ``Clock``; the fact stays unverified, and then it has an age.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.config.config import Config
+    from catmem.config.profile import Profile
+    from catmem.model.document import TagValue
+
+DEFAULT_STALE_AFTER = 90
+"""Days, where neither category, domain, profile nor root says otherwise."""
+
+State = Literal["fresh", "stale", "expired", "unverified"]
+
+Basis = Literal["verified_date", "created", "expires", "first_seen", "file_time"]
+
+OwnClock = Literal["verified_date", "created"]
+
+DATED_BY: tuple[OwnClock, ...] = ("verified_date", "created")
+"""The tags that are a fact's own clock, the first that it has."""
+
+_ISO_DATE_LENGTH = len("2026-05-01")
+
+
+class Dated(Protocol):
+    """An entry, as far as its age goes."""
+
+    @property
+    def category(self) -> str:
+        """Where it stands."""
+        ...
+
+    @property
+    def tags(self) -> Mapping[str, TagValue]:
+        """Its tags by name."""
+        ...
+
+
+class Clock(NamedTuple):
+    """The day that dates a fact which has no date of its own, and where it comes from.
+
+    ``first_seen`` is the day on which the journal first saw the entry, ``file_time`` that of the file's last change.
+    """
+
+    basis: Literal["first_seen", "file_time"]
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The state of a fact on a day, and the date that decides it.
+
+    ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without
+    any. ``overdue`` says that the fact is stale or expired, or unverified for longer than it would take to be stale.
+    """
+
+    state: State
+    basis: Basis | None = None
+    day: date | None = None
+    overdue: bool = False
+
+    @property
+    def note(self) -> str | None:
+        """What a prompt says of the fact; it names a date and never an age, so it does not change from day to day."""
+        if self.state == "unverified":
+            return "unverified"
+        if self.state == "expired":
+            return f"expired {self.day}"
+        if self.state == "stale":
+            return f"stale: verified {self.day}" if self.basis == "verified_date" else f"stale: created {self.day}"
+        return None
+
+    def to_dict(self) -> dict[str, str | None]:
+        """``state`` and ``date`` as JSON-ready data."""
+        return {"state": self.state, "date": None if self.day is None else self.day.isoformat()}
+
+
+UNVERIFIED = Freshness("unverified")
+
+
+def read_date(value: str | Sequence[str] | None) -> date | None:
+    """The date that a tag holds, ``YYYY-MM-DD``; ``None`` for anything else, which is a problem of the document."""
+    if not isinstance(value, str) or len(value) != _ISO_DATE_LENGTH:
+        return None
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        return None
+    return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length
+
+
+def is_ahead(day: date, as_of: date) -> bool:
+    """Whether a day lies in the future: more than one day ahead, since it may be tomorrow already further east."""
+    return (day - as_of).days > 1
+
+
+def _dated_by(tags: Mapping[str, TagValue], as_of: date) -> tuple[OwnClock, date] | None:
+    """The tag that dates a fact on a day, and its date; a date that is none, or lies in the future, dates nothing."""
+    for key in DATED_BY:
+        day = read_date(tags.get(key))
+        if day is not None and not is_ahead(day, as_of):
+            return key, day
+    return None
+
+
+def dated_ahead(tags: Mapping[str, TagValue], as_of: date) -> tuple[tuple[str, date], ...]:
+    """The tags that date a fact and name a day in the future, with that day."""
+    days = [(key, read_date(tags.get(key))) for key in DATED_BY]
+    return tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
+
+
+def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
+    """The last day on which an expired fact held; ``None`` for one that is not expired on the day ``as_of``."""
+    expires = read_date(tags.get("expires"))
+    return expires if expires is not None and as_of > expires else None
+
+
+def freshness(
+    entry: Dated, profile: Profile, config: Config | None, *, as_of: date, clock: Clock | None = None
+) -> Freshness:
+    """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root.
+
+    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than
+    ``stale_after_days`` have passed since its date. ``clock`` dates a fact without a date of its own; a prompt never
+    gives one.
+    """
+    tags = entry.tags
+    if not tags and clock is None:
+        return UNVERIFIED
+    expired = expired_on(tags, as_of)
+    if expired is not None:
+        return Freshness("expired", "expires", expired, overdue=True)
+    basis, day = _dated_by(tags, as_of) or clock or (None, None)
+    if day is None:
+        return UNVERIFIED
+    old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
+    if basis in DATED_BY:
+        return Freshness("stale" if old else "fresh", basis, day, overdue=old)
+    return Freshness("unverified", basis, day, overdue=old)
+
+
+def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:
+    """After how many days a fact is stale: what its category says, else its domain, the profile, the root, the default.
+
+    Of several domains the strictest counts.
+    """
+    declared = config.taxonomy.categories.get(category) if config else None
+    if declared is not None and declared.stale_after is not None:
+        return declared.stale_after
+    tagged = tags.get("domain", [])
+    domains = [tagged] if isinstance(tagged, str) else list(tagged)
+    if declared is not None and declared.domain and not domains:
+        domains = [declared.domain]
+    by_domain = [config.domains[domain] for domain in domains if domain in config.domains] if config else []
+    if by_domain:
+        return min(by_domain)
+    if profile.stale_after is not None:
+        return profile.stale_after
+    return config.stale_after if config else DEFAULT_STALE_AFTER

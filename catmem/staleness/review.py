@@ -1,0 +1,438 @@
+"""Walk the facts of a root that are due, one by one: what is next, what an answer does, and taking the last one back.
+
+::
+
+    review = Review.open(workspace)
+    while (due := review.next()) is not None:
+        review.keep(due)            # or edit, expire, remove, skip
+    review.finish()
+
+Each answer is one write, made at once, so a review can be stopped anywhere. It acts for a person: rights do not bound
+it. The dialogue is the command line's (``catmem review``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem import clock
+from catmem.config.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
+from catmem.files import read_bounded, replace_json
+from catmem.names import TARGETS
+from catmem.seeding.lockfile import seeded_copies
+from catmem.staleness.due import (
+    Answering,
+    Due,
+    DueState,
+    answered_elsewhere,
+    due_facts,
+    expiring,
+    keeping,
+    removing,
+    rewording,
+)
+from catmem.store.contract import SIDECAR
+from catmem.workspace.history import restore
+from catmem.workspace.profile_memory import parsed_at
+from catmem.workspace.root_profiles import load_each
+from catmem.writing.write import write_operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.config.profile import Profile
+    from catmem.workspace.root import Root
+    from catmem.writing.written import Written
+
+__all__ = ["Answer", "Answered", "Due", "DueState", "Review"]
+
+_ROUND = "review.json"
+_FORMAT = 2
+_LARGEST = 1 << 26
+
+Answer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
+
+
+class Answered(NamedTuple):
+    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is."""
+
+    answer: str
+    entity: str
+    revision: str | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Review:
+    """A round of questions. ``Review.open`` makes one.
+
+    ``unreadable`` is what is wrong with the profiles and files that could not be looked at.
+    """
+
+    workspace: Root
+    as_of: date
+    profiles: tuple[Profile, ...]
+    category: str | None
+    states: frozenset[str]
+    round: Round
+    unreadable: list[CatmemError] = field(default_factory=list)
+    _facts: dict[str, list[Due]] = field(default_factory=dict)
+    _texts: dict[str, bytes] = field(default_factory=dict)
+    _ids: dict[str, frozenset[str]] = field(default_factory=dict)
+    _copies: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - what is asked about, by keyword
+        cls,
+        workspace: Root,
+        *,
+        profiles: Iterable[str] = (),
+        category: str | None = None,
+        states: Iterable[DueState] = (),
+        as_of: date | None = None,
+        restart: bool = False,
+    ) -> Review:
+        """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
+
+        ``profiles`` are all by default, those of tier 1 first, and one that is not right is among the ``unreadable``;
+        ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
+        too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
+        """
+        refuse_no_root(workspace.config)
+        chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
+        if not chosen:
+            chosen, unreadable = load_each(workspace)
+        review = cls(
+            workspace,
+            as_of or clock.today(),
+            tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
+            None if category is None else workspace.config.taxonomy.category(category),
+            frozenset(states),
+            Round.read(workspace.root),
+            unreadable,
+            _copies=seeded_copies(workspace),
+        )
+        if restart:
+            review.round.begin_anew()
+        review._look_at_all()
+        return review
+
+    # --- what is due ----------------------------------------------------------------------------------------------
+
+    def due(self) -> list[Due]:
+        """The facts that are still to be asked about, in their order."""
+        return [due for profile in self.profiles for due in self._pending(profile)]
+
+    def elsewhere(self) -> list[Due]:
+        """The due facts of these profiles that are copies and answered at their sources, in their order."""
+        return [due for profile in self.profiles for due in self._facts_of(profile) if self._follows(due)]
+
+    def sources_of(self, due: Due) -> Mapping[str, bool]:
+        """The entities that a fact is a copy of, and whether it is due there too; none for one that is no copy."""
+        return {entity: self._is_due(entity, due.entry.id) for entity in sorted(self._copies.get(due.key, ()))}
+
+    def next(self) -> Due | None:
+        """The next fact, as its file is now; ``None`` if there is none left."""
+        for profile in self.profiles:
+            while pending := self._pending(profile):
+                if not self._look_at(profile, pending[0].entity):
+                    return pending[0]
+        return None
+
+    def base(self, entity: str) -> str:
+        """What a write to a file of the review may give as ``expected``: the revision that was looked at, or a digest.
+
+        A text that no history has has a digest alone.
+        """
+        digest = bytes_digest(self._texts[entity])
+        head = self.workspace.store.head(entity)
+        return head.revision if head is not None and head.digest == digest else digest
+
+    @property
+    def copies(self) -> int:
+        """How many entries are copies that follow their source, and are not asked about."""
+        return len(self._copies)
+
+    @property
+    def passed_over(self) -> int:
+        """How many due facts are not asked about, since they were answered or skipped in this round already."""
+        facts = sum(not self._follows(due) for profile in self.profiles for due in self._facts_of(profile))
+        return facts - len(self.due())
+
+    def _facts_of(self, profile: Profile) -> Iterator[Due]:
+        for target in TARGETS:
+            yield from self._facts.get(f"{profile.name}/{target}", ())
+
+    def _pending(self, profile: Profile) -> list[Due]:
+        """What is due of one profile, the oldest first, without what was passed over."""
+        passed = Counter(self.round.passed)
+        pending: list[Due] = []
+        for due in self._facts_of(profile):
+            if self._follows(due):
+                continue
+            if passed[due.key] > 0:
+                passed[due.key] -= 1
+            else:
+                pending.append(due)
+        return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
+
+    def _follows(self, due: Due) -> bool:
+        return answered_elsewhere(due.key, self._copies, self._ids, self._is_due)
+
+    def _is_due(self, entity: str, entry_id: str) -> bool:
+        return any(each.entry.id == entry_id for each in self._facts.get(entity, ()))
+
+    def _look_at_all(self) -> None:
+        """Read the files of the profiles, and what copies among them follow, where that is not read anyway."""
+        seen: set[Path] = set()
+        for profile in self.profiles:
+            for target in TARGETS:
+                with self._telling():
+                    path = self.workspace.path_of(profile, target).resolve()
+                    if path not in seen:  # two profiles may keep their memory in one folder
+                        self._look_at(profile, f"{profile.name}/{target}")
+                    seen.add(path)
+        names = {profile.name for profile in self.profiles}
+        followed = (known for (entity, _), known in self._copies.items() if entity.partition("/")[0] in names)
+        for entity in sorted(set[str]().union(*followed) - self._texts.keys()):
+            with self._telling():
+                self._look_at(self.workspace.profile(entity.partition("/")[0]), entity)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except CatmemError as error:
+            self.unreadable.append(error)
+
+    def _look_at(self, profile: Profile, entity: str) -> bool:
+        """Read a file again; whether it has changed since the last time."""
+        data = self.workspace.store.peek(entity)
+        if self._texts.get(entity) == data:
+            return False
+        document = parsed_at(self.workspace, data, self.workspace.path_of(profile, entity.rpartition("/")[2]))
+        entries = [entry for entry in document.entries if self.category in {None, entry.category}]
+        found = due_facts(self.workspace, profile, entity, document, entries, self.as_of)
+        self._texts[entity] = data
+        self._ids[entity] = frozenset(entry.id for entry in document.entries)
+        self._facts[entity] = [due for due in found if not self.states or due.state in self.states]
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it asks about all facts of the root."""
+        names = {profile.name for profile in self.profiles}
+        every = set(profile_names(self.workspace.config.profiles_dir))
+        return self.category is None and not self.states and names == every
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def keep(self, due: Due) -> Answered:
+        """The fact still holds: it is verified, and a date that says otherwise (``expires`` gone by) is dropped."""
+        return self._answer("keep", due, keeping(due.entry, self.as_of))
+
+    def edit(self, due: Due, content: str) -> Answered:
+        """The fact in new words, which are verified."""
+        return self._answer("edit", due, rewording(due.entry, content, self.as_of))
+
+    def expire(self, due: Due) -> Answered:
+        """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
+        return self._answer("expire", due, expiring(due.entry, self.as_of))
+
+    def remove(self, due: Due) -> Answered:
+        """The fact goes out of the file; the history keeps it."""
+        return self._answer("remove", due, removing(due.entry))
+
+    def skip(self, due: Due) -> Answered:
+        """Not now: it is asked about again in the next round."""
+        return self._pass("skip", due, ())
+
+    def undo(self) -> Answered:
+        """Take the last answer back, of this run or the one before it; ``revision`` says what was there before.
+
+        Raises ``EditError`` (``no_undo``) if it cannot.
+        What it wrote is taken back only if nothing was written to the file since; else ``RefusedError`` says so.
+        """
+        last = self.round.last
+        if last is None:
+            raise EditError(
+                "there is no answer to take back",
+                code="no_undo",
+                hint="Only the last answer can be. 'catmem log' and 'catmem restore' go further back.",
+            )
+        revision: str | None = None
+        if last.revision is not None:
+            before = self._before(last)
+            try:
+                revision = restore(self.workspace, last.entity, before, expected=last.digest).revision
+            except (StaleError, DriftError) as error:
+                error.hint = (
+                    f"{last.entity} was written to since that answer (revision {last.revision}), so it was not taken "
+                    f"back. 'catmem diff {last.entity}' shows what came after."
+                )
+                raise
+        if last.passed is not None and self.round.passed[last.entity, last.passed] > 0:
+            self.round.passed[last.entity, last.passed] -= 1
+        self.round.last = None
+        self.round.write()
+        self._look_again(last.entity)
+        return Answered(last.answer, last.entity, revision)
+
+    def finish(self) -> None:
+        """End the round if nothing is left of it: what was passed over is asked about again in the next."""
+        if self.due():
+            return
+        before = self.round.passed.copy()
+        if self.is_whole:
+            self.round.passed.clear()
+        for due in (each for facts in self._facts.values() for each in facts):
+            self.round.passed.pop(due.key, None)
+        if self.round.passed != before:
+            self.round.write()
+
+    def _answer(self, answer: Answer, due: Due, answering: Answering) -> Answered:
+        if answering.operation is None:
+            return self._pass(answer, due, answering.notes)
+        name, _, target = due.entity.partition("/")
+        try:
+            written = write_operations(self.workspace, name, [answering.operation], target=target)
+        except (NoMatchError, DriftError) as error:
+            if isinstance(error, DriftError) and error.code != "drift":
+                raise
+            self._look_again(due.entity)
+            raise ChangedMeanwhileError(
+                f"somebody changed this fact in {due.entity} meanwhile",
+                hint="Nothing was written. It is shown again if it is still due.",
+            ) from error
+        self._look_again(due.entity)
+        passed = self._passed_with(due.entity, written, answer)
+        made, digest = (written.revision, written.digest) if written.changed else (None, None)
+        self._remember(LastAnswer(answer, due.entity, made, passed, digest))
+        return Answered(answer, due.entity, written.revision, (*answering.notes, *written.notes, *written.warnings))
+
+    def _passed_with(self, entity: str, written: Written, answer: Answer) -> str | None:
+        """Pass over what an answer made, if it is due all the same: expired now, or judged by a day far ahead."""
+        if answer == "remove" or not written.entries:
+            return None
+        key = entity, written.entries[0].id
+        if answer != "expire" and all(due.key != key for due in self._facts.get(entity, ())):
+            return None
+        self.round.passed[key] += 1
+        return key[1]
+
+    def _pass(self, answer: Answer, due: Due, notes: tuple[str, ...]) -> Answered:
+        self.round.passed[due.key] += 1
+        self._remember(LastAnswer(answer, due.entity, None, due.entry.id))
+        return Answered(answer, due.entity, None, notes)
+
+    def _remember(self, last: LastAnswer) -> None:
+        self.round.last = last
+        self.round.write()
+
+    def _look_again(self, entity: str) -> None:
+        name = entity.partition("/")[0]
+        profile = next((each for each in self.profiles if each.name == name), None)
+        if profile is not None:
+            self._look_at(profile, entity)
+
+    def _before(self, last: LastAnswer) -> str:
+        """The revision that an answer's write was made on. In a new history its number may be that of another one."""
+        log = self.workspace.store.log(last.entity)
+        found = next((each for each in log if each.revision == last.revision), None)
+        if found is None or not found.parents or found.digest != last.digest:
+            raise EditError(
+                f"revision {last.revision} of {last.entity} is not in the history any more",
+                code="no_undo",
+                hint=f"'catmem log {last.entity}' lists what there is.",
+            )
+        return found.parents[0]
+
+
+# --- the round -----------------------------------------------------------------------------------------------------
+# Kept in ``.catmem/review.json`` of the root, so that it can be stopped and gone on with. It names facts by entity and
+# id (a digest) and revisions by number, and holds no text.
+
+
+class LastAnswer(NamedTuple):
+    """The last answer, as far as taking it back needs it.
+
+    ``revision`` is what it wrote, ``None`` if it wrote nothing; ``passed`` the id that is not asked about again for it.
+    """
+
+    answer: str
+    entity: str
+    revision: str | None
+    passed: str | None
+    digest: str | None = None
+    """That of the file afterwards: in another history the same number may name another text."""
+
+
+@dataclass(slots=True)
+class Round:
+    """Which facts are not asked about again, with how many of each (two entries may say the same), and what was last.
+
+    ``note`` is what a person should know: that it was begun anew, or that it cannot be kept.
+    """
+
+    folder: Path
+    passed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    last: LastAnswer | None = None
+    note: str | None = None
+
+    @classmethod
+    def read(cls, root: Path) -> Round:
+        """The round that is going on in a root, or a new one."""
+        path = root / SIDECAR / _ROUND
+        try:
+            data = read_bounded(path, _LARGEST, follow_symlink=False)
+        except CatmemError as error:
+            note = None if error.code == "missing" else f"the round of this review cannot be read: {error.message}"
+            return cls(root / SIDECAR, note=note and f"{note}; it begins anew")
+        try:
+            passed, last = _parts(json.loads(data))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} is damaged, so the round begins anew")
+        return cls(root / SIDECAR, passed, last)
+
+    def begin_anew(self) -> None:
+        """Forget what was passed over and answered."""
+        self.passed.clear()
+        self.last = None
+
+    def write(self) -> None:
+        """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""
+        value = {
+            "format": _FORMAT,
+            "passed": [[*key, count] for key, count in sorted(self.passed.items()) if count > 0],
+            "last": self.last,
+        }
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            replace_json(self.folder / _ROUND, value)
+        except OSError as error:
+            self.note = (
+                f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"
+            )
+
+
+def _parts(said: Any) -> tuple[Counter[tuple[str, str]], LastAnswer | None]:  # noqa: ANN401 - JSON data
+    """Raises ``ValueError``, ``TypeError``, ``KeyError`` and ``AttributeError`` for what is no round."""
+    if said["format"] != _FORMAT:
+        raise ValueError("another format")
+    passed = Counter({(str(entity), str(entry_id)): int(count) for entity, entry_id, count in said["passed"]})
+    if said["last"] is None:
+        return passed, None
+    answer, entity, revision, left, digest = said["last"]
+    if not all(isinstance(each, str) for each in (answer, entity)) or not all(
+        each is None or isinstance(each, str) for each in (revision, left, digest)
+    ):
+        raise ValueError("no answer")
+    return passed, LastAnswer(answer, entity, revision, left, digest)

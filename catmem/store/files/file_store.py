@@ -1,0 +1,480 @@
+"""The file store: each entity is a plain Markdown file, and its history lies in ``.catmem`` beside it.
+
+``docs/stores.md`` tells the protocol; this module is the contract on top of it. Reading takes no lock and writes
+nothing. Writing goes, under the folder's lock, through recovery, late writers, a leased look at the file, the caller's
+update, and a publication; it starts over where somebody came between.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from errno import EACCES
+from typing import TYPE_CHECKING
+
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
+from catmem.files import read_bounded
+from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
+from catmem.store.files.commit import FileCommit, recorded, revision_of
+from catmem.store.files.external_changes import Outside
+from catmem.store.files.folder import Folder, Place
+from catmem.store.files.publication import RECORDED, Publication, replaced_revision
+from catmem.store.files.recovery import recover
+from catmem.store.files.retention import keep_backup
+from catmem.store.files.system import System, in_doubt, store_errors
+from catmem.text import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Update
+    from catmem.store.files.journal import Journal
+    from catmem.store.files.records import Record
+
+MOST_OPEN = 32
+"""Folders that are kept open, each with a few descriptors."""
+
+LOCK_TIMEOUT = 10.0
+"""Seconds that a write waits for the folder's lock."""
+
+
+class FileStore(LastingStore):
+    """Entities as files. Safe to use from several threads, processes and hosts' worth of external writers at once."""
+
+    has_catalog = False
+
+    def __init__(  # noqa: PLR0913 - choices of whoever opens the store, by keyword
+        self,
+        locate: Callable[[str], Place],
+        entities: Iterable[str] = (),
+        *,
+        merge: Merge,
+        durable: bool = True,
+        lock_timeout: float = LOCK_TIMEOUT,
+        system: System | None = None,
+        publication: type[Publication] = Publication,
+    ) -> None:
+        """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at.
+
+        ``merge`` joins two versions where an external writer wrote at the very moment of a write. ``durable=False`` has
+        the disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
+        ``publication`` are for tests.
+        """
+        self._locate = locate
+        self._entities = tuple(entities)
+        self._written: set[str] = set()
+        self._merge = merge
+        self._durable = durable
+        self._lock_timeout = lock_timeout
+        self._system = system or System()
+        self._publication = publication
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        self._folders: dict[Path, Folder] = {}
+        """Those that are open, the one that was used last at the end."""
+        self._guards: dict[Path, _Guard] = {}
+        self._process = os.getpid()
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def peek(self, entity: str) -> bytes:
+        """The file's bytes; none for a missing file. Raises ``UnreadableError``."""
+        place = self._locate(entity)
+        path = place.path
+        while True:
+            try:
+                return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+            except UnreadableError as error:
+                # An editor may take the file away for a moment and put another in its place.
+                if error.code != "missing" or path.is_symlink():
+                    raise
+                if not os.path.lexists(path):
+                    return b""
+
+    def read(self, entity: str, revision: str | None = None) -> Snapshot:
+        """The file as it is now, or as it was at ``revision``."""
+        with self._reading(entity) as (journal, name):
+            if revision is not None:
+                return recorded(journal, entity, name, revision)
+            if journal is not None and journal.head(name) is not None:
+                return self._read_beside(journal, entity, name)
+            data = self.peek(entity)
+            if not os.path.lexists(self._locate(entity).path):
+                return Snapshot.of(b"", "0")
+        # The file may be that of a first write, which was recorded after this look at the journal.
+        with self._reading(entity) as (journal, name):
+            if journal is not None and journal.head(name) is not None:
+                return self._read_beside(journal, entity, name)
+            return Snapshot.of(data, None)
+
+    def _read_beside(self, journal: Journal, entity: str, name: str) -> Snapshot:
+        """The file with its revision, while others write: the journal is read after the file, until the two agree."""
+        seen: tuple[bytes, int] | None = None
+        while True:
+            data = self.peek(entity)
+            journal.refresh()
+            head = journal.head(name)
+            if head is None:
+                return Snapshot.of(data, None)
+            digest = bytes_digest(data)
+            if digest == head.head:
+                return Snapshot(data, head.revision, digest)
+            if head.retired is not None and digest == head.retired.digest and self._is_on_its_way(entity, head):
+                return Snapshot(data, replaced_revision(head), digest)
+            if seen == (data, head.sequence):
+                return Snapshot(data, None, digest)
+            seen = data, head.sequence
+
+    def _is_on_its_way(self, entity: str, record: Record) -> bool:
+        """Whether a recorded write is not in place yet, so that the one before it is what there is."""
+        folder = self._folder(self._locate(entity), create=False)
+        return folder is not None and record.publishes and record.sequence > folder.published()
+
+    def head(self, entity: str) -> Revision | None:
+        """The newest record of the file."""
+        with self._reading(entity) as (journal, name):
+            head = journal.head(name) if journal else None
+            return revision_of(entity, head) if head else None
+
+    def log(self, entity: str) -> Iterator[Revision]:
+        """The records of the file, the newest first.
+
+        Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
+        """
+        with self._reading(entity) as (journal, name):
+            newest = journal.newest() if journal else []
+        yield from (revision_of(entity, record) for record in newest if record.owner == name)
+        oldest = newest[-1].sequence if newest else None
+        if journal is None or oldest == 1:
+            return
+        with self._own_journal(entity) as (journal, name):
+            for record in journal.records(newest_first=True) if journal else ():
+                if record.owner == name and (oldest is None or record.sequence < oldest):
+                    yield revision_of(entity, record)
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        """The head, and what is kept beside it and not merged. The end of the journal says it."""
+        with self._reading(entity) as (journal, name):
+            return [revision_of(entity, record) for record in journal.tips(name)] if journal else []
+
+    def entities(self) -> Sequence[str]:
+        """Those that the store was told of, or wrote, and that have a revision. As ``verify``, of known places only."""
+        known = dict(self._placed(sorted({*self._entities, *self._written})))
+        return [entity for entity in known if self.head(entity)]
+
+    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
+        """The sizes and times of each file and its journal. As ``verify``, of known places only.
+
+        Two changes in one tick of the clock that leave the size of a file alike look like one.
+        """
+        return {entity: _mark(place) for entity, place in self._placed(entities)}
+
+    def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
+        """Every revision with its bytes, from the journal alone."""
+        with self._own_journal(entity) as (journal, name):
+            for record, data in journal.replay() if journal else ():
+                if record.owner == name:
+                    yield revision_of(entity, record), data
+
+    @contextmanager
+    def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
+        place = self._locate(entity)
+        with self._own_folder(place) as folder:
+            yield folder.journal if folder else None, place.name
+
+    @contextmanager
+    def _own_folder(self, place: Place) -> Iterator[Folder | None]:
+        folder = Folder.open(self._system, place, create=False)
+        with store_errors(place.path), closing(folder) if folder else nullcontext():
+            yield folder
+
+    @contextmanager
+    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+        place = self._locate(entity)
+        with self._reading_folder(place) as journal:
+            yield journal, place.name
+
+    @contextmanager
+    def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
+        """The journal of a folder, read up to its end; ``None`` where there is none."""
+        with self._alone(place.path.parent):
+            folder = self._folder(place, create=False)
+            journal = folder.journal if folder else None
+            if journal is not None:
+                with store_errors(place.path):
+                    journal.refresh()
+            yield journal
+
+    # --- writing ------------------------------------------------------------------------------------------------
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        """Write what ``update`` makes of the file; see ``Store.commit``."""
+        making: FileCommit | None = None
+        try:
+            with self._writing(entity) as (folder, name, restored):
+                self._written.add(entity)
+                making = FileCommit(self, folder, name, entity, change)
+                return replace(making.run(expected, update), restored=restored)
+        except StoreError as error:
+            error.hint = _hint_of(error, making)
+            raise
+
+    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a whole history; see ``Store.bring``; ``history_import`` says what a stop leaves."""
+        from catmem.store.files.history_import import bring
+
+        with self._writing(entity) as (folder, name, _):
+            self._written.add(entity)
+            return bring(Outside(self._publish(folder, name), self._merge), entity, history)
+
+    @contextmanager
+    def _writing(self, entity: str) -> Iterator[tuple[Folder, str, str | None]]:
+        """The entity's folder, locked, with its journal read and everything unfinished finished; see ``recover``."""
+        with self._locked(self._locate(entity)) as (folder, name):
+            folder.read_to_write()
+            yield folder, name, recover(folder, self._publish(folder, name), self._merge)
+
+    @contextmanager
+    def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
+        with self._alone(place.path.parent):
+            folder = self._folder(place, create=True)
+            if folder is None or folder.doubtful:
+                raise in_doubt(place.path)
+            with store_errors(place.path), folder.lock(place.name, self._lock_timeout):
+                yield folder, place.name
+
+    @contextmanager
+    def _alone(self, key: Path) -> Iterator[None]:
+        """One thread at a time in a folder. A forked child starts with nothing open: that belongs to its parent."""
+        if self._process != os.getpid():
+            self._start_empty()
+        with self._guards.setdefault(key, _Guard()).held():
+            yield
+
+    def _folder(self, place: Place, *, create: bool) -> Folder | None:
+        """The open folder of a place, opened again if it is no longer the one that the path leads to."""
+        key = place.path.parent
+        kept = self._folders.get(key)
+        with store_errors(key):
+            if kept is not None and (kept.doubtful or kept.is_current(place)):
+                self._folders[key] = self._folders.pop(key)
+                return kept
+        if kept is not None:
+            del self._folders[key]
+            kept.close()
+        folder = Folder.open(self._system, place, create=create)
+        if folder is not None:
+            self._folders[key] = folder
+            self._close_idle()
+        return folder
+
+    def _close_idle(self) -> None:
+        """Close what was used longest ago and is not in use now: a fleet has more folders than a process may open."""
+        for key in list(self._folders)[: max(0, len(self._folders) - MOST_OPEN)]:
+            with self._guards[key].held_if_idle() as idle:
+                folder = self._folders.pop(key, None) if idle else None
+                if folder is not None:
+                    folder.close()
+
+    def _publish(self, folder: Folder, name: str) -> Publication:
+        return self._publication(folder, name, durable=self._durable)
+
+    def check_writable(self, entities: Iterable[str]) -> None:
+        """Take the lock of the first folder that can be written, and write nothing; see ``Store.check_writable``.
+
+        A folder in which nothing was written yet is not looked at. Raises for every folder that a failed write left in
+        doubt, since that stays so as long as the store is open.
+        """
+        for folder in list(self._folders.values()):
+            folder.refuse_doubt()
+        refused: CatmemError | None = None
+        for entity in entities:
+            try:
+                place = self._locate(entity)
+                if not os.path.lexists(place.path.parent / SIDECAR):
+                    continue
+                with self._locked(place) as (folder, _):
+                    if not self._system.may_write(".", folder=folder.descriptor):
+                        raise PermissionError(EACCES, os.strerror(EACCES))
+                    folder.writable_journal.refresh()
+                    folder.writable_journal.flush()
+            except BusyError:
+                return  # somebody writes at this moment
+            except CatmemError as error:
+                refused = refused or error
+            else:
+                return
+        if refused is not None:
+            raise refused
+
+    def backup(self, entity: str) -> Path:
+        """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
+        with self._writing(entity) as (folder, name, _):
+            return keep_backup(folder, name, self.peek(entity), None)
+
+    def verify(self, entity: str | None = None) -> list[Fault]:
+        """Look at the journals, files and leftovers of all folders of the store's entities, or of that of one.
+
+        Left out is an entity of which ``locate`` says that nobody knows where it is: that is told by whoever knows why.
+        """
+        from catmem.store.files.file_upkeep import look_over
+
+        only = None if entity is None else self._locate(entity).path.parent
+        groups = [group for group in self._by_folder() if only is None or group[0].path.parent == only]
+        return [fault for group in groups for fault in look_over(self._system, group)]
+
+    def place(self, entity: str) -> str:
+        """The path of the file."""
+        return str(self._locate(entity).path)
+
+    def history_place(self, entity: str) -> Path:
+        """The journal beside the file."""
+        return self._locate(entity).path.parent / SIDECAR / "journal"
+
+    def kept_name(self, entity: str) -> str:
+        """The name of the file: several entities lie in one folder."""
+        return self._locate(entity).name
+
+    def examine(self) -> Sequence[FolderReport]:
+        """Try what the store makes use of in every folder of its entities. As ``verify``, of known places only."""
+        from catmem.store.files.file_upkeep import report
+
+        ends = {folder: end["sequence"] for folder, end in self.anchors()}
+        return [report(self._system, group, ends.get(group[0].path.parent)) for group in self._by_folder()]
+
+    def mend(self) -> list[str]:
+        """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""
+        from catmem.store.files.file_upkeep import mend
+
+        done: list[str] = []
+        for group in self._by_folder():
+            if not os.path.lexists(group[0].path.parent / SIDECAR):
+                continue
+            with self._locked(group[0]) as (folder, _):
+                done += mend(folder, self._merge, self._publication, durable=self._durable)
+        return done
+
+    def anchors(self) -> Iterator[tuple[Path, Anchor]]:
+        """The end of each folder's journal, small enough to be kept elsewhere. As ``verify``, of known places only."""
+        for journal, folder in self._journals():
+            yield folder, journal.anchor()
+
+    def holds(self, anchor: Anchor) -> bool:
+        """Whether the journal of one of the folders still holds the record that an anchor names.
+
+        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far. As ``verify``, it
+        knows nothing of journals in a place that is not known.
+        """
+        compacted: UnknownRevisionError | None = None
+        for journal, _ in self._journals():
+            try:
+                if journal.contains(anchor):
+                    return True
+            except UnknownRevisionError as error:
+                compacted = error  # a copy of the folder, with the same journal, may hold it still
+        if compacted is not None:
+            raise compacted
+        return False
+
+    def _journals(self) -> Iterator[tuple[Journal, Path]]:
+        for group in self._by_folder():
+            with self._reading_folder(group[0]) as journal:
+                if journal is not None and journal.last is not None:
+                    yield journal, group[0].path.parent
+
+    def kept(self, entity: str) -> Iterator[Kept]:
+        """Every text that lies in the entity's folder besides the file and its journal."""
+        from catmem.store.files.retention import kept
+
+        place = self._locate(entity)
+        with self._own_folder(place) as folder:
+            if folder is not None:
+                yield from kept(folder, place.name)
+
+    def erase(self, entity: str, erasure: Erasure) -> Erased:
+        """Erase from all that is kept of an entity, once the entity itself no longer has it."""
+        from catmem.store.files.retention import erase
+
+        with self._writing(entity) as (folder, name, _):
+            return erase(Outside(self._publish(folder, name), self._merge), erasure)
+
+    def _by_folder(self) -> list[list[Place]]:
+        groups: dict[Path, list[Place]] = {}
+        for _, place in self._placed(self._entities):
+            groups.setdefault(place.path.parent, []).append(place)
+        return list(groups.values())
+
+    def _placed(self, entities: Iterable[str]) -> Iterator[tuple[str, Place]]:
+        for entity in entities:
+            with suppress(ConfigError, UnreadableError):  # its profile is not right, and the others are seen to
+                yield entity, self._locate(entity)
+
+    def close(self) -> None:
+        """Close all folders; the next call opens them again."""
+        for key in list(self._folders):
+            with self._alone(key):
+                folder = self._folders.pop(key, None)
+                if folder is not None:
+                    folder.close()
+
+
+class _Guard:
+    """Lets one thread at a time into a folder, as often as it likes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._inside = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for the folder, and keep it."""
+        with self._lock:
+            self._inside += 1
+            try:
+                yield
+            finally:
+                self._inside -= 1
+
+    @contextmanager
+    def held_if_idle(self) -> Iterator[bool]:
+        """Keep the folder if nobody is in it, this thread included; says whether that is so."""
+        if not self._lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self._inside == 0
+        finally:
+            self._lock.release()
+
+
+def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
+    """The hint of an error, as it is true of the write that was asked for: others may have been at work on the way."""
+    if making is not None and making.mine is not None:
+        return (
+            f"This write is in place, as revision {making.mine.revision}; do not repeat it. What somebody else wrote "
+            "meanwhile is kept, and the next write joins it. See to the disk."
+        )
+    if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
+        return error.hint.replace(RECORDED, "Nothing of this write was recorded.")
+    return error.hint
+
+
+def _mark(place: Place) -> tuple[object, ...]:
+    parts = [_status(place.path)]
+    with suppress(OSError), os.scandir(place.path.parent / SIDECAR / "journal") as segments:
+        parts += sorted((each.name, *_status(each.path)) for each in segments)
+    return tuple(parts)
+
+
+def _status(path: str | os.PathLike[str]) -> tuple[object, ...]:
+    try:
+        found = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - asked often, and a link is no file here
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

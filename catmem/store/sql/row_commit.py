@@ -1,0 +1,285 @@
+"""One commit in a transaction: what others did to the rows, who may go on, the caller's update, the record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import DriftError, RefusedError, StoreError
+from catmem.store.contract import (
+    EXTERNAL,
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    branch_number,
+    next_branch,
+    repeated,
+    stale,
+    unknown_revision,
+)
+from catmem.store.judgement import Ground, Point, complete, drifted, judge
+from catmem.store.sql import entry_rows, meta
+from catmem.store.sql.link import DriverError
+from catmem.store.sql.revision_rows import Base, LogHistory, chain_start, columns_of, next_step
+from catmem.store.sql.row_copies import keep_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from catmem.store.contract import Update
+    from catmem.store.sql.codec import Codec
+    from catmem.store.sql.link import Link
+    from catmem.store.sql.meta import Meta
+    from catmem.store.sql.revision_rows import Heads
+
+
+class SqlCommit:
+    """One commit on a locked entity."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a commit works on
+        self, link: Link, entity: str, change: Change, codec: Codec, heads: Heads, folder: Path | None, name: str
+    ) -> None:
+        """``folder`` is where rows that somebody changed are kept, ``name`` the place of the entity in messages."""
+        self.link = link
+        self.entity = entity
+        self.change = change
+        self.codec = codec
+        self.heads = heads
+        self.folder = folder
+        self.name = name
+        self.past = LogHistory(link, entity)
+        self.store = ""
+        """The name of the store, with which the chain of an entity begins."""
+        self.meta = meta.NEVER
+        self.data = b""
+        """The bytes of the head."""
+        self.before: Point | None = None
+        """The head before this commit found what somebody else wrote, if it did."""
+        self.adopted: str | None = None
+        """The revision as which it was recorded."""
+        self.kept: Path | None = None
+        """The copy that was made of it."""
+        self.refusal: BaseException | None = None
+        """What stopped the caller's own write; what others wrote is recorded nevertheless."""
+        self.distrusts = False
+        """Whether the rows are compared though nobody counted a change of them."""
+        self.begun = False
+        """Whether its own write was begun."""
+
+    def run(self, expected: str | None, update: Update) -> Snapshot | None:
+        """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
+        self.meta = meta.lock(self.link, self.entity)
+        first = self.past.operation(self.change.op_id) if self.change.op_id else None
+        if first and repeated(first, self.change):
+            return replace(self.past.snapshot(first.revision), branch=first.is_branch)
+        for merged in self.change.merges:
+            self._refuse_unknown(merged)
+        if expected is not None and expected != "0" and not expected.startswith("sha256:"):
+            self._refuse_unknown(expected)
+        if self.meta.head and not self.heads.is_checked(self.entity, self.meta.chain):
+            self.past.check(self.meta.head, chain_start(self.store, self.entity))
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        if self.meta.is_drifted or self.distrusts:
+            self._adopt()
+        try:
+            return self._write(expected, update)
+        except (DriverError, StoreError):
+            raise
+        except BaseException as error:
+            if isinstance(error, RefusedError):
+                self._complete(error, expected)
+            if self.adopted is None or self.begun:
+                raise
+            self.refusal = error
+            return None
+
+    def take_in(self) -> str | None:
+        """Make the rows and the head one again, whatever was counted; says what was done, if anything was.
+
+        Raises ``DriftError`` if there are rows that are no entries.
+        """
+        self.meta = meta.lock(self.link, self.entity)
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        rows = entry_rows.found_rows(self.link, self.entity)
+        if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
+            return None
+        if not self.meta.sequence:
+            # Perhaps nobody's: it stays a change from outside, which the first write takes in.
+            if self.meta.is_drifted:
+                return None
+            meta.rows_were_changed(self.link, self.entity)
+            return f"{self.entity}: its rows are counted from now on"
+        self._adopt()
+        if self.adopted is None:
+            return f"{self.entity}: the rows show revision {self.meta.revision} again, of which no text had changed"
+        copy = "" if self.kept is None else f"; {self.kept} is a copy of the rows"
+        return f"{self.entity}: what somebody wrote into the rows is revision {self.adopted} now{copy}"
+
+    # --- what others wrote --------------------------------------------------------------------------------------
+
+    def _adopt(self) -> None:
+        """Take in what somebody else made of the rows, as a revision of their own."""
+        rows = entry_rows.found_rows(self.link, self.entity)
+        edited = self.codec.edited(self.entity, self.data, rows)
+        if not edited.bad and edited.data == self.data:
+            entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+            meta.rows_are_recorded(self.link, self.entity)
+            return
+        generations = self.meta.recorded, self.meta.generation
+        if self.folder is not None:
+            self.kept = keep_rows(self.folder, self.entity, generations, entry_rows.shown(rows))
+        if edited.bad:
+            raise self._bad_rows(edited.bad)
+        if self.meta.revision:
+            now = self._now()
+            self.before = Point(str(now.revision), now.digest, self.meta.sequence)
+        note = {"generation_observed": generations[0], "generation_actual": generations[1]}
+        adopting = Change(op="adopt", agent=EXTERNAL, note=note)
+        self.data, old = edited.data, self.data
+        entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+        self._record(old, self.data, adopting)
+        self.adopted = str(self.meta.revision)
+
+    def _bad_rows(self, bad: object) -> DriftError:
+        said = "; ".join(f"row {id_}: {what}" for id_, what in list(bad)[:3])  # type: ignore[call-overload]
+        return DriftError(
+            f"somebody wrote rows of {self.entity} that are no entries: {said}",
+            code="bad_rows",
+            expected=str(self.meta.revision),
+            found=f"generation {self.meta.generation}",
+            drift_backup=None if self.kept is None else str(self.kept),
+            path=self.name,
+            hint="Nothing was written. Mend these rows of user_memories, or delete them, with the program that wrote "
+            "them; a copy of all rows is kept.",
+        )
+
+    # --- the caller's own write ---------------------------------------------------------------------------------
+
+    def _write(self, expected: str | None, update: Update) -> Snapshot:
+        now = self._now()
+        verdict = judge(expected, self.change, self._ground(now))
+        if verdict.kind == "drift":
+            raise drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+        if verdict.kind == "stale":
+            raise stale(self.entity, str(expected), str(now.revision))
+        point = verdict.point
+        if point is not None and verdict.kind == "branch":
+            return self._branch(self.past.snapshot(point.revision), update)
+        base = None if point is None else self.past.snapshot(point.revision).data
+        data = update(Current(now.data, str(now.revision), base))
+        if data == now.data and not self.change.merges:
+            return now
+        changing = self.codec.changed(self.entity, now.data, data)
+        self.begun = True
+        entry_rows.apply(self.link, self.entity, changing)
+        return self._record(now.data, data, self.change)
+
+    def _now(self) -> Snapshot:
+        return Snapshot(
+            self.data, str(self.meta.revision), self.meta.digest or bytes_digest(self.data), adopted=self.adopted
+        )
+
+    def _ground(self, now: Snapshot) -> Ground:
+        return Ground(
+            now=Point(str(now.revision), now.digest, self.meta.sequence),
+            before=self.before,
+            adopted=self.adopted is not None,
+            has_text=bool(now.data),
+            seen=self._seen,
+            outsider_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
+        )
+
+    def _seen(self, expected: str) -> Point | None:
+        find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
+        found = find(expected)
+        return None if found is None else Point(found.revision, found.digest, found.sequence)
+
+    def _complete(self, refusal: RefusedError, expected: str | None) -> None:
+        if complete(refusal, self.name, self.before, str(self.meta.revision)) and refusal.drift_backup is None:
+            refusal.drift_backup = self._copy(refusal, expected)
+
+    def _copy(self, refusal: RefusedError, expected: str | None) -> str | None:
+        """The copy of what somebody else wrote last, since what the caller saw."""
+        if self.kept is not None:
+            return str(self.kept)
+        if self.folder is None or (expected is None and refusal.code != "not_utf8"):
+            return None
+        seen = None if expected is None else self._seen(expected)
+        theirs = None if expected is None else self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
+        if theirs is None:
+            return None
+        rows = [
+            row._asdict() | {"tags": json.loads(row.tags)}
+            for row in self.codec.rows(self.entity, self.past.data(theirs))
+        ]
+        note = theirs.note
+        generations = int(note.get("generation_observed", 0)), int(note.get("generation_actual", 0))
+        return str(keep_rows(self.folder, self.entity, generations, rows))
+
+    # --- the record ---------------------------------------------------------------------------------------------
+
+    def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
+        """Add a revision to the line of heads."""
+        seen = str(self.meta.revision)
+        recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
+        base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
+        step = next_step(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
+        number = recorded.sequence
+        after = self.meta._replace(
+            recorded=self.meta.generation,
+            revision=self.meta.revision + 1,
+            sequence=number,
+            head=number,
+            depth=step.depth,
+            digest=recorded.digest,
+            chain=step.chain,
+        )
+        self._close(after, recorded, columns_of(step))
+        self.past.keep_tips(recorded)
+        self.data = data
+        self.heads.keep(recorded.digest, data)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
+
+    def _branch(self, seen: Snapshot, update: Update) -> Snapshot:
+        """Keep what ``update`` makes of what the caller saw beside the head."""
+        parent = str(seen.revision)
+        data = update(Current(seen.data, parent, None))
+        if data == seen.data:
+            return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
+        number = branch_number(parent, str(self.meta.revision))
+        name = next_branch(number, self.past.names_of_branches(number))
+        recorded = self._recorded(name, self.change.parents(parent), data, self.change)
+        named = None if parent == "0" else self.past.named(parent)
+        base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
+        self.begun = True
+        step = self.past.append(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
+        self._close(self.meta._replace(sequence=recorded.sequence, chain=step.chain), recorded)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
+
+    def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
+        return change.revision(
+            entity=self.entity,
+            revision=revision,
+            parents=parents,
+            sequence=self.meta.sequence + 1,
+            data=data,
+            digest=bytes_digest(data),
+        )
+
+    def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:
+        self.meta = meta.record(self.link, self.meta, after, recorded, log)
+        self.heads.check(self.entity, after.chain)
+        if recorded.agent != EXTERNAL:
+            self.link.op_id = recorded.op_id
+
+    def _refuse_unknown(self, revision: str) -> None:
+        """Refuse a revision that nobody can have seen: not yet, or never. Later this commit may make it."""
+        if revision != str(self.meta.revision) or not self.meta.revision:
+            if revision.startswith("sha256:") and self.past.with_digest(revision) is not None:
+                return
+            if self.past.named(revision) is None:
+                raise unknown_revision(self.entity, revision)

@@ -1,0 +1,1 @@
+"""A root on disk: its memory as every interface reads it, and the care of its files and stores."""

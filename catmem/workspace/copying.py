@@ -1,0 +1,300 @@
+"""Copy the entities of a root from one store to another, with all that they ever were.
+
+::
+
+    look at every entity ── any that differs? ──> refuse, before anything is copied
+            │
+            └─ one after the other: bring the history ──> read both again, compare every revision and the heads
+
+The source is only read, and one revision at a time is in memory. A copy that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem import clock
+from catmem.config.profile import profile_names, refuse_no_root
+from catmem.digest import bytes_digest, record_dict
+from catmem.errors import ConfigError, StoreError, UnreadableError
+from catmem.store.contract import EXTERNAL, Change, Revision
+from catmem.workspace.backends import refuse_no_store, store_file
+from catmem.workspace.history import all_entities
+from catmem.workspace.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.store.contract import Store
+    from catmem.workspace.root import Root
+
+Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]
+
+_State: TypeAlias = Literal["all", "begun", "none"]
+"""How much of a history is in the target: ``begun`` is a part of it from its start."""
+
+_UNRECORDED = "unrecorded-"
+"""How the ``op_id`` begins of a revision that only the copy has: what others wrote, and no record of the source has."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedEntity:
+    """What became of one entity. ``revisions`` is their number, and ``head`` and ``digest`` are those of the copy.
+
+    ``branches`` are those that nothing follows. ``adopted``: the last revision holds what others had written to the
+    source and no record of it has; the source has it in its file alone.
+    """
+
+    entity: str
+    outcome: Outcome
+    revisions: int
+    head: str
+    digest: str
+    branches: tuple[str, ...] = ()
+    adopted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entity as JSON-ready data."""
+        return record_dict(self)
+
+
+def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
+    """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
+
+    Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
+    ``same_store``), ``UnreadableError`` (``missing``: a store in one file that is not there), what ``copy_entities``
+    does, and ``ConfigError`` where no root is.
+    """
+    refuse_no_root(workspace.config)
+    for where in (source, target):
+        refuse_no_store(where)
+    places = [store_file(workspace.config, where) for where in (source, target)]
+    if source == target or (places[0] is not None and places[0] == places[1]):
+        raise ConfigError(
+            "a store cannot be copied to itself", code="same_store", hint="Name two stores, for example files and "
+            "sqlite:///.catmem/memory.db."
+        )  # fmt: skip
+    if places[0] is not None and not places[0].is_file():
+        raise UnreadableError("no such file", code="missing", path=places[0], hint="Nothing was copied.")
+    with closing(store_at(workspace, source)) as from_store:
+        names = sorted({*from_store.entities(), *all_entities(workspace)})
+        if dry_run and places[1] is not None and not places[1].exists():
+            return copy_entities(from_store, None, names)  # opening it would make it
+        with closing(store_at(workspace, target)) as to_store:
+            return copy_entities(from_store, to_store, names, dry_run=dry_run)
+
+
+class StoredEntity(NamedTuple):
+    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
+
+    entity: str
+    head: str
+    revisions: int
+    branches: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entity as JSON-ready data."""
+        return {**self._asdict(), "branches": list(self.branches)}
+
+
+def store_info(store: Store) -> list[StoredEntity]:
+    """What a store keeps, entity by entity."""
+    heads = {entity: store.head(entity) for entity in store.entities()}
+    return [
+        StoredEntity(
+            entity, head.revision if head else "0", sum(1 for _ in store.log(entity)), _branches(store, entity)
+        )
+        for entity, head in heads.items()
+    ]
+
+
+def copy_entities(
+    source: Store, target: Store | None, entities: Sequence[str], *, dry_run: bool = False
+) -> list[CopiedEntity]:
+    """Copy the histories of ``entities``; those that have none, and no text, are left out.
+
+    Without a ``target`` the same as a dry run on an empty one. Raises ``StoreError``: ``not_empty`` (an entity has
+    another history in the target; nothing was copied), ``copy_differs`` (the copy is not what the source has now).
+    """
+    there = [each for each in entities if source.head(each) is not None or source.peek(each)]
+    states = {entity: _state(source, target, entity) for entity in there}
+    done: Outcome = "would be copied"
+    if target is not None and not dry_run:
+        done = "copied"
+        # What was begun first: if it turns out that somebody went on with it, nothing else was copied yet.
+        for entity in sorted(states, key=lambda each: states[each] != "begun"):
+            _copy(source, target, entity, states[entity])
+    return [_told(source, each, "already there" if state == "all" else done) for each, state in states.items()]
+
+
+def _state(source: Store, target: Store | None, entity: str) -> _State:
+    """How much of a history the target has. Raises ``StoreError`` if it has something else."""
+    if target is None:
+        return "none"
+    if target.head(entity) is None:
+        if target.peek(entity) in {b"", source.peek(entity)}:
+            return "none"
+        raise _not_empty(entity, "a text that no record has")
+    where, is_prefix = _first_difference(history(source, entity), target.replay(entity))
+    if where is None:
+        return "all"
+    if is_prefix:
+        return "begun"  # perhaps: the store itself knows whether it was stopped in the middle
+    raise _not_empty(entity, f"another history, from revision {where} on")
+
+
+def _copy(source: Store, target: Store, entity: str, state: _State) -> None:
+    if state != "all":
+        try:
+            target.bring(entity, history(source, entity))
+        except StoreError as error:
+            if error.code != "not_empty" or state != "begun":
+                raise
+            raise _not_empty(entity, "the beginning of this history, and the source was written to since") from error
+        where, _ = _first_difference(history(source, entity), target.replay(entity))
+        if where is not None:
+            raise _differs(entity, f"at revision {where}")
+    elif not target.peek(entity):
+        # A copy that was stopped at its very end may have left the file out, and any write puts it in its place.
+        target.commit(entity, None, lambda now: now.data, Change())
+    told = _told(source, entity, "copied")
+    head, now = target.head(entity), target.read(entity)
+    if head is None or (head.revision, head.digest, now.digest) != (told.head, told.digest, told.digest):
+        raise _differs(entity, "in its newest revision")
+    if _branches(target, entity) != told.branches:
+        raise _differs(entity, "in its branches")
+
+
+def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
+    """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``.
+
+    Raises ``StoreError`` (``copy_differs``) for bytes that are not what their record says.
+    """
+    newest: str | None = None
+    for recorded, data in source.replay(entity):
+        if bytes_digest(data) != recorded.digest:
+            raise StoreError(
+                f"{entity}: the bytes of revision {recorded.revision} are not those that were recorded",
+                code="copy_differs",
+                hint="The source is damaged there, and nothing of this entity was copied. catmem fsck says more.",
+            )
+        if not recorded.is_branch:
+            newest = recorded.revision
+        yield recorded, data
+    now = source.read(entity)
+    if now.revision is None:
+        yield _adopted(entity, newest, now.digest, len(now.data)), now.data
+
+
+def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revision:
+    """The record of what others wrote to the source since its ``newest`` revision; its ``op_id`` says which bytes."""
+    return Revision(
+        entity=entity,
+        revision=str(int(newest or "0") + 1),
+        parents=() if newest is None else (newest,),
+        sequence=0,
+        timestamp=clock.timestamp(clock.now()),
+        op="adopt",
+        agent=EXTERNAL,
+        op_id=_UNRECORDED + digest.removeprefix("sha256:")[:32],
+        digest=digest,
+        size=size,
+        note={"while": "copy"},
+    )
+
+
+def _first_difference(
+    wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]
+) -> tuple[str | None, bool]:
+    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends.
+
+    ``None`` if the two are one.
+    """
+    for ours, theirs in zip_longest(wanted, found):
+        if ours is None or theirs is None:
+            return (ours or theirs)[0].revision, theirs is None
+        if _record(ours[0]) != _record(theirs[0]) or ours[1] != theirs[1]:
+            return ours[0].revision, False
+    return None, False
+
+
+def _record(recorded: Revision) -> dict[str, Any]:
+    """What has to be the same of a record: everything but the store's own sequence, and the time of the copy."""
+    said = recorded.to_dict()
+    del said["sequence"]
+    if recorded.op_id.startswith(_UNRECORDED):
+        del said["timestamp"]
+    return said
+
+
+def _told(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
+    count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
+    revision, adopted = head.revision if head else "0", now.revision is None
+    if adopted:
+        count, revision = count + 1, str(int(revision) + 1)
+    return CopiedEntity(entity, outcome, count, revision, now.digest, _branches(source, entity), adopted)
+
+
+def _branches(store: Store, entity: str) -> tuple[str, ...]:
+    return tuple(sorted(each.revision for each in store.branches(entity) if each.is_branch))
+
+
+def _not_empty(entity: str, what: str) -> StoreError:
+    return StoreError(
+        f"{entity}: the target has {what}",
+        code="not_empty",
+        hint="Nothing was copied: a copy is never merged. Copy to another place, such as sqlite:///.catmem/new.db, and "
+        "name that in catmem.yaml; what only the old target has ('catmem list' shows it) can be added there again. Or, "
+        "if it is not wanted, move the old target away first: a SQLite file with its -wal and -shm, or the files with "
+        "their .catmem.",
+    )
+
+
+def _differs(entity: str, where: str) -> StoreError:
+    return StoreError(
+        f"{entity}: the copy is not what the source has, {where}",
+        code="copy_differs",
+        hint="Somebody may have written meanwhile. The source is as it was. Stop what writes to it, and copy to an "
+        "empty store.",
+    )
+
+
+NOT_NAMED = "no profile has this entity, and no revision of it was ever made"
+NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
+
+
+class UncopiedRows(NamedTuple):
+    """``rows`` rows of an entity that were not copied, and why."""
+
+    entity: str
+    rows: int
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entity as JSON-ready data."""
+        return self._asdict()
+
+
+def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
+    """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
+    with closing(store_at(workspace, source)) as store:
+        copied = {*store.entities(), *all_entities(workspace)}
+        rows = sorted(store.rows().items())
+        bad = [(entity, len(store.bad_rows(entity))) for entity in sorted(copied)]
+        return [
+            *(UncopiedRows(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
+            *(UncopiedRows(entity, count, NO_ENTRIES) for entity, count in bad if count),
+        ]
+
+
+def store_at(workspace: Root, where: str) -> Store:
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
+
+    Raises ``ConfigError`` (``bad_store``) for what names no store.
+    """
+    refuse_no_store(where)
+    config = replace(workspace.config, store=where)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)

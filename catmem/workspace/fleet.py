@@ -1,0 +1,325 @@
+"""The profiles of a root on disk: what each may read and write, and why; and how long their prompts are.
+
+A profile that is not right, or a file that cannot be read, is named among the problems, and hides none of the others.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem import clock
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.profile import load_profile
+from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
+from catmem.config.selector import is_pattern
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.names import TARGETS
+from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.workspace.profile_memory import read_document
+from catmem.workspace.root_profiles import load_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who reads and may write what in a root. ``problems`` are the profiles and files that could not be looked at."""
+
+    fleet: Fleet
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return access_dict(self.fleet, self.fleet.profiles, self.fleet.categories) | {
+            "problems": [problem.to_dict() for problem in self.problems]
+        }
+
+
+class Why(NamedTuple):
+    """Why a profile may do something in a category. ``entries`` are those of its own files, by target.
+
+    ``note`` says that the category may be a slip.
+    """
+
+    profile: str
+    category: str
+    declared: bool
+    entries: dict[str, int]
+    headers: dict[str, bool]
+    """Whether each of its files has section headers; a file that is missing or cannot be read is left out."""
+    reasons: tuple[Reason, ...]
+    note: str | None
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "category": self.category,
+            "declared": self.declared,
+            "entries": self.entries,
+            "answers": [reason.to_dict() for reason in self.reasons],
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_access(workspace: Root) -> Access:
+    """Who reads and may write what, over all profiles and files of a root.
+
+    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+    """
+    profiles, problems = load_each(workspace)
+    counts: dict[Held, int] = {}
+    read: set[Path] = set()
+    for profile in profiles:
+        documents, wrong = documents_of(workspace, profile)
+        problems += wrong
+        for target, document in documents.items():
+            # Two profiles may share a folder.
+            path = workspace.path_of(profile, target)
+            if path not in read:
+                read.add(path)
+                _count(counts, target, document)
+    return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
+
+
+def explain(workspace: Root, name: str, category: str) -> Why:
+    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not.
+
+    Raises ``UnknownNameError`` for a profile that there is not, and for a category that a closed taxonomy does not
+    declare and that is in no file either; ``ConfigError``.
+    """
+    config = workspace.config
+    profile = workspace.profile(name)
+    slug = config.taxonomy.category(category)
+    note = None
+    if config.taxonomy.named(slug) is None:
+        access = read_access(workspace)
+        if slug not in access.fleet.categories:
+            note = unknown_category(category, access.fleet)
+    counts: dict[Held, int] = {}
+    documents, problems = documents_of(workspace, profile)
+    for target, document in documents.items():
+        _count(counts, target, document)
+    written = None
+    if profile.path is not None and config.taxonomy.aliases:
+        written = load_profile(profile.path, profiles_dir=config.profiles_dir)
+    return Why(
+        profile=profile.name,
+        category=slug,
+        declared=config.taxonomy.named(slug) is not None,
+        entries={
+            target: sum(count for held, count in counts.items() if held[:2] == (slug, target)) for target in documents
+        },
+        headers={target: bool(document.scan.headers) for target, document in documents.items() if document.text},
+        reasons=reasons(profile, slug, config.taxonomy, written),
+        note=note,
+        problems=tuple(problems),
+    )
+
+
+def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
+    """The profiles of these names, in the order of the fleet; without any, all.
+
+    Raises ``UnknownNameError`` for one that there is not, and what is wrong with one that is not right.
+    """
+    right = {profile.name for profile in access.fleet.profiles}
+    for name in names:
+        if name not in right:
+            workspace.profile(name)
+    return tuple(profile for profile in access.fleet.profiles if not names or profile.name in names)
+
+
+def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips.
+
+    Without any, all. Raises ``UnknownNameError`` for one that a closed taxonomy does not declare and no file has.
+    """
+    chosen: set[str] = set()
+    notes: list[str] = []
+    for each in wanted:
+        slug = each if is_pattern(each) else workspace.config.taxonomy.category(each)
+        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
+        if not found:
+            notes.append(unknown_category(each, fleet))
+        chosen |= found
+    return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
+
+
+def unknown_category(category: str, fleet: Fleet) -> str:
+    """What to tell a person who names a category that nobody names and no file has.
+
+    In an open taxonomy that may be meant; in a closed one it raises ``UnknownNameError``.
+    """
+    known = fleet.categories
+    if fleet.taxonomy.closed or not slugify(category):
+        raise UnknownNameError(
+            f"there is no category {shown(category)} in this root",
+            hint=suggestion(slugify(category), known, "categories"),
+        )
+    near = nearest(slugify(category), known)
+    return f"No profile names the category {shown(category)} and no file has it yet." + (
+        f" Did you mean {near!r}?" if near else ""
+    )
+
+
+def documents_of(workspace: Root, profile: Profile) -> tuple[dict[str, Document], list[CatmemError]]:
+    """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
+    documents: dict[str, Document] = {}
+    problems: list[CatmemError] = []
+    for target in TARGETS:
+        try:
+            documents[target] = read_document(workspace, profile, target)
+        except CatmemError as error:
+            problems.append(error)
+            if not isinstance(error, UnreadableError):
+                break  # the profile's folder is not right, which is one problem and not two
+    return documents, problems
+
+
+def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[str]) -> dict[str, Any]:
+    """A fleet as JSON-ready data, with these profiles and categories in the matrix."""
+    chosen = [profile.name for profile in profiles]
+    every = len(fleet.profiles)
+    return {
+        "profiles": [
+            {"profile": each.name, "tier": each.tier, "may_verify": each.verifies}
+            for each in fleet.profiles
+            if each.name in chosen
+        ],
+        "matrix": [_row(fleet, category, chosen) for category in categories],
+        "orphans": [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in fleet.orphans()],
+        "widest": [width._asdict() | {"of": every} for width in fleet.widest()],
+    }
+
+
+def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
+    cells = {name: fleet.cells[category][name] for name in chosen}
+    return {
+        "category": category,
+        "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
+        "entries": fleet.count(category),
+        "reads_user": [name for name, cell in cells.items() if cell.user == "yes"],
+        "reads_memory": [name for name, cell in cells.items() if cell.memory == "yes"],
+        "reads_without_headers": [
+            name for name, cell in cells.items() if "without-headers" in {cell.user, cell.memory}
+        ],
+        "writes": [name for name, cell in cells.items() if cell.write],
+        "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+    }
+
+
+def _count(counts: dict[Held, int], target: str, document: Document) -> None:
+    headers = bool(document.scan.headers)
+    for entry in document.entries:
+        held = Held(entry.category, target, headers)
+        counts[held] = counts.get(held, 0) + 1
+
+
+# --- how long prompts are ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+
+    profile: str
+    tier: int
+    style: str
+    owner: str
+    missing: tuple[str, ...]
+    sizes: Sizes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measures as JSON-ready data."""
+        return {
+            "profile": self.profile,
+            "tier": self.tier,
+            "style": self.style,
+            "owner": self.owner,
+            "missing": list(self.missing),
+            **self.sizes.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+
+    as_of: date
+    source: str | None
+    profiles: tuple[Measured, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def total(self) -> Sizes:
+        """All of them together."""
+        return total(measured.sizes for measured in self.profiles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "source": self.source,
+            "profiles": [measured.to_dict() for measured in self.profiles],
+            "total": self.total.to_dict(),
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_stats(
+    workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+) -> Stats:
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
+
+    A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
+    ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
+    files of ``source``.
+    """
+    day = as_of or clock.today()
+    chosen = dict.fromkeys(names)
+    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
+    given = None if source is None else workspace.profile(source)
+    shared = None
+    if given is not None:
+        documents, wrong = documents_of(workspace, given)
+        if wrong:
+            raise wrong[0]
+        shared = WholeSizes(documents)
+    measured: list[Measured] = []
+    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+        whole = shared
+        if whole is None:
+            documents, wrong = documents_of(workspace, profile)
+            problems += wrong
+            whole = None if wrong else WholeSizes(documents)
+        if whole is not None:
+            measured.append(_measured(workspace, profile, given or profile, whole, day))
+    return Stats(day, source, tuple(measured), tuple(problems))
+
+
+def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSizes, day: date) -> Measured:
+    return Measured(
+        profile=profile.name,
+        tier=profile.tier,
+        style=profile.prompt.style,
+        owner=owner.name,
+        missing=tuple(
+            target
+            for target in TARGETS
+            # A store of another kind keeps no file in the folder.
+            if not (whole.documents[target].text or os.path.lexists(workspace.path_of(owner, target)))
+        ),
+        sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
+    )

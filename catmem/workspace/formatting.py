@@ -1,0 +1,243 @@
+"""Format memory files on disk: find them, plan the new text of each, write it if nobody was there in between."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.config.config import find_root
+from catmem.config.profile import profile_names
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
+from catmem.files import read_bounded
+from catmem.model.layout import formatted, is_shared, repeated_entries
+from catmem.names import FILE_NAMES
+from catmem.store.contract import SIDECAR, Change
+from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.backends import backend_of
+from catmem.workspace.root_profiles import load_each
+from catmem.workspace.stores import store_of_file
+from catmem.writing import gate
+from catmem.writing.rewrite import rewrite_file
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from catmem.model.document import Document
+    from catmem.model.layout import Layout
+    from catmem.workspace.root import Root
+
+_SUFFIXES = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFormat:
+    """One file's text before and after. ``repeated`` are entries that stand twice in a ``shared`` file."""
+
+    path: Path
+    layout: Layout
+    old: str
+    new: str
+    repeated: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file is not in its layout yet."""
+        return self.old != self.new
+
+
+class MemoryFiles(NamedTuple):
+    """Memory files, in order, each with whether it may be a symbolic link.
+
+    A folder may come from somebody else, so only who names a file (or a profile with ``allow_outside``) has a link
+    written through. ``unreadable`` is what is wrong with the profiles whose files are not among them.
+    """
+
+    links: dict[Path, bool]
+    unreadable: tuple[CatmemError, ...] = ()
+
+
+def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
+    """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
+
+    Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
+    it says so; so is what stands in the place of a memory file and is none (a folder, a pipe, a link to nowhere), and a
+    folder that cannot be listed.
+
+    Raises ``UnreadableError`` (``not_markdown``) for a named file of another kind, and ``ConfigError`` (``no_root``)
+    where there are neither paths nor files nor a root.
+    """
+    named = [_named(path) for path in paths]
+    if not named and not backend_of(workspace.config).has_files:
+        raise StoreError(
+            "this root keeps its memory in a database, so it has no memory files",
+            code="not_here",
+            hint="Name the files that are meant.",
+        )
+    if not named:
+        return _of_profiles(workspace)
+    found: dict[Path, bool] = {}
+    for path in named:
+        if path.is_dir():
+            found.update((file, False) for file in _below(path) if file not in found)
+        else:
+            _refuse_other_kinds(path)
+            found[path] = True
+    return MemoryFiles(found)
+
+
+def _of_profiles(workspace: Root) -> MemoryFiles:
+    profiles, unreadable = load_each(workspace)
+    existing: dict[Path, bool] = {}
+    for profile in profiles:
+        try:
+            paths = [workspace.path_of(profile, target) for target in FILE_NAMES]
+        except CatmemError as error:
+            unreadable.append(error)
+        else:
+            existing.update((path, profile.allow_outside) for path in paths if os.path.lexists(path))
+    if not existing and not unreadable and workspace.config.path is None:
+        raise _no_root(workspace.root)
+    return MemoryFiles(existing, tuple(unreadable))
+
+
+def _below(folder: Path) -> list[Path]:
+    """Whatever is called as a memory file is below a folder, and the folders there that cannot be listed."""
+    closed: list[Path] = []
+
+    def remember(error: OSError) -> None:
+        closed.append(Path(error.filename))
+
+    found = [
+        Path(where) / name
+        for where, folders, files in os.walk(folder, onerror=remember)
+        for name in (*folders, *files)
+        if name in FILE_NAMES.values()
+    ]
+    return sorted({*found, *closed})
+
+
+def _refuse_other_kinds(path: Path) -> None:
+    if path.suffix.lower() not in _SUFFIXES and os.path.lexists(path):
+        raise UnreadableError(
+            "is not Markdown by its name, so it was not touched",
+            code="not_markdown",
+            path=path,
+            hint=f"Name files that end in {' or '.join(_SUFFIXES)}, or give the text on standard input: catmem fmt -",
+        )
+
+
+def _no_root(folder: Path) -> ConfigError:
+    # With --root only that folder was looked at, and there may be a root above it.
+    where = "here or above" if find_root(folder) is None else "in this folder"
+    return ConfigError(
+        f"no catmem.yaml was found {where}, and no memory files",
+        code="no_root",
+        path=folder,
+        hint="Name the files, name the root with --root, or make one with 'catmem init'.",
+    )
+
+
+def _named(path: str | Path) -> Path:
+    # pathlib would read it as the working folder, and a variable that a script forgot to set would rewrite all below.
+    if not os.fspath(path):
+        raise UnreadableError("the path is empty", code="missing", hint="Name a file, or '.' for this folder.")
+    return Path(path)
+
+
+def format_document(document: Document, layout: Layout | None = None) -> tuple[Layout, str]:
+    """The layout that a document is to have (by default the one it keeps to, else ``plain``) and its text in it."""
+    chosen: Layout = layout or ("shared" if is_shared(document) else "plain")
+    return chosen, formatted(document, chosen)
+
+
+def plan_format(
+    workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True
+) -> PlannedFormat:
+    """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
+    try:
+        data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+    except UnreadableError as error:
+        if error.code == "symlink":
+            error.hint = (
+                "The file that it leads to was left as it is. Name the link itself to have that file formatted."
+            )
+        raise
+    try:
+        document = workspace.parse(data)
+        chosen, new = format_document(document, layout)
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+    repeated = repeated_entries(document) if chosen == "shared" else []
+    return PlannedFormat(path, chosen, document.text, new, tuple(repeated))
+
+
+def apply_format(workspace: Root, planned: PlannedFormat) -> None:
+    """Write a planned text: through the store where the file is in one, else in place of the file.
+
+    Raises ``RefusedError`` (for a file without a store ``ChangedMeanwhileError``), ``StoreError`` and
+    ``UnreadableError``; the file is then as it was.
+    """
+    if not planned.changes:
+        return
+    old, new = planned.old.encode(), planned.new.encode()
+    entity = entity_at(workspace, planned.path)
+    if entity is not None or has_journal(planned.path):
+        commit_file(workspace, planned.path, entity, (old, new), Change(op="fmt"))
+    else:
+        rewrite_file(planned.path, old, new)
+
+
+def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
+    """Commit the second of two texts to the store of a file that holds the first one.
+
+    Where the file is an ``entity`` of the root this goes through the gate.
+    """
+    old, new = texts
+    with closing(store_of_file(workspace.config, path)) as store:
+        if entity is None:
+            store.commit(str(path), bytes_digest(old), lambda _: new, change)
+        else:
+            gate.commit(workspace, entity, bytes_digest(old), lambda _: new, change, store)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
+    return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
+
+
+def entity_at(workspace: Root, path: Path) -> str | None:
+    """The entity that a file is, ``None`` for one of no profile of the root.
+
+    Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
+    """
+    if not backend_of(workspace.config).has_files:
+        return None
+    real = path.resolve()
+    profiles, unreadable = load_each(workspace)
+    for profile in profiles:
+        try:
+            paths = {target: workspace.path_of(profile, target).resolve() for target in FILE_NAMES}
+        except CatmemError as error:
+            unreadable.append(error)
+            continue
+        for target, place in paths.items():
+            if place == real:
+                return f"{profile.name}/{target}"
+    if unreadable:
+        _refuse_hidden(workspace, path, {profile.name for profile in profiles}, unreadable[0])
+    return None
+
+
+def _refuse_hidden(workspace: Root, path: Path, right: Container[str], error: CatmemError) -> None:
+    """Raise what is wrong with a profile that is not ``right``, if a file may be its own."""
+    config, real = workspace.config, path.resolve()
+    for name in profile_names(config.profiles_dir):
+        if name not in right and config.home(name).resolve() == real.parent:
+            workspace.profile(name)  # which says what is wrong with it
+    if has_journal(path) and real.is_relative_to(config.root.resolve()):
+        raise error

@@ -1,0 +1,145 @@
+"""What was: the revisions of an entity, its text at each, and the way back to one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from catmem.config.access import Rights
+from catmem.config.json_schema import suggestion
+from catmem.config.profile import limit_of, refuse_no_root
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import ForbiddenError, UnknownNameError
+from catmem.names import FILE_NAMES
+from catmem.store.contract import Change, sees, stale
+from catmem.text import size_of, unmerged_warnings
+from catmem.writing import gate
+from catmem.writing.matching import checked_expected
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+
+if TYPE_CHECKING:
+    from catmem.store.contract import Current, Revision
+    from catmem.workspace.root import Root
+
+
+def entity_of(workspace: Root, name: str) -> str:
+    """The entity that a person means: ``trinity/user``, or ``trinity`` for the same.
+
+    Raises ``UnknownNameError``, with the nearest name, and ``ConfigError`` where no root is.
+    """
+    refuse_no_root(workspace.config)
+    owner, _, target = name.partition("/")
+    target = target or "user"
+    if target not in FILE_NAMES:
+        raise UnknownNameError(
+            f"{target!r} is not a target",
+            code="unknown_target",
+            hint=suggestion(target, FILE_NAMES, "targets"),
+        )
+    return f"{workspace.profile(owner).name}/{target}"
+
+
+def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision]:
+    """The revisions of an entity, the newest first, at most ``limit``."""
+    return list(islice(workspace.store.log(entity_of(workspace, entity)), limit))
+
+
+def text_at(workspace: Root, entity: str, revision: str | None = None) -> bytes:
+    """The bytes of an entity at a revision, or as they are now. Raises ``UnknownRevisionError``."""
+    return workspace.store.read(entity_of(workspace, entity), revision).data
+
+
+def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    entity: str,
+    revision: str,
+    *,
+    expected: str | int | None = None,
+    dry_run: bool = False,
+    actor: str | None = None,
+    op_id: str | None = None,
+) -> Written:
+    """Write the bytes of an old revision again, as a new one; what is there now stays in the history.
+
+    Under the same ``op_id`` it is done once. Only a person and a tier-1 profile may. Raises ``ForbiddenError``,
+    ``UnknownRevisionError`` and ``RefusedError``.
+    """
+    agent = actor or "person"
+    with gate.attempt(workspace, entity, op="restore", agent=agent, prev=expected, recorded=not dry_run) as trying:
+        seen = checked_expected(expected)
+        if actor is not None:
+            refuse_bounded(workspace, actor, "restore old revisions")
+        name = trying.entity = entity_of(workspace, trying.entity)
+        old = workspace.store.read(name, revision).data
+        before = workspace.store.read(name)
+        data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
+        restored: tuple[str, ...] = ()
+        repeated = False
+        if dry_run:
+            if seen is not None and not sees(seen, before.revision, before.digest):
+                if not seen.startswith("sha256:"):
+                    workspace.store.read(name, seen)  # says so if there is no such revision
+                raise stale(name, seen, before.revision or before.digest)
+        else:
+            repeated = True  # unless the store asks for the bytes
+
+            def update(current: Current) -> bytes:
+                nonlocal data, repeated
+                data, repeated = current.data, False
+                return old
+
+            request = content_digest(["restore", revision, actor]) if op_id else None
+            change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
+            written = trying.commit(seen, update, change)
+            found, digest, adopted = written.revision, written.digest, written.adopted
+            restored = on_restoration(written)
+    owner, _, target = name.partition("/")
+    text = _text(old)
+    done = Written(
+        entity=name,
+        revision=found,
+        digest=digest,
+        changed=data != old,
+        before=_text(data),
+        after=text,
+        entries=(),
+        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
+        warnings=unmerged_warnings(name, text),
+        adopted=adopted,
+        repeated=repeated,
+    )
+    return replace(done, crowded=crowded_out(workspace, done, actor))
+
+
+def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) -> str:
+    """Take what somebody else wrote to an entity into its history; the revision of what is there afterwards.
+
+    No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
+    ``UnknownNameError``.
+    """
+    with gate.attempt(workspace, entity, op="adopt", agent="person", prev=expected) as trying:
+        trying.entity = entity_of(workspace, entity)
+        written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
+        return written.revision or "0"
+
+
+def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
+    """Raise ``ForbiddenError`` unless the profile ``actor`` may do anything: what it asks for spans all categories."""
+    if not Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded:
+        raise ForbiddenError(f"{actor} may not {what}", hint="A person may, and a tier-1 profile.")
+
+
+def all_entities(workspace: Root) -> list[str]:
+    """The entities of all profiles of the root, whether they were ever written or not.
+
+    Raises ``ConfigError`` where no root is: there nobody should be told that all entities are well.
+    """
+    refuse_no_root(workspace.config)
+    return [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
+
+
+def _text(data: bytes) -> str:
+    """Bytes for a person to look at; what is no UTF-8 is shown as escapes."""
+    return data.decode(errors="backslashreplace")

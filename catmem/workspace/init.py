@@ -1,0 +1,266 @@
+"""Make a root: the files of ``catmem init``, and the lines of ``catmem init --git``.
+
+No file that exists is ever changed, but for lines added to a ``.gitignore`` and, with ``--git``, to ``.gitattributes``.
+That is committed and names the files which git merges and shows by catmem; the repository's own configuration, which
+each clone has to itself, says what to run. What somebody else set in it stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.errors import GitError, UnreadableError, WouldOverwriteError
+from catmem.files import os_errors, read_bounded
+from catmem.names import FILE_NAMES
+from catmem.resources import example_files, profile_texts
+from catmem.seeding.seed_lock import LOCK_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+_IGNORED = (".catmem/", "*.bak.*")
+_GIT_FILE_LIMIT = 1 << 20
+
+_CONFIG = b"""\
+# The root of an agent memory. Every key is optional; docs/schemas.md lists them all.
+version: 1
+profiles: profiles              # one YAML file a profile
+homes: homes                    # homes/<profile>/USER.md and MEMORY.md
+taxonomy:
+  # Closed: a slip in a section header opens a category that nobody reads, instead of one that a pattern may pick.
+  # A new category is a line below.
+  closed: true
+  categories:
+    communication-style: {title: Communication Style}
+    working-relationship: {title: Working Relationship}
+    workflow-rules: {title: Workflow Rules}
+    projects: {title: Projects}
+"""
+
+_USER = b"""\
+# About the user
+
+## Communication Style
+"""
+
+_STARTERS = ("orchestrator",)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRoot:
+    """What ``make_root`` did: paths relative to the root."""
+
+    root: Path
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Files that were there already, with the same content."""
+
+
+def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
+    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
+
+    With ``example`` they are those of the worked example. Raises ``WouldOverwriteError``, and ``UnreadableError``
+    (``not_writable``, ``not_a_file``, ``symlink`` for a linked folder in ``folder``, …).
+    """
+    root = Path(folder)
+    files = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
+    if example:
+        files |= example_files()
+    else:
+        files = {name: data for name, data in files.items() if Path(name).stem in _STARTERS}
+        files |= {"catmem.yaml": _CONFIG, "homes/orchestrator/USER.md": _USER}
+    files = dict(sorted(files.items()))
+    _refuse_linked_folders(root, files)
+    kept = [name for name, data in files.items() if is_there(root / name, data)]
+    in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
+    if in_the_way:
+        raise WouldOverwriteError(root, in_the_way)
+    ignored = root / ".gitignore"
+    to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
+    written = [name for name in files if name not in kept]
+    with os_errors(
+        "cannot be written",
+        path=root,
+        hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
+        named=True,
+    ):
+        for name in written:
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as stream:
+                stream.write(files[name])
+        if to_ignore:
+            with ignored.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(to_ignore)
+            written.append(ignored.name)
+    return NewRoot(root, tuple(written), tuple(kept))
+
+
+def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:
+    """The root may come from somebody else, and nothing outside it is to be written."""
+    for name in files:
+        for folder in reversed(Path(name).parents[:-1]):
+            if (root / folder).is_symlink():
+                raise UnreadableError(
+                    "is a symbolic link, and a new root is not written through links",
+                    code="symlink",
+                    path=root / folder,
+                    hint="Nothing was written. Put a folder there, or move the link away.",
+                )
+
+
+def is_there(path: Path, data: bytes) -> bool:
+    """Whether a path is a file with just these bytes."""
+    return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
+
+
+def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
+    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none.
+
+    ``clean`` is what counts of a line that is there.
+    """
+    present = ""
+    if os.path.lexists(path):
+        try:
+            # Git follows no link here, and nothing outside the folder is to be written.
+            present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
+        except UnreadableError as error:
+            error.hint = "Nothing was written. Put a file there, or move away what is there."
+            raise
+    lines = set(map(clean, present.split("\n")))
+    missing = [line for line in wanted if line not in lines]
+    start = "\n" if missing and present and not present.endswith("\n") else ""
+    return start + "".join(f"{line}\n" for line in missing)
+
+
+# --- git -----------------------------------------------------------------------------------------------------------
+
+ATTRIBUTES = ".gitattributes"
+CONFIG = {
+    "merge.catmem.name": "catmem: memory files, entry by entry",
+    "merge.catmem.driver": "catmem merge-driver %O %A %B %P",
+    "diff.catmem.textconv": "catmem diff --git --",
+    "diff.catmem.xfuncname": "^## .*$",
+}
+"""What the repository's configuration is given; the last lets git name the section above each change."""
+
+_MERGED = ("merge", "diff")
+_LINES = (*(f"{name} merge=catmem diff=catmem" for name in FILE_NAMES.values()), f"{LOCK_NAME} merge=catmem")
+
+
+@dataclass(frozen=True, slots=True)
+class GitSetup:
+    """What ``set_up_git`` did. ``attributes`` and ``config`` are what was added, empty the second time."""
+
+    repository: Path
+    attributes: tuple[str, ...]
+    config: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What keeps git from using it."""
+
+
+def find_repository(folder: str | Path) -> Path:
+    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in.
+
+    Raises ``GitError``.
+    """
+    start = Path(os.path.abspath(folder))  # noqa: PTH100 - absolute() keeps "..", which parents would climb through
+    nearest = next(each for each in (start, *start.parents) if each.is_dir())
+    done = _git(nearest, "rev-parse", "--show-toplevel")
+    if done.returncode:
+        raise GitError(
+            "is in no git repository",
+            code="no_repository",
+            path=folder,
+            hint="Nothing was written. Run 'git init' first, or leave --git out.",
+        )
+    return Path(done.stdout.rstrip("\n"))
+
+
+def set_up_git(root: str | Path) -> GitSetup:
+    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays.
+
+    Raises ``GitError``, and ``UnreadableError`` for a ``.gitattributes`` that cannot be read or written.
+    """
+    folder = Path(root)
+    repository = find_repository(folder)
+    missing = _lines_to_add(folder / ATTRIBUTES, _LINES, lambda line: " ".join(line.split()))
+    config, warnings = _set_config(folder)
+    with os_errors(
+        "cannot be written",
+        path=folder / ATTRIBUTES,
+        hint="Choose a folder that this user may write. Running it again goes on.",
+    ):
+        if missing:
+            with (folder / ATTRIBUTES).open("a", encoding="utf-8", newline="") as stream:
+                stream.write(missing)
+    warnings += _overruled(folder)
+    if shutil.which("catmem") is None:
+        warnings.append(
+            "there is no catmem on PATH, and git runs it from there: a merge would leave our side alone in the file"
+        )
+    added = tuple(missing.strip("\n").split("\n")) if missing else ()
+    return GitSetup(repository, added, tuple(config), tuple(warnings))
+
+
+def _set_config(folder: Path) -> tuple[list[str], list[str]]:
+    """The settings that were made, and warnings of those that somebody made otherwise."""
+    made: list[str] = []
+    warnings: list[str] = []
+    for key, value in CONFIG.items():
+        present = _git(folder, "config", "--local", "--get-all", key).stdout.rstrip("\n")
+        if not present:
+            _must(folder, "config", "--local", key, value)
+            made.append(f"{key} = {value}")
+        elif present != value:
+            warnings.append(f"{key} is {present!r} in this repository, and was left so; catmem's own is {value!r}")
+    return made, warnings
+
+
+def _overruled(folder: Path) -> Iterable[str]:
+    """Warnings of memory files for which git listens to other attributes, for example in ``.git/info/attributes``."""
+    names = [*FILE_NAMES.values(), LOCK_NAME]
+    said = _must(folder, "check-attr", "-z", *_MERGED, "--", *names).split("\0")
+    for name, attribute, value in zip(said[::3], said[1::3], said[2::3], strict=False):
+        if value != "catmem" and (attribute == "merge" or name != LOCK_NAME):
+            yield f"git takes {attribute}={value} for {name} from other attributes, which win over {ATTRIBUTES}"
+
+
+def _must(folder: Path, *arguments: str) -> str:
+    done = _git(folder, *arguments)
+    if done.returncode:
+        said = done.stderr.strip() or f"git {arguments[0]} ended with status {done.returncode}"
+        raise GitError(said, path=folder, hint="See to what git says, then run this again.")
+    return done.stdout
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return run_git("-C", str(folder), *arguments)
+    except FileNotFoundError:
+        raise GitError(
+            "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
+        ) from None
+
+
+def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git, and no program that the configuration of a repository names: somebody else may have written that.
+
+    To read the attributes of a file, git asks a watcher of the disk for the state of the index, and fetches what is
+    missing in a partial clone. Raises ``OSError``.
+    """
+    options = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+    return subprocess.run(  # noqa: S603 - git with fixed words and paths
+        ["git", *options, *arguments],  # noqa: S607 - the git that the user has
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
+    )

@@ -1,0 +1,164 @@
+"""Migrate memory files on disk: plan each (``catmem.workspace.migration``), write it so that it can be taken back.
+
+A file of a profile is written through the store, and ``catmem restore`` takes the migration back. Of any other file a
+copy is kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.access import visible
+from catmem.config.json_schema import known_tags
+from catmem.config.profile import limit_of
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded
+from catmem.store.contract import Change
+from catmem.store.files.retention import keep_copy
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
+from catmem.workspace.formatting import commit_file, entity_at, has_journal, memory_files
+from catmem.workspace.migration import plan_migration
+from catmem.writing import gate
+from catmem.writing.rewrite import rewrite_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from catmem.config.config import Config
+    from catmem.workspace.migration import Migration
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMigration:
+    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other.
+
+    ``warnings`` say what will be different for the profile whose file it is.
+    """
+
+    path: Path
+    entity: str | None
+    migration: Migration
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity.
+
+    ``backup`` is the copy of what the file was, where it is none.
+    """
+
+    revision: str | None = None
+    before: str | None = None
+    backup: Path | None = None
+
+
+def files_to_migrate(workspace: Root, paths: Iterable[str | Path]) -> dict[Path, bool]:
+    """The files that ``paths`` name; a folder stands for the memory files below it. As ``formatting.memory_files``."""
+    try:
+        return memory_files(workspace, paths).links
+    except UnreadableError as error:
+        if error.code == "not_markdown":
+            error.hint = "Name files that end in .md or .markdown, or give the text on standard input: catmem migrate -"
+        raise
+
+
+def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> PlannedMigration:
+    """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
+    data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+    try:
+        migration = plan_migration(workspace.parse(data), workspace.config)
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+    entity = entity_at(workspace, path)
+    warnings = [*_undeclared(migration, workspace.config)]
+    warnings += [*_warnings(workspace, entity, migration)] if entity and migration.changes else []
+    return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
+
+
+def apply_migration(workspace: Root, planned: PlannedMigration) -> Migrated:
+    """Write a planned text, if it is another one.
+
+    Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
+    ``UnreadableError``; the file is then as it was.
+    """
+    if not planned.migration.changes:
+        return Migrated()
+    old, new = planned.migration.old.encode(), planned.migration.new.encode()
+    change = Change(op="migrate", note={"migrated": planned.migration.counts})
+    if planned.entity is not None:
+        store = workspace.store
+        revision = gate.commit(workspace, planned.entity, bytes_digest(old), lambda _: new, change).revision
+        found = next(each for each in store.log(planned.entity) if each.revision == revision)
+        return Migrated(revision, found.parents[0])
+    backup, made = keep_copy(planned.path, old)
+    try:
+        if has_journal(planned.path):
+            commit_file(workspace, planned.path, None, (old, new), change)
+        else:
+            rewrite_file(planned.path, old, new)
+    except CatmemError:
+        if made and _still_holds(planned.path, old):
+            backup.unlink(missing_ok=True)  # there is nothing to take back
+        raise
+    return Migrated(backup=backup)
+
+
+def _still_holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
+    except UnreadableError:
+        return False  # in doubt the copy stays
+
+
+def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
+    """Tags that labels became and that the root does not declare."""
+    made = {tag for each in migration.entries if each.label for tag in each.tags}
+    unknown = sorted(made.difference(known_tags(config.tag_schemas)))
+    if unknown:
+        tags = f"{plural(len(unknown), 'tag')} without effect: {', '.join(unknown)}"
+        yield f"{tags}; 'tags' in catmem.yaml does not declare {'it' if len(unknown) == 1 else 'them'}"
+
+
+def _warnings(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
+    """What the owner's prompt no longer has, and a limit that the headers go over."""
+    name, _, target = entity.partition("/")
+    owner, config = workspace.profile(name), workspace.config
+    old, new = (workspace.parse(text) for text in (migration.old, migration.new))
+    read_before = {*visible(old, target, owner, config.taxonomy).categories}
+    read_after = {*visible(new, target, owner, config.taxonomy).categories}
+    if UNCATEGORIZED in read_before:
+        now = Counter(each.category for each in migration.entries if each.category not in read_after)
+        for category, number in now.items():
+            where = "without a category" if category == UNCATEGORIZED else f"in {category}"
+            entries = counted(number, "entry")
+            yield f"the prompt of {name} has {entries} and will not have {'it' if number == 1 else 'them'} {where}"
+    size, limit = size_of(migration.new), limit_of(owner, target, config)
+    if limit is not None and size > limit:
+        yield f"{entity} has {size:,} characters with its headers, over its limit of {limit:,}"
+
+
+def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:
+    """A file's migration as JSON-ready data."""
+    migration = planned.migration
+    return {
+        "path": str(planned.path),
+        "entity": planned.entity,
+        "changed": migration.changes,
+        "written": written and migration.changes,
+        "revision": done.revision,
+        "restore": done.before,
+        "backup": None if done.backup is None else str(done.backup),
+        "title": migration.title,
+        "counts": migration.counts,
+        "unknown": [{"label": label, "entries": number} for label, number in migration.unknown.items()],
+        "entries": [each.to_dict() for each in migration.entries],
+        "warnings": list(planned.warnings),
+    }

@@ -1,0 +1,214 @@
+"""What becomes of a file whose entries say their categories in their text: sections and tags (``catmem migrate``).
+
+Only entries without a category are looked at. What their labels say (``catmem.config.labels``) decides where they go;
+an entry whose labels say nothing, or too much, stays where it is. Nothing of an entry's words changes but its labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.config.labels import Labels, Meanings, read_labels
+from catmem.errors import EditError
+from catmem.model.document import Document
+from catmem.model.edit import TextEdit, apply_edits
+from catmem.model.layout import formatted, is_shared
+from catmem.model.splice import Slot, spliced, titled
+from catmem.model.version import Version
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.scan import scan
+from catmem.syntax.slug import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.config.config import Config
+    from catmem.model.document import Entry, TagValue
+
+Action = Literal["moved", "tagged", "stayed"]
+_ACTIONS: tuple[Action, ...] = ("moved", "tagged", "stayed")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEntry:
+    """One entry without a category, and what is done with it.
+
+    ``category``, ``body`` and ``tags`` are those that it will have. ``label`` is what leaves its text, ``why`` says for
+    which reason, or why it stays. ``unknown`` is a label that looks like the name of a category that nobody declared.
+    """
+
+    entry: Entry
+    line: int
+    category: str
+    body: str
+    tags: Mapping[str, TagValue]
+    label: str
+    why: str
+    unknown: str | None = None
+
+    @property
+    def action(self) -> Action:
+        """``moved`` into a section (perhaps with tags too), ``tagged`` only, or ``stayed`` as it was."""
+        if self.category != UNCATEGORIZED:
+            return "moved"
+        return "tagged" if self.label else "stayed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan for the entry as JSON-ready data."""
+        return {
+            "line": self.line,
+            "action": self.action,
+            "category": self.category,
+            "label": self.label,
+            "tags": dict(self.tags),
+            "body": self.body,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The text of a file before and after, and every entry without a category, in file order.
+
+    ``title`` is a level-1 heading that led the file as text and becomes its title, as the file gets its first section.
+    """
+
+    old: str
+    new: str
+    entries: tuple[PlannedEntry, ...]
+    title: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to do."""
+        return self.old != self.new
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entries are ``moved``, ``tagged`` and ``stayed``."""
+        found = Counter(each.action for each in self.entries)
+        return {action: found[action] for action in _ACTIONS}
+
+    @property
+    def sections(self) -> dict[str, int]:
+        """Each category that gets entries, with their number."""
+        return dict(Counter(each.category for each in self.entries if each.action == "moved"))
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """Labels that nobody declared, with the number of entries that begin with them, the most frequent first."""
+        return dict(Counter(each.unknown for each in self.entries if each.unknown is not None).most_common())
+
+
+def plan_migration(document: Document, config: Config) -> Migration:
+    """What the labels of a document make of it by the root's taxonomy.
+
+    Running it on the result changes nothing. Raises ``EditError`` (``not_possible``) if there is no text that says all
+    this, as beside a code fence that is not closed.
+    """
+    meanings = Meanings.of(config)
+    # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
+    read = titled(document)
+    planned = _planned(read, meanings)
+    if not any(each.action == "moved" for each in planned):
+        read, planned = document, _planned(document, meanings)
+    if all(each.action == "stayed" for each in planned):
+        return Migration(document.text, document.text, planned, None)
+    text = _tidied(document, _written(_with_one_title(read, planned), planned, config))
+    return Migration(document.text, text, planned, read.title if document.title is None else None)
+
+
+def _planned(document: Document, meanings: Meanings) -> tuple[PlannedEntry, ...]:
+    return tuple(_plan(document, entry, meanings) for entry in document.entries if entry.category == UNCATEGORIZED)
+
+
+def _plan(document: Document, entry: Entry, meanings: Meanings) -> PlannedEntry:
+    body, tags = entry.body, entry.tags
+    labels = read_labels(body, tags, meanings, entry.tag_limit)
+    if not _can_be_stored(entry, labels, tags):
+        labels = Labels(body, stays="its tags cannot be written with those of its labels")
+    return PlannedEntry(
+        entry,
+        document.line(entry.start),
+        labels.category or UNCATEGORIZED,
+        labels.rest,
+        {**tags, **labels.tags},
+        labels.gone,
+        "; ".join(labels.why) or labels.stays,
+        labels.unknown,
+    )
+
+
+def _can_be_stored(entry: Entry, labels: Labels, tags: Mapping[str, TagValue]) -> bool:
+    """Whether tag block and body come back as they are meant; a tag that is given twice would lose its second value."""
+    if labels.tags and entry.repeated_tags:
+        return False
+    try:
+        text = _text(entry, labels.rest, labels.tags)
+    except EditError:
+        return False
+    pairs = tag_blocks.read_pairs(text, entry.tag_limit)
+    found = {key: value if isinstance(value, str) else list(value) for key, value in reversed(pairs)}
+    return tag_blocks.read_body(text, entry.tag_limit) == labels.rest and found == {**tags, **labels.tags}
+
+
+def _text(entry: Entry, body: str, added: Mapping[str, TagValue]) -> str:
+    """An entry's whole text with another body; a tag block that gets no more tags stays as it was written."""
+    if added:
+        return tag_blocks.write({**entry.tags, **added}, body)
+    return tag_blocks.write_body(entry.text, body, entry.tag_limit)
+
+
+def _with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
+    """The document with an escape for an entry that would become its title once those before it have moved away."""
+    stays = next((each.entry for each in planned if each.action != "moved"), None)
+    if document.title is not None or stays is None or not stays.raw.startswith(("# ", "#\t")):
+        return document
+    text = apply_edits(document.text, [TextEdit(stays.start, stays.start, "\\")])
+    return Document(scan(text, document.scan.categories, always_titled=document.scan.always_titled), document.limits)
+
+
+def _written(document: Document, planned: Sequence[PlannedEntry], config: Config) -> str:
+    """The text with every entry where it goes: at the end of its category, in the order in which they stand."""
+    plans = iter(planned)
+    slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+    last = {slot.entry.category: slot for slot in slots}
+    first: dict[str, list[Version]] = {category: [] for category in config.taxonomy.categories}
+    for slot in slots:
+        if slot.entry.category != UNCATEGORIZED:
+            continue
+        plan = next(plans)
+        if plan.action == "stayed":
+            continue
+        version = _version(plan)
+        slot.versions = [version] if plan.action == "tagged" else []
+        if plan.action == "moved":
+            (last[plan.category].behind if plan.category in last else first[plan.category]).append(version)
+    titles = {slug: category.title for slug, category in config.taxonomy.categories.items()}
+    headed = {category: versions for category, versions in first.items() if versions}
+    return spliced(document, slots, headed, titles, document.title)
+
+
+def _version(plan: PlannedEntry) -> Version:
+    added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
+    return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
+
+
+def _tidied(old: Document, text: str) -> str:
+    """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
+    document = Document(scan(text, old.scan.categories), old.limits)
+    if not document.scan.headers:
+        return text
+    layout: Literal["plain", "shared"] = "shared" if is_shared(old) else "plain"
+    if old.scan.headers and not _is_in_layout(old, layout):
+        return text
+    return formatted(document, layout)
+
+
+def _is_in_layout(document: Document, layout: Literal["plain", "shared"]) -> bool:
+    try:
+        return formatted(document, layout) == document.text
+    except EditError:
+        return False  # it has no such layout, and keeps what it has

@@ -1,0 +1,369 @@
+"""A root at a glance: each profile with what it holds, what is due, what waits to be merged or seeded.
+
+What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
+of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day. So a page may ask
+for an overview each time it is shown, and is never told what no longer holds.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from catmem import clock
+from catmem.config.profile import limit_of
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import CatmemError
+from catmem.names import TARGETS
+from catmem.prompt.prompt import build_prompt
+from catmem.prompt.sizes import Use
+from catmem.seeding.lockfile import SeedFile, copies_among
+from catmem.seeding.order import EPHEMERAL_TIER, seed_order
+from catmem.seeding.planner import plan_seed
+from catmem.staleness.due import answered_elsewhere, due_facts
+from catmem.text import size_of
+from catmem.workspace.backends import places
+from catmem.workspace.profile_memory import parsed_at
+from catmem.workspace.root_profiles import load_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.config.profile import Profile
+    from catmem.seeding.seed_lock import SeedLock
+    from catmem.seeding.slices import State
+    from catmem.workspace.root import Root
+
+T = TypeVar("T")
+
+_ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
+
+
+class Measure(NamedTuple):
+    """What a profile's files and prompt come to.
+
+    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: stale, expired,
+    unverified for long, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
+    budgets of the prompt and limits of files, in characters.
+    """
+
+    entries: int
+    seen: int
+    due: Mapping[str, int]
+    withheld: int
+    uses: tuple[Use, ...]
+    facts: tuple[tuple[tuple[str, str], str], ...]
+    """The facts that are due: entity and id of each, and its state."""
+    ids: Mapping[str, frozenset[str]]
+    """The ids of all entries, by entity."""
+
+    @property
+    def fullest(self) -> Use | None:
+        """The budget or limit that is used up the most; ``None`` without any."""
+        return max(self.uses, key=lambda use: use.used / use.of if use.of else 1, default=None)
+
+
+class SeedState(NamedTuple):
+    """How a profile stands to the profile ``source`` that seeds it.
+
+    ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
+    false for a profile that was never seeded. ``problems`` say why a file cannot be seeded.
+    """
+
+    source: str
+    arriving: int = 0
+    conflicts: int = 0
+    known: bool = True
+    problems: tuple[CatmemError, ...] = ()
+
+    @property
+    def in_step(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.arriving or self.conflicts or self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileOverview:
+    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
+
+    ``unmerged`` counts branches; ``outside`` names the entities that somebody changed by other means since the last
+    revision. ``seeded`` is ``None`` for a profile that nothing seeds.
+    """
+
+    name: str
+    tier: int
+    measure: Measure | None
+    unmerged: int
+    outside: tuple[str, ...]
+    seeded: SeedState | None
+    problems: tuple[CatmemError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at.
+
+    ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
+    ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
+    a source, and of which nobody can tell how they stand to it.
+    """
+
+    as_of: date
+    lines: tuple[ProfileOverview, ...]
+    due: Mapping[str, int]
+    problems: tuple[CatmemError, ...]
+    unseen: int = 0
+    unjudged: int = 0
+
+    @property
+    def entries(self) -> int:
+        """How many entries all files hold."""
+        return sum(line.measure.entries for line in self.lines if line.measure)
+
+    @property
+    def unmerged(self) -> int:
+        """How many branches wait."""
+        return sum(line.unmerged for line in self.lines)
+
+    @property
+    def out_of_step(self) -> int:
+        """How many profiles have something to get from their source, or a conflict with it."""
+        return sum(line.seeded is not None and not line.seeded.in_step for line in self.lines)
+
+    @property
+    def unmeasured(self) -> int:
+        """How many profiles could not be looked at, or hold a file that cannot be read: their facts are not counted."""
+        return self.unseen + sum(line.measure is None for line in self.lines)
+
+    @property
+    def unlogged(self) -> int:
+        """How many profiles could not be looked at, or have a history that cannot be read: branches may wait there."""
+        return self.unseen + sum(bool(line.problems) for line in self.lines)
+
+    @property
+    def never_seeded(self) -> int:
+        """How many profiles name a source and were never seeded."""
+        return sum(line.seeded is not None and not line.seeded.known for line in self.lines)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The entities that were changed by other means since the last revision."""
+        return tuple(entity for line in self.lines for entity in line.outside)
+
+
+class _Now(NamedTuple):
+    """A profile's files as they are now. ``state`` is a digest of all that a measure depends on."""
+
+    profile: Profile
+    paths: Mapping[str, Path]
+    texts: Mapping[str, bytes]
+    state: str
+    unmerged: int
+    outside: tuple[str, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """What tells whether anything has changed."""
+        return self.profile, self.state
+
+
+class Overviews:
+    """Overviews of one root, one after the other. Safe to use from several threads."""
+
+    def __init__(self, workspace: Root) -> None:
+        """Nothing is looked at yet."""
+        self.workspace = workspace
+        self._known: dict[tuple[str, str], tuple[object, object]] = {}
+        """What was worked out, by what it is and of whom, with what it depends on; as much as the last overview has."""
+        self._used: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def read(self, as_of: date | None = None) -> Overview:
+        """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
+        day = as_of or clock.today()
+        profiles, problems = load_each(self.workspace)
+        with self._lock:
+            self._used.clear()
+            now = {profile.name: self._now(profile) for profile in profiles}
+            seeds, wrong = self._seeded(now, day)
+            lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
+            due = self._waiting(lines)
+            self._known = {key: self._known[key] for key in self._used}
+        in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
+        unjudged = sum(
+            profile.seed_from is not None and profile.tier < EPHEMERAL_TIER and profile.name not in seeds
+            for profile in profiles
+        )
+        return Overview(day, in_order, due, (*problems, *wrong), len(problems), unjudged)
+
+    def prepare(self, stopped: Callable[[], bool]) -> None:
+        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
+
+        One profile after the other, and an overview that is asked for meanwhile comes in between. What cannot be read
+        is told by the overview. Raises as ``read`` does.
+        """
+        for profile in load_each(self.workspace)[0]:
+            if stopped():
+                return
+            with self._lock:
+                self._line(self._now(profile), None, clock.today())
+        if not stopped():
+            self.read()
+
+    def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
+        """What was made before of the same, or else what is made now."""
+        key = kind, name
+        if not self._is_known(kind, name, stamp):
+            self._known[key] = stamp, make()
+        self._used.add(key)
+        return self._known[key][1]  # type: ignore[return-value]
+
+    def _is_known(self, kind: str, name: str, stamp: object) -> bool:
+        return (kind, name) in self._known and self._known[kind, name][0] == stamp
+
+    def _waiting(self, lines: Sequence[ProfileOverview]) -> Counter[str]:
+        """The facts that a review would ask about, by state."""
+        measures = [line.measure for line in lines if line.measure]
+        ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
+        lock = self._lock_of_seeds()
+        copies = {} if lock is None else copies_among(lock, ids.get)
+        facts = [fact for measure in measures for fact in measure.facts]
+        due = {key for key, _ in facts}
+        return Counter(
+            state
+            for key, state in facts
+            if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
+        )
+
+    def _lock_of_seeds(self) -> SeedLock | None:
+        file = SeedFile(self.workspace.root)
+        try:
+            return self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
+        except CatmemError:
+            return None  # the seeds of every line say so
+
+    # --- one profile ------------------------------------------------------------------------------------------------
+
+    def _now(self, profile: Profile) -> _Now:
+        try:
+            paths = places(self.workspace.config, profile)
+        except CatmemError as error:
+            return _Now(profile, {}, {}, "", 0, (), (error,))
+        texts: dict[str, bytes] = {}
+        problems: list[CatmemError] = []
+        state: list[object] = []
+        outside: list[str] = []
+        unmerged = 0
+        for target in TARGETS:
+            entity = f"{profile.name}/{target}"
+            try:
+                texts[target] = data = self.workspace.bytes_of(profile, target, paths[target])
+                digest = bytes_digest(data)
+                state += [digest, _time_of(paths[target])]
+                # A history that cannot be read hides nothing of the file itself.
+                tips = self.workspace.store.branches(entity)
+            except CatmemError as error:
+                problems.append(error)
+                continue
+            state.append([tip.revision for tip in tips])
+            unmerged += sum(tip.is_branch for tip in tips)
+            outside += [entity for tip in tips if not tip.is_branch and tip.digest != digest]
+        return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
+
+    def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
+        profile, measure, problems = now.profile, None, now.problems
+        if len(now.texts) == len(TARGETS):
+            try:
+                measure = self._once(
+                    "measure", profile.name, (now.stamp, day), partial(_measured, self.workspace, now, day)
+                )
+            except CatmemError as error:
+                problems = (*problems, error)
+        return ProfileOverview(profile.name, profile.tier, measure, now.unmerged, now.outside, seeded, problems)
+
+    # --- seeds ------------------------------------------------------------------------------------------------------
+
+    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, SeedState], list[CatmemError]]:
+        profiles = {name: each.profile for name, each in now.items()}
+        try:
+            order, wrong = seed_order(self.workspace, profiles)
+            lock = bytes_digest(SeedFile(self.workspace.root).data())
+        except CatmemError as error:
+            return {}, [error]
+        found: dict[str, SeedState] = {}
+        for source, targets in order:
+            stamps = {
+                name: (source, lock, day, now[source].stamp, now[name].stamp)
+                for name in targets
+                if source in now and name in now
+            }
+            new = [name for name, stamp in stamps.items() if not self._is_known("seeded", name, stamp)]
+            planned = self._planned(source, new, profiles, day)
+            found |= {
+                name: self._once("seeded", name, stamp, partial(planned.__getitem__, name))
+                for name, stamp in stamps.items()
+            }
+        return found, list(wrong)
+
+    def _planned(
+        self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date
+    ) -> dict[str, SeedState]:
+        if not targets:
+            return {}
+        try:
+            plan = plan_seed(self.workspace, source, targets, as_of=day, profiles=profiles)
+        except CatmemError as error:
+            return dict.fromkeys(targets, SeedState(source, problems=(error,)))
+        found: dict[str, SeedState] = {}
+        for name in targets:
+            files = [each for each in plan.files if each.target.partition("/")[0] == name]
+            found[name] = SeedState(
+                source,
+                arriving=sum(each.count(*_ARRIVING) for each in files),
+                conflicts=sum(len(each.conflicts) for each in files),
+                known=any(each.is_known for each in files),
+                problems=tuple(each.error for each in plan.refused if each.target.partition("/")[0] == name),
+            )
+        return found
+
+
+def _measured(workspace: Root, now: _Now, day: date) -> Measure:
+    profile, config = now.profile, workspace.config
+    documents = {target: parsed_at(workspace, data, now.paths[target]) for target, data in now.texts.items()}
+    entities = {f"{profile.name}/{target}": document for target, document in documents.items()}
+    prompt = build_prompt(documents, profile, as_of=day, config=config)
+    manifest = prompt.manifest
+    facts = [
+        fact
+        for entity, document in entities.items()
+        for fact in due_facts(workspace, profile, entity, document, document.entries, day)
+    ]
+    sizes = {**manifest.sizes, "total": len(prompt.text)}
+    uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
+    for target, document in documents.items():
+        limit = limit_of(profile, target, config)
+        uses += [Use(f"file, {target}", size_of(document.text), limit)] if limit is not None else []
+    return Measure(
+        entries=sum(len(document.entries) for document in documents.values()),
+        seen=len(manifest.rows),
+        due=Counter(fact.state for fact in facts),
+        withheld=sum(row.status == "blocked" for row in manifest.rows),
+        uses=tuple(uses),
+        facts=tuple((fact.key, fact.state) for fact in facts),
+        ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
+    )
+
+
+def _time_of(path: Path) -> int:
+    """When a file was changed last, which dates entries that nothing else does; 0 where there is no file."""
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target
+    except OSError:
+        return 0

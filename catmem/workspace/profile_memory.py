@@ -1,0 +1,221 @@
+"""The memory of a profile as it is at one moment: the profile and its files, each read once; and what is kept of it.
+
+Text, warnings and manifest of a prompt are made of one such state of the disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem import clock
+from catmem.config.access import all_problems, visible
+from catmem.config.json_schema import nearest
+from catmem.config.profile import one_reading
+from catmem.errors import CatmemError, StoreError
+from catmem.names import TARGETS
+from catmem.text import conflict_at, unmerged_warnings
+from catmem.workspace.backends import places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import date
+    from pathlib import Path
+
+    from catmem.config.access import View
+    from catmem.config.config import Config
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document
+    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.styles import Style
+    from catmem.search.index import Index
+    from catmem.staleness.first_seen import EntryHistories
+    from catmem.store.contract import Store
+    from catmem.threats import Scanner
+    from catmem.workspace.root import Root
+
+_WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
+
+TEXTS = 4
+"""Texts of memory files that a workspace keeps at hand, with what was made of them."""
+
+
+class Notice(NamedTuple):
+    """Something a person should know, and where; ``line`` counts from 1."""
+
+    path: Path | None
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
+
+    ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them. ``warning`` says
+    why the history was not looked at, if it was not.
+    """
+
+    entity: str
+    revision: str | None
+    digest: str
+    document: Document
+    warning: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """``revision`` and ``digest``."""
+        return {"revision": self.revision, "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileMemory:
+    """What a profile may be shown: the documents of ``owner`` by target, and where they are, for a person."""
+
+    profile: Profile
+    owner: Profile
+    documents: Mapping[str, Document]
+    paths: Mapping[str, Path]
+    config: Config
+
+    def prompt(
+        self,
+        *,
+        as_of: date | None = None,
+        style: Style | None = None,
+        scanner: Scanner | None = None,
+        counter: Callable[[str], int] = len,
+    ) -> Prompt:
+        """The prompt of the profile; see ``Workspace.prompt``."""
+        from catmem.prompt.prompt import build_prompt
+
+        return build_prompt(
+            self.documents,
+            self.profile,
+            as_of=as_of or clock.today(),
+            config=self.config,
+            style=style,
+            scanner=scanner,
+            counter=counter,
+        )
+
+    def warnings(self) -> tuple[Notice, ...]:
+        """What a person should know who builds that prompt; see ``Workspace.warnings``."""
+        taxonomy = self.config.taxonomy
+        views = [visible(self.documents[target], target, self.profile, taxonomy) for target in TARGETS]
+        return tuple(notice for view in views for notice in self._notices(view))
+
+    def _notices(self, view: View) -> Iterator[Notice]:
+        """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
+        document, path, taxonomy = view.document, self.paths[view.target], self.config.taxonomy
+        for warning in unmerged_warnings(f"the {view.target} file", document.text):
+            yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
+        for problem in view.problems(all_problems(document, self.config)):
+            if problem.rule in _WORTH_A_WARNING:
+                yield Notice(path, document.line(problem.start), problem.message)
+        known = {*taxonomy.declared(), *(section.category for section in document.sections)}
+        for selector in self.profile.selectors(view.target, taxonomy).unmatched(known):
+            near = nearest(selector.removeprefix("!"), taxonomy.categories)
+            if near:
+                message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
+                yield Notice(self.profile.path, None, message)
+
+
+@dataclass(slots=True)
+class Session:
+    """One conversation of an agent: its prompt is built once and stays, whatever is written, until ``refresh``.
+
+    So a provider's prefix cache holds over a whole conversation.
+    """
+
+    workspace: Root
+    profile: str
+    as_of: date | None = None
+    style: Style | None = None
+    _prompt: Prompt | None = field(default=None, init=False, repr=False)
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt as it was when it was first asked for, or at the last ``refresh``."""
+        return self._prompt or self.refresh()
+
+    def refresh(self) -> Prompt:
+        """Build the prompt anew from what is on disk now."""
+        self._prompt = self.workspace.prompt(self.profile, as_of=self.as_of, style=self.style)
+        return self._prompt
+
+
+def read_memory(workspace: Root, name: str, *, source: str | None = None) -> ProfileMemory:
+    """What the profile ``name`` may be shown of its own files, or of those of ``source``, as they are now.
+
+    Raises ``ConfigError`` and ``UnreadableError``.
+    """
+    with one_reading():
+        profile = workspace.profile(name)
+        owner = workspace.profile(source) if source is not None else profile
+        paths = places(workspace.config, owner)
+        documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
+        return ProfileMemory(profile, owner, documents, paths, workspace.config)
+
+
+def seen_file(workspace: Root, name: str, target: str) -> Reading:
+    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
+    try:
+        return workspace.read(name, target)
+    except StoreError as error:
+        document = workspace.view(name, target).document
+        warning = f"the history of {name}/{target} cannot be read: {error}"
+        return Reading(f"{name}/{target}", None, document.digest, document, warning)
+
+
+def read_document(workspace: Root, profile: Profile, target: str, path: Path | None = None) -> Document:
+    """The document of a profile's file at ``path``; an empty one for a missing file. Raises ``UnreadableError``."""
+    path = path or workspace.path_of(profile, target)
+    return parsed_at(workspace, workspace.bytes_of(profile, target, path), path)
+
+
+def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
+    """The document in some bytes; what is wrong with them says the ``path``."""
+    try:
+        return workspace.parse(data)
+    except CatmemError as error:
+        error.path = str(path)
+        raise
+
+
+# --- what is kept of it --------------------------------------------------------------------------------------------
+
+
+class Text:
+    """One text of a memory file as its root reads it, with the index of its words, made when it is first searched."""
+
+    def __init__(self, config: Config, data: str | bytes) -> None:
+        """Raises ``UnreadableError`` and its kinds."""
+        self.document = config.taxonomy.parse(data)
+
+    @cached_property
+    def index(self) -> Index:
+        """The places of its words."""
+        from catmem.search.index import Index
+
+        return Index(self.document)
+
+
+class Cache:
+    """All that a workspace keeps between calls: its open store, its last ``TEXTS``, and what histories told.
+
+    A text is found again by its very bytes, and a history goes on from the revision that it knows, so nothing kept here
+    is ever old.
+    """
+
+    def __init__(self, config: Config) -> None:
+        """Nothing yet."""
+        self.store: Store | None = None
+        self.text = lru_cache(TEXTS)(partial(Text, config))
+
+    @cached_property
+    def histories(self) -> EntryHistories:
+        """When entries were first seen."""
+        from catmem.staleness.first_seen import EntryHistories
+
+        return EntryHistories()

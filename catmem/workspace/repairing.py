@@ -1,0 +1,236 @@
+"""Mend a memory file that holds what no tool wrote: bytes that are no UTF-8, or an entry over the limit.
+
+A plan is shown first and changes nothing. Applying it keeps a copy of the file as it was beside it, and writes one
+revision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from catmem.config.profile import limit_of
+from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
+from catmem.files import os_errors
+from catmem.model.edit import add_entry, remove_entry, replace_entry
+from catmem.store.contract import Change
+from catmem.text import size_of, unmerged_warnings
+from catmem.workspace.backends import memory_files
+from catmem.workspace.history import entity_of
+from catmem.workspace.upkeep import lasting_store
+from catmem.writing import gate
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from catmem.model.document import Document, Entry
+    from catmem.store.contract import Current
+    from catmem.workspace.root import Root
+
+Remedy: TypeAlias = Literal["split", "move", "keep"]
+"""``split`` an entry over the limit into several; ``move`` what does not fit to a file beside; ``keep`` all the text
+where it is (bytes that are no UTF-8 are read as Windows-1252)."""
+
+_REMEDIES: dict[str, tuple[Remedy, ...]] = {"not_utf8": ("keep", "move"), "entry_too_large": ("split", "move", "keep")}
+_MOVED = ".moved.md"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairPlan:
+    """What a repair would do. ``reason`` is ``not_utf8``, ``entry_too_large``, or ``None`` for a file that is fine."""
+
+    entity: str
+    reason: str | None
+    how: Remedy | None
+    before: bytes
+    after: bytes
+    moved: bytes
+    moved_to: Path | None
+    message: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON-ready data, without the texts."""
+        return {
+            "entity": self.entity,
+            "reason": self.reason,
+            "how": self.how,
+            "choices": list(_REMEDIES.get(self.reason or "", ())),
+            "changes": self.changes,
+            "moved_to": None if self.moved_to is None or not self.moved else str(self.moved_to),
+            "message": self.message,
+        }
+
+
+def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
+    """What would mend the file of an entity. Raises ``EditError`` (``bad_remedy``) if ``how`` does not fit the harm."""
+    name = entity_of(workspace, entity)
+    data = workspace.store.peek(name)
+    owner, _, target = name.partition("/")
+    beside = _beside(workspace, owner, target)
+    try:
+        document = workspace.parse(data)
+    except NotUtf8Error as error:
+        chosen = _chosen("not_utf8", how)
+        after, moved = (_as_utf8(data), b"") if chosen == "keep" else _without_bad_lines(data)
+        message = f"{error.message}; " + (
+            "its bytes that are no UTF-8 would be read as Windows-1252"
+            if chosen == "keep"
+            else f"the lines that are no UTF-8 would be moved to {beside.name}"
+        )
+        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, message)
+    limit = limit_of(workspace.profile(owner), target, workspace.config)
+    most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
+    large = [entry for entry in document.entries if len(entry.raw) > most]
+    if not large:
+        return RepairPlan(name, None, None, data, data, b"", None, "nothing to repair: tools can write to all of it")
+    chosen = _chosen("entry_too_large", how)
+    sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
+    message = f"entries over the limit of {most:,} characters: {sizes}; "
+    after, moved = data, b""
+    if chosen == "keep":
+        message += "they stay as they are, and tools change every entry but these; raise the limit to have them changed"
+    elif chosen == "move":
+        message += f"they would be moved to {beside.name}"
+        moved = b"\n\n".join(entry.raw.encode() for entry in large) + b"\n"
+        after = _mended(document, most, lambda now, entry: remove_entry(now, entry).document)
+    else:
+        message += "they would be split at blank lines, else at line ends"
+        after = _mended(document, most, partial(_split, most))
+    return RepairPlan(
+        name, "entry_too_large", chosen, data, after, moved, beside if chosen == "move" else None, message
+    )
+
+
+def _beside(workspace: Root, owner: str, target: str) -> Path:
+    """The file to which a repair moves what does not fit: beside the memory file, or in the root."""
+    path = memory_files(workspace.config, workspace.profile(owner)).get(target)
+    return workspace.root / f"{owner}-{target}{_MOVED}" if path is None else path.with_name(path.stem + _MOVED)
+
+
+def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
+    """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
+    owner, _, target = plan.entity.partition("/")
+
+    def update(current: Current) -> bytes:
+        if current.data != plan.before:
+            raise DriftError(
+                f"{plan.entity} was changed since the plan was made", hint="Nothing was written. Make a new plan."
+            )
+        return plan.after
+
+    with gate.attempt(workspace, plan.entity, op="repair", agent="person") as trying:
+        store = lasting_store(workspace)
+        if plan.changes:
+            store.backup(plan.entity)
+            _keep_moved(plan)
+        written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
+    text = plan.after.decode()
+    done = Written(
+        entity=plan.entity,
+        revision=written.revision,
+        digest=written.digest,
+        changed=plan.changes,
+        before=plan.before.decode(errors="backslashreplace"),
+        after=text,
+        entries=(),
+        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
+        warnings=unmerged_warnings(plan.entity, text),
+        adopted=written.adopted,
+    )
+    return replace(done, crowded=crowded_out(workspace, done, None))
+
+
+def _keep_moved(plan: RepairPlan) -> None:
+    """What leaves the file is on the disk before it leaves."""
+    if not plan.moved or plan.moved_to is None:
+        return
+    with (
+        os_errors(
+            "what would be moved cannot be kept",
+            path=plan.moved_to,
+            hint="Nothing was written. Check the rights of the folder and the space on the disk.",
+            kind=StoreError,
+        ),
+        plan.moved_to.open("ab") as beside,
+    ):
+        beside.write(plan.moved)
+
+
+def _chosen(reason: str, how: Remedy | None) -> Remedy:
+    choices = _REMEDIES[reason]
+    if how is None:
+        return choices[0]
+    if how not in choices:
+        raise EditError(
+            f"{how} does not mend this ({reason})", code="bad_remedy", hint=f"Choose one of {', '.join(choices)}."
+        )
+    return how
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """The same text in UTF-8: each byte that is none is read as Windows-1252, or as Latin-1 where that has nothing."""
+    parts: list[str] = []
+    while data:
+        try:
+            parts.append(data.decode())
+            break
+        except UnicodeDecodeError as error:
+            bad = data[error.start : error.start + 1]
+            good = data[: error.start].decode()
+            parts += [good, bad.decode("cp1252", errors="ignore") or bad.decode("latin-1")]
+            data = data[error.start + 1 :]
+    return "".join(parts).encode()
+
+
+def _without_bad_lines(data: bytes) -> tuple[bytes, bytes]:
+    kept: list[bytes] = []
+    moved: list[bytes] = []
+    for line in data.split(b"\n"):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            moved.append(line)
+        else:
+            kept.append(line)
+    return b"\n".join(kept), b"\n".join(moved) + b"\n"
+
+
+def _mended(document: Document, most: int, mend: Callable[[Document, Entry], Document]) -> bytes:
+    while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
+        document = mend(document, large)
+    return document.to_bytes()
+
+
+def _split(most: int, document: Document, entry: Entry) -> Document:
+    room = most - (len(entry.raw) - len(entry.body))
+    if room < 1:
+        raise EditError("its tags alone are over the limit", code="bad_remedy", hint="Choose move or keep.")
+    first, *rest = _pieces(entry.body, room)
+    edited = replace_entry(document, entry, first)
+    for piece in rest:
+        tags = entry.tags
+        edited = add_entry(edited.document, piece, category=entry.category, tags=tags, after=edited.entry)
+    return edited.document
+
+
+def _pieces(body: str, room: int) -> list[str]:
+    """The body in pieces of at most ``room`` characters less what escapes may add, cut at blank lines if possible."""
+    room = max(1, room - room // 10)
+    pieces: list[str] = []
+    while len(body) > room:
+        cut = max(body.rfind("\n\n", 0, room), 0) or max(body.rfind("\n", 0, room), 0) or body.rfind(" ", 0, room)
+        cut = cut if cut > 0 else room
+        piece = body[:cut].strip()
+        if piece:
+            pieces.append(piece)
+        body = body[cut:].strip()
+    return [*pieces, body] if body else pieces

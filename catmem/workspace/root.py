@@ -1,0 +1,204 @@
+"""A root that is opened for reading: its configuration, its profiles, its store, and the files as they are now.
+
+All that reads or writes memory works on a ``Root``; ``Workspace`` is one with every verb.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem.audit.counts import Counts
+from catmem.config.access import View, all_problems, visible
+from catmem.config.config import Config, find_root, load_config
+from catmem.config.profile import check_profile, find_profile, load_profiles, profile_names
+from catmem.errors import UnknownNameError, UnreadableError
+from catmem.files import read_bounded
+from catmem.names import known_target
+from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.backends import backend_of, places
+from catmem.workspace.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import date
+    from pathlib import Path
+    from typing import Self
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Problem
+    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.styles import Style
+    from catmem.store.contract import Store
+    from catmem.threats import Scanner
+    from catmem.workspace.profile_memory import Notice, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A root that has been opened; ``Root.open`` makes one."""
+
+    config: Config
+    _given: Store | None = field(default=None, repr=False, compare=False)
+    _cache: Cache = field(init=False, repr=False, compare=False)
+    counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
+    """What became of the writes that were made through this workspace."""
+
+    def __post_init__(self) -> None:
+        """Nothing is opened yet."""
+        object.__setattr__(self, "_cache", Cache(self.config))
+
+    @classmethod
+    def open(cls, folder: str | Path = ".", *, search: bool = True, store: Store | None = None) -> Self:
+        """Open the root that ``folder`` lies in: the nearest folder with a ``catmem.yaml``, else ``folder`` itself.
+
+        With ``search=False`` the folder itself is the root. ``store`` takes the place of the one that the root names.
+        Raises ``ConfigError`` and ``UnreadableError``.
+        """
+        root = find_root(folder) if search else None
+        return cls(load_config(root or folder), store)
+
+    @contextmanager
+    def anew(self) -> Iterator[Self]:
+        """The same root with ``catmem.yaml`` and the profiles as they are now, in a store of its own.
+
+        For who runs for long and looks at all of a root: writers do not wait for it. The store is closed in the end;
+        one that was given stays. Raises ``ConfigError`` and ``UnreadableError``.
+        """
+        now = type(self)(load_config(self.root), self._given)
+        try:
+            yield now
+        finally:
+            store = now._cache.store  # noqa: SLF001 - a root of this class
+            if store is not None:
+                store.close()
+
+    @property
+    def root(self) -> Path:
+        """The folder of the root."""
+        return self.config.root
+
+    @property
+    def store(self) -> Store:
+        """The store that was given, or else that of the root, opened when it is first asked for."""
+        if self._given is not None:
+            return self._given
+        if self._cache.store is None:
+            from catmem.workspace.stores import open_store
+
+            names = profile_names(self.config.profiles_dir)
+            self._cache.store = open_store(self.config, self.profile, names, self.parse)
+        return self._cache.store
+
+    def profiles(self) -> Mapping[str, Profile]:
+        """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
+        return load_profiles(self.config.profiles_dir, self.config)
+
+    def profile(self, name: str) -> Profile:
+        """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""
+        try:
+            profile = find_profile(self.config, name)
+        except UnknownNameError as error:
+            if self.config.path is None:
+                there = f"There is no catmem.yaml in {self.root}."
+                error.hint = f"{there} Go to the root or name it with --root; catmem init makes one."
+            raise
+        check_profile(profile, self.config)
+        return profile
+
+    def path(self, name: str, target: str) -> Path:
+        """Where a profile's ``user`` or ``memory`` file is, whether it exists or not.
+
+        For an entity in a database it is a name for messages, such as ``sqlite:trinity/user``.
+        """
+        return self.path_of(self.profile(name), target)
+
+    def path_of(self, profile: Profile, target: str) -> Path:
+        """The same, for a profile that is at hand."""
+        return places(self.config, profile)[known_target(target)]
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, name: str, target: str = "user") -> Reading:
+        """A profile's whole document, for a person; an agent gets what ``view`` and ``list`` give."""
+        profile = self.profile(name)
+        path, entity = self.path_of(profile, target), f"{profile.name}/{target}"
+        now = self.store.read(entity)
+        return Reading(entity, now.revision, now.digest, parsed_at(self, now.data, path))
+
+    def view(self, name: str, target: str, *, source: str | None = None) -> View:
+        """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
+        profile = self.profile(name)
+        owner = self.profile(source) if source is not None else profile
+        return visible(read_document(self, owner, target), target, profile, self.config.taxonomy)
+
+    def prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        *,
+        source: str | None = None,
+        as_of: date | None = None,
+        style: Style | None = None,
+        scanner: Scanner | None = None,
+        counter: Callable[[str], int] = len,
+    ) -> Prompt:
+        """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
+
+        ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
+        never taken for an empty one.
+        """
+        memory = read_memory(self, name, source=source)
+        return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
+
+    def problems(self, document: Document) -> tuple[Problem, ...]:
+        """Everything that looks wrong in a document of this root, tags and undeclared categories included."""
+        return all_problems(document, self.config)
+
+    def warnings(self, name: str, *, source: str | None = None) -> tuple[Notice, ...]:
+        """What a person should know who builds the prompt of a profile: tags that do not count, selectors that slip.
+
+        Speaks of visible entries and declared categories only, each with its place.
+        """
+        return read_memory(self, name, source=source).warnings()
+
+    def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
+        """A session whose prompt stays as it is first asked for."""
+        from catmem.workspace.profile_memory import Session
+
+        return Session(self, name, as_of, style)
+
+    def missing_files(self, name: str) -> tuple[Path, ...]:
+        """The files that a profile could have and has not; in a database, the entities that hold nothing."""
+        profile = self.profile(name)
+        named = places(self.config, profile)
+        if backend_of(self.config).has_files:
+            return tuple(path for path in named.values() if not os.path.lexists(path))
+        return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
+
+    def parse(self, data: str | bytes) -> Document:
+        """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
+        return self._cache.text(data).document
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether the root's entities are files, which others may read and write too."""
+        return backend_of(self.config).has_files
+
+    def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
+        """The bytes of a profile's file as they are now: the one place where they are read to be shown.
+
+        ``path`` is what ``path`` gives, for callers who have it.
+        """
+        path = path or self.path_of(profile, target)
+        if self._given is not None or not backend_of(self.config).has_files:
+            return self.store.peek(f"{profile.name}/{target}")
+        # The same that the file store's `peek` does, without loading the store.
+        try:
+            return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
+        except UnreadableError as error:
+            # A link that leads nowhere is no missing file: something should be there.
+            if error.code == "missing" and not os.path.lexists(path):
+                return b""
+            raise

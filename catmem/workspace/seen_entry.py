@@ -1,0 +1,149 @@
+"""An entry as somebody is shown it: its place, how old it is, what the threat scan finds in it; and as JSON-ready data.
+
+Answers are bounded, and those for an agent are without what a prompt would withhold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem import clock
+from catmem.config.access import visible
+from catmem.names import TARGETS
+from catmem.staleness.freshness import Freshness, freshness
+from catmem.threats import BuiltinScanner, scan_each
+from catmem.workspace.profile_memory import seen_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.threats import Threat
+    from catmem.workspace.profile_memory import Reading
+    from catmem.workspace.root import Root
+
+PREVIEW = 80
+"""Characters of an entry that a message quotes."""
+
+_MORE = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEntry:
+    """An entry that somebody is shown. ``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
+
+    entity: str
+    line: int
+    entry: Entry
+    freshness: Freshness
+
+    @property
+    def target(self) -> str:
+        """``user`` or ``memory``."""
+        return self.entity.rpartition("/")[2]
+
+    @property
+    def threats(self) -> tuple[str, ...]:
+        """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
+        return rules_in([self.entry.body])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON-ready data."""
+        return {
+            "target": self.target,
+            "category": self.entry.category,
+            "line": self.line,
+            "id": self.entry.id,
+            **self.freshness.to_dict(),
+            "threats": list(self.threats),
+            "tags": self.entry.tags,
+            "body": self.entry.body,
+        }
+
+
+def list_with_files(
+    workspace: Root,
+    name: str,
+    *,
+    target: str | None = None,
+    category: str | None = None,
+    as_of: date | None = None,
+) -> tuple[list[SeenEntry], dict[str, Reading]]:
+    """What ``Workspace.list`` lists, and the files that it was read from, by target."""
+    profile = workspace.profile(name)
+    files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
+    documents = {each: file.document for each, file in files.items()}
+    return list_documents(workspace, profile, documents, category=category, as_of=as_of), files
+
+
+def list_documents(
+    workspace: Root,
+    profile: Profile,
+    documents: Mapping[str, Document],
+    *,
+    category: str | None,
+    as_of: date | None,
+) -> list[SeenEntry]:
+    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
+    config, day = workspace.config, as_of or clock.today()
+    wanted = None if category is None else config.taxonomy.category(category)
+    return [
+        SeenEntry(
+            f"{profile.name}/{target}",
+            document.line(entry.start),
+            entry,
+            freshness(entry, profile, config, as_of=day),
+        )
+        for target, document in documents.items()
+        for entry in visible(document, target, profile, config.taxonomy).entries
+        if wanted in {None, entry.category}
+    ]
+
+
+# --- what an answer says of an entry -------------------------------------------------------------------------------
+
+
+def findings_in(texts: Sequence[str]) -> list[Threat]:
+    """What the threat scan finds in any of the texts."""
+    return [finding for found in scan_each(BuiltinScanner(), texts) for finding in found]
+
+
+def rules_in(texts: Sequence[str]) -> tuple[str, ...]:
+    """The rules of the threat scan that find something in any of the texts."""
+    return tuple(sorted({finding.rule for finding in findings_in(texts)}))
+
+
+def value_texts(values: Iterable[TagValue | None]) -> list[str]:
+    """The texts of values of tags, those in lists one by one."""
+    return [text for value in values for text in ([value] if isinstance(value, str) else value or [])]
+
+
+def texts_of(entry: Entry) -> list[str]:
+    """All that an entry would show of itself: its body, and the names and values of its tags."""
+    tags = entry.tags
+    return [entry.body, *tags, *value_texts(tags.values())]
+
+
+def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
+    """An entry as JSON-ready data: category, body, tags, id.
+
+    ``to_agent``: a text in which the scan finds something is replaced by a line that names the rules, and ``threats``
+    lists them; the id still names the entry, so that it can be replaced or removed.
+    """
+    shown: dict[str, Any] = {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
+    threats = rules_in(texts_of(entry)) if to_agent else ()
+    if threats:
+        from catmem.prompt.styles import blocked_line
+
+        shown |= {"body": blocked_line(", ".join(threats)), "tags": {}, "threats": list(threats)}
+    return shown
+
+
+def preview(entry: Entry, *, to_agent: bool, length: int = PREVIEW) -> str:
+    """The beginning of an entry's body on one line."""
+    body: str = entry_dict(entry, to_agent=to_agent)["body"]
+    line = " ".join(body[: 4 * length].split())
+    return line if len(line) <= length else line[: length - 1] + _MORE

@@ -1,0 +1,356 @@
+"""A race of agents on facts, each an entry such as ``vendor is 3-17.``, and what became of them.
+
+The agents work off a plan in real processes, on shared entities, in a place that is made for it and removed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.config.config import load_config
+from catmem.errors import BusyError, StaleError, StoreError
+from catmem.model.document import parse
+from catmem.store.contract import Change
+from catmem.workspace.backends import refuse_no_store, scratch, shown_store, store_file
+from catmem.workspace.copying import store_at
+from catmem.workspace.root import Root
+from catmem.workspace.stores import merge_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from multiprocessing.synchronize import Barrier
+
+    from catmem.config.config import Config
+    from catmem.store.contract import Revision, Snapshot, Store
+
+
+SUBJECTS = ("vendor", "invoice day", "budget", "contact", "cost centre", "currency", "approver", "office")
+"""What several agents write about; each entity has a fact of each from the start."""
+
+
+class RaceFact(NamedTuple):
+    """What an agent writes: to which entity, about what, and a value that nobody else writes."""
+
+    entity: str
+    subject: str
+    value: str
+
+
+def first_text() -> bytes:
+    """The memory file that an entity starts with."""
+    return _text({subject: ["start"] for subject in SUBJECTS})
+
+
+def facts(data: bytes) -> dict[str, list[str]]:
+    """The values of each subject, sorted; two where a merge has kept both sides."""
+    found: dict[str, list[str]] = {}
+    for entry in parse(data).entries:
+        subject, _, value = entry.body.removesuffix(".").partition(" is ")
+        found[subject] = sorted((*found.get(subject, ()), value))
+    return found
+
+
+def with_fact(data: bytes, subject: str, value: str) -> tuple[bytes, list[str]]:
+    """The file with a fact instead of what it said about the subject, and the values that had to go for it."""
+    said = facts(data)
+    return _text({**said, subject: [value]}), said.get(subject, [])
+
+
+def _text(said: Mapping[str, Sequence[str]]) -> bytes:
+    entries = "\n§\n".join(f"{subject} is {value}." for subject, values in said.items() for value in values)
+    return f"## Shared Facts\n{entries}\n".encode()
+
+
+@dataclass(slots=True)
+class RaceHistory:
+    """What the logs and the heads of some entities say.
+
+    ``recorded`` are the values that some revision says it wrote; ``removed`` those that some revision says it replaced:
+    somebody saw them and meant it. ``heads`` has what each entity says. ``rebuilt``: the logs alone give the heads,
+    byte for byte.
+    """
+
+    recorded: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    heads: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    branches: int = 0
+    merges: int = 0
+    rebuilt: bool = True
+
+    def read(self, store: Store, entity: str) -> None:
+        """Read the log and the head of an entity."""
+        newest = b""
+        for revision, data in store.replay(entity):
+            self.branches += revision.is_branch
+            self.merges += revision.op == "merge"
+            newest = newest if revision.is_branch else data
+            self.recorded.update(revision.note.get("wrote", ()))
+            self.removed.update(revision.note.get("removed", ()))
+        now = store.read(entity).data
+        self.heads |= {(entity, subject): values for subject, values in facts(now).items()}
+        self.rebuilt &= newest == now
+
+    def lost(self, told: Collection[RaceFact]) -> list[RaceFact]:
+        """Those of some acknowledged facts that are in no head, and that nobody meant to remove."""
+        there = self.removed.union(*self.heads.values())
+        return [fact for fact in told if fact.value not in there]
+
+    def kappa(self, agents: Sequence[Collection[RaceFact]]) -> float:
+        """How far agents agree in the end, by the facts that were acknowledged to each.
+
+        Each holds true what the memory says, but for its own last word on a subject that was lost: it was told that
+        this is kept, and nothing in the logs says otherwise.
+        """
+        last = [{fact[:2]: fact for fact in told}.values() for told in agents]
+        own = [{fact[:2]: fact.value for fact in self.lost(facts)} for facts in last]
+        said = {place: " ".join(values) for place, values in self.heads.items()}
+        places = said.keys() | {place for one in own for place in one}
+        return fleiss_kappa([[one.get(place, said.get(place, "")) for place in places] for one in own])
+
+
+def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> float:
+    """Agreement of several raters beyond chance (Fleiss 1971): 1 where all agree on everything.
+
+    ``ratings`` has for each rater the category of each subject. 1 for fewer than two raters, or if nothing else was to
+    be expected.
+    """
+    raters, subjects = len(ratings), len(ratings[0]) if ratings else 0
+    if raters <= 1 or not subjects:
+        return 1.0
+    counts = [Counter(subject) for subject in zip(*ratings, strict=True)]
+    agreement = sum(n * (n - 1) for count in counts for n in count.values()) / (raters * (raters - 1) * subjects)
+    shares = Counter(category for rating in ratings for category in rating)
+    by_chance = sum((n / (raters * subjects)) ** 2 for n in shares.values())
+    return 1.0 if by_chance == 1 else (agreement - by_chance) / (1 - by_chance)
+
+
+Guard: TypeAlias = Literal["none", "refuse", "branch"]
+"""``none``: the last writer wins. ``refuse``: compare-and-swap, and again. ``branch``: kept beside, merged later."""
+
+# --- the race ------------------------------------------------------------------------------------------------------
+
+_ADDED = 0.3
+"""The share of writes that add a fact of the agent's own; the others change a shared one."""
+_START_LIMIT = 60
+"""Seconds that the processes have to start."""
+
+
+class Trial(NamedTuple):
+    """A plan, the same for the same seed. ``writes`` are those of all agents, ``think`` is a mean in seconds."""
+
+    agents: int = 8
+    writes: int = 1_000
+    entities: int = 4
+    seed: int = 0
+    think: float = 0.005
+    processes: int = 8
+
+    @property
+    def entity_names(self) -> list[str]:
+        """The entities that the agents share."""
+        return [f"shared-{number}/user" for number in range(1, self.entities + 1)]
+
+    def steps(self, agent: int) -> Iterator[tuple[RaceFact, float]]:
+        """What one agent writes, in order, and how long it thinks before; agents count from 1."""
+        chance, entities = random.Random(f"{self.seed} agent-{agent}"), self.entity_names  # noqa: S311 - no secret
+        for count in range(1, len(range(agent, self.writes + 1, self.agents)) + 1):
+            value = f"{agent}-{count}"
+            subject = f"note {value}" if chance.random() < _ADDED else chance.choice(SUBJECTS)
+            yield RaceFact(chance.choice(entities), subject, value), chance.expovariate(1) * self.think
+
+
+class RaceOutcome(NamedTuple):
+    """What was measured in one race; docs/cli.md says of each field what it is."""
+
+    guard: str
+    acknowledged: int
+    silent_overwrites: int
+    unrecorded: int
+    conflicts: int
+    busy: int
+    branches: int
+    merges: int
+    merge_conflicts: int
+    rebuilt: bool
+    kappa: float
+    p50: float
+    p99: float
+    cpu: float
+    seconds: float
+    rate: float
+
+
+def race(trial: Trial, guard: Guard, where: str) -> RaceOutcome:
+    """Run a race on a new store of the kind ``where``: ``files``, ``sqlite:///…`` or ``postgresql://…``.
+
+    Raises ``ConfigError`` (``bad_store``), ``StoreError`` (``not_empty``, ``not_available``,
+    ``missing_extra``), and what a process failed with.
+    """
+    refuse_no_store(where)
+    with _place(where, trial) as (root, inside), closing(_opened(root, inside)) as store:
+        for entity in trial.entity_names:
+            store.commit(entity, "0", lambda _: first_text(), Change(op="seed", agent="simulation"))
+        agents, seconds = _raced(trial, guard, root, inside)
+        branches = [branch for entity in trial.entity_names for branch in store.branches(entity) if branch.is_branch]
+        merge_conflicts = sum(_merge(store, branch, load_config(root)) for branch in branches)
+        history = RaceHistory()
+        for entity in trial.entity_names:
+            history.read(store, entity)
+    spent = sorted(each for agent in agents for each in agent.seconds)
+    told = [fact for agent in agents for fact in agent.told]
+    return RaceOutcome(
+        guard=guard,
+        acknowledged=len(told),
+        silent_overwrites=len(history.lost(told)),
+        unrecorded=sum(fact.value not in history.recorded for fact in told),
+        conflicts=sum(agent.conflicts for agent in agents),
+        busy=sum(agent.busy for agent in agents),
+        branches=history.branches,
+        merges=history.merges,
+        merge_conflicts=merge_conflicts,
+        rebuilt=history.rebuilt,
+        kappa=history.kappa([agent.told for agent in agents]),
+        p50=spent[math.ceil(0.5 * len(spent)) - 1],
+        p99=spent[math.ceil(0.99 * len(spent)) - 1],
+        cpu=sum(agent.cpu for agent in agents) / trial.writes,
+        seconds=seconds,
+        rate=len(told) / seconds,
+    )
+
+
+def _opened(root: str, where: str) -> Store:
+    return store_at(Root.open(root, search=False), where)
+
+
+def _merge(store: Store, branch: Revision, config: Config) -> int:
+    """Merge a branch into its head; returns how many conflicts there were, of which both sides are kept."""
+    head = store.read(branch.entity)
+    base, theirs = (store.read(branch.entity, each).data for each in (branch.parents[0], branch.revision))
+    merged = merge_files(config, base, head.data, theirs)
+    change = Change(op="merge", agent="simulation", merges=(branch.revision,))
+    store.commit(branch.entity, head.revision, lambda _: merged.data, change)
+    return merged.conflicts
+
+
+@dataclass(slots=True)
+class _Agent:
+    """One agent, and the facts of which it was told that they are kept.
+
+    ``seconds`` are those that each write spent in the store, ``cpu`` those of the agent's thread alone.
+    """
+
+    number: int
+    guard: Guard
+    told: list[RaceFact] = field(default_factory=list)
+    conflicts: int = 0
+    busy: int = 0
+    seconds: list[float] = field(default_factory=list)
+    cpu: float = 0.0
+
+    def run(self, store: Store, trial: Trial) -> None:
+        """Read, think and write, for each step of the plan."""
+        start = time.thread_time()
+        for fact, pause in trial.steps(self.number):
+            begin = time.perf_counter()
+            seen = store.read(fact.entity)
+            read = time.perf_counter()
+            time.sleep(pause)
+            thought = time.perf_counter() - read
+            while not self._is_written(store, fact, seen):
+                seen = store.read(fact.entity)
+            self.seconds.append(time.perf_counter() - begin - thought)
+            self.told.append(fact)
+        self.cpu = time.thread_time() - start
+
+    def _is_written(self, store: Store, fact: RaceFact, seen: Snapshot) -> bool:
+        """Write the copy that the agent has, with its fact in it, back whole; false where that is refused."""
+        data, removed = with_fact(seen.data, fact.subject, fact.value)
+        change = Change(
+            agent=f"agent-{self.number}",
+            op_id=f"{fact.entity} {fact.value}",
+            note={"wrote": [fact.value], "removed": removed},
+            on_stale="branch" if self.guard == "branch" else "refuse",
+        )
+        try:
+            store.commit(fact.entity, None if self.guard == "none" else seen.revision, lambda _: data, change)
+        except StaleError:
+            self.conflicts += 1
+        except BusyError:
+            self.busy += 1
+        else:
+            return True
+        return False
+
+
+_start: Barrier
+"""Where a process of a race waits for the others."""
+
+
+def _join(barrier: Barrier) -> None:
+    global _start  # noqa: PLW0603 - a barrier reaches a process when that begins, and no later
+    _start = barrier
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who stops the race ends its processes
+
+
+def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Agent], float]:
+    """All agents with what they were told, and the seconds from the start of the first to the end of the last."""
+    spawn, processes = get_context("spawn"), min(trial.processes, trial.agents)
+    with ProcessPoolExecutor(processes, spawn, _join, (spawn.Barrier(processes),)) as pool:
+        teams = [range(first, trial.agents + 1, processes) for first in range(1, processes + 1)]
+        done = list(pool.map(partial(_run_team, trial, guard, root, where), teams))
+    seconds = max(end for _, _, end in done) - min(begin for _, begin, _ in done)
+    return [agent for team, _, _ in done for agent in team], seconds
+
+
+def _run_team(
+    trial: Trial, guard: Guard, root: str, where: str, numbers: Iterable[int]
+) -> tuple[list[_Agent], float, float]:
+    agents = [_Agent(number, guard) for number in numbers]
+    with closing(_opened(root, where)) as store, ThreadPoolExecutor(len(agents)) as threads:
+        try:
+            for entity in trial.entity_names:
+                store.read(entity)  # opens the connection
+        except BaseException:
+            _start.abort()
+            raise
+        _start.wait(_START_LIMIT)
+        begin = time.monotonic()
+        list(threads.map(lambda agent: agent.run(store, trial), agents))
+        return agents, begin, time.monotonic()
+
+
+@contextmanager
+def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
+    """A new root with the profiles of a trial, and where its store is. All is removed in the end.
+
+    A store that is one file must not exist, and another must hold no entities.
+    """
+    with tempfile.TemporaryDirectory(prefix="catmem-simulation-") as root:
+        profiles = Path(root, "profiles")
+        profiles.mkdir()
+        Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
+        for entity in trial.entity_names:
+            (profiles / f"{entity.partition('/')[0]}.yaml").write_text("{}\n", encoding="utf-8")
+        config = load_config(root)
+        file = store_file(config, where)
+        with closing(_opened(root, where)) as store:
+            if (file is not None and file.exists()) or store.entities():
+                raise StoreError(
+                    f"{shown_store(where)} exists and may hold data, and a simulation never works where that is",
+                    code="not_empty",
+                    hint="Nothing was done. Name a file that does not exist (SQLite), or a database without entities.",
+                )
+        with scratch(config, where) as inside:
+            yield root, inside

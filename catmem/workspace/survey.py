@@ -1,0 +1,123 @@
+"""A look over a whole root, as numbers: how much is stale, drifted or unmerged; and whether its histories are whole.
+
+Nothing is written, not even what would spare the next look some work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem import clock
+from catmem.config.profile import profile_names
+from catmem.errors import CatmemError
+from catmem.names import TARGETS
+from catmem.staleness.freshness import freshness
+from catmem.store.contract import revision_number
+from catmem.workspace.root_profiles import load_each
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from catmem.config.profile import Profile
+    from catmem.workspace.root import Root
+
+
+class Standing(NamedTuple):
+    """How one entity stands.
+
+    ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
+    ``stale`` or ``expired`` by the limits of its own profile. ``drifted``: somebody changed it behind its history, and
+    no write has taken that in yet. ``unmerged`` are its open branches.
+    """
+
+    entity: str
+    head: int
+    entries: int
+    stale: int
+    expired: int
+    drifted: bool
+    unmerged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a root stands.
+
+    ``unreadable`` are the entities that could not be looked at: a file, a history or a profile is not right; nothing is
+    known of those. ``begun`` is UTC, ``seconds`` how long the look took.
+    """
+
+    standings: tuple[Standing, ...]
+    unreadable: tuple[str, ...]
+    begun: datetime
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The survey as JSON-ready data."""
+        return {
+            "entities": [standing._asdict() for standing in self.standings],
+            "unreadable": list(self.unreadable),
+            "begun": self.begun.isoformat(),
+            "seconds": round(self.seconds, 6),
+        }
+
+
+def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
+    """Look over all entities of a root, with configuration and profiles as they are now.
+
+    Raises ``ConfigError`` for a bad ``catmem.yaml``, ``UnreadableError`` if the folder of profiles cannot be listed.
+    """
+    begun, started = clock.now(), time.perf_counter()
+    day = clock.today() if as_of is None else as_of
+    standings: list[Standing] = []
+    unreadable: list[str] = []
+    with workspace.anew() as now:
+        profiles = {profile.name: profile for profile in load_each(now)[0]}
+        for name in profile_names(now.config.profiles_dir):
+            for target in TARGETS:
+                found = _standing(now, profiles.get(name), target, day)
+                if found is None:
+                    unreadable.append(f"{name}/{target}")
+                else:
+                    standings.append(found)
+    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
+
+
+def damages(workspace: Root) -> int:
+    """How many damages the stores of a root find in themselves; ``catmem fsck`` tells which.
+
+    A store that cannot look at itself is one. Reads every byte of the histories, which takes its time. Raises as
+    ``survey`` does.
+    """
+    with workspace.anew() as now:
+        try:
+            return sum(fault.damage for fault in now.store.verify())
+        except (CatmemError, OSError):
+            return 1
+
+
+def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date) -> Standing | None:
+    if profile is None:
+        return None
+    entity = f"{profile.name}/{target}"
+    try:
+        # The head comes first: what is read after it may be newer, and is no drift for that.
+        tips = workspace.store.branches(entity)
+        now = workspace.store.read(entity)
+        entries = workspace.parse(now.data).entries
+    except (CatmemError, OSError):
+        return None
+    states = Counter(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
+    head = next((tip for tip in tips if not tip.is_branch), None)
+    return Standing(
+        entity=entity,
+        head=0 if head is None else revision_number(head.revision),
+        entries=len(entries),
+        stale=states["stale"],
+        expired=states["expired"],
+        drifted=head is not None and now.revision is None,
+        unmerged=sum(tip.is_branch for tip in tips),
+    )

@@ -1,0 +1,370 @@
+"""A root, its profiles and their memory files: the one service that every interface uses.
+
+Each call reads what is there; all that is kept between calls is what was made of the very same bytes. A ``Session`` is
+for callers who need the opposite, a prompt that stays the same until they ask for a new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+from catmem import clock
+from catmem.config.profile import one_reading
+from catmem.names import TARGETS, known_target
+from catmem.workspace.profile_memory import read_document
+from catmem.workspace.root import Root
+from catmem.writing.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from catmem.envelopes.submitting import Sender
+    from catmem.merging.branches import Branch
+    from catmem.merging.decisions import How as HowMerged
+    from catmem.merging.merging import Joined
+    from catmem.search.search import Narrowing, SearchHit
+    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.slices import Resolve
+    from catmem.store.contract import OnDrift, OnStale
+    from catmem.store.envelope import Envelope
+    from catmem.workspace.seen_entry import SeenEntry
+    from catmem.workspace.survey import Survey
+    from catmem.writing.written import How, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace(Root):
+    """A root that has been opened. ``Workspace.open`` makes one.
+
+    The writing verbs (``add``, ``replace``, ``remove``, ``move``, ``verify``, and ``write`` for several at once) take
+    the profile whose file it is, and by keyword what ``How`` lists: ``expected``, ``actor``, ``dry_run``, ``on_drift``,
+    ``on_stale``, ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds,
+    ``ForbiddenError``, ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
+    """
+
+    def list(
+        self, name: str, *, target: str | None = None, category: str | None = None, as_of: date | None = None
+    ) -> list[SeenEntry]:
+        """The entries that a profile sees in its own files, ``user`` before ``memory``, each file in its order.
+
+        ``category`` keeps one category (an alias will do); one that the profile does not see lists nothing, as if it
+        were not there.
+        """
+        from catmem.workspace.seen_entry import list_documents
+
+        profile = self.profile(name)
+        targets = TARGETS if target is None else (known_target(target),)
+        documents = {each: read_document(self, profile, each) for each in targets}
+        return list_documents(self, profile, documents, category=category, as_of=as_of)
+
+    def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[SearchHit]:
+        """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
+
+        The best come first. ``query`` is words, of which any is enough, and ``"quoted phrases"``, which are required.
+        ``Narrowing`` lists what may be given by keyword: ``target``, ``category``, ``tags``, ``state``, ``limit``,
+        ``as_of``, ``source``. Changes nothing, and counts nothing as used. Raises ``QueryError`` and
+        ``UnknownNameError``.
+        """
+        from catmem.search.search import search
+
+        return search(self, name, query, **narrowing).found
+
+    def survey(self, *, as_of: date | None = None) -> Survey:
+        """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
+
+        Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read is told in the
+        survey.
+        """
+        from catmem.workspace.survey import survey
+
+        return survey(self, as_of=as_of)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def add(  # noqa: PLR0913 - what the entry says and where it goes, by keyword
+        self,
+        name: str,
+        content: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        tags: Mapping[str, str | Sequence[str]] | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Add an entry to a profile's file, with the day ``as_of`` (today) as its ``created``.
+
+        Without a ``category`` it goes to the one that the acting profile may write, if that is one; else, in a file
+        without section headers, to ``__uncategorized__``. A text that is there already is not added again.
+        """
+        operation = Operation("add", content=content, category=category, tags=_listed(tags), as_of=as_of)
+        return self.write(name, [operation], target=target, **how)
+
+    def replace(  # noqa: PLR0913 - which entry, and what it is to say
+        self,
+        name: str,
+        old_text: str,
+        content: str | None,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        tags: Mapping[str, str | Sequence[str] | None] | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Give the entry that holds ``old_text`` another text; ``None`` keeps it, to change ``tags`` alone.
+
+        ``tags`` are laid over the entry's own, and ``None`` as a value takes one away. ``category`` narrows the search.
+        """
+        operation = Operation("replace", content, old_text, category, tags=_listed(tags))
+        return self.write(name, [operation], target=target, **how)
+
+    def remove(
+        self, name: str, old_text: str, *, target: str = "user", category: str | None = None, **how: Unpack[How]
+    ) -> Written:
+        """Remove the entry that holds ``old_text``; ``category`` narrows the search."""
+        return self.write(name, [Operation("remove", old_text=old_text, category=category)], target=target, **how)
+
+    def move(
+        self,
+        name: str,
+        old_text: str,
+        to_category: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Put the entry that holds ``old_text`` into another category; ``category`` narrows the search."""
+        operation = Operation("move", old_text=old_text, category=category, to_category=to_category)
+        return self.write(name, [operation], target=target, **how)
+
+    def verify(
+        self,
+        name: str,
+        old_text: str,
+        *,
+        target: str = "user",
+        category: str | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Written:
+        """Say that the entry that holds ``old_text`` still holds, as of a day that is not in the future."""
+        operation = Operation("verify", old_text=old_text, category=category, as_of=as_of)
+        return self.write(name, [operation], target=target, **how)
+
+    def verify_all(
+        self,
+        name: str,
+        *,
+        category: str | None = None,
+        query: str | None = None,
+        target: str | None = None,
+        as_of: date | None = None,
+        **how: Unpack[How],
+    ) -> Sequence[Written]:
+        """Say that every entry of a ``category`` still holds, or every one that a search for ``query`` finds.
+
+        Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
+        """
+        from catmem.staleness.verifying import verify_all
+
+        return verify_all(self, name, category=category, query=query, target=target, as_of=as_of, **how)
+
+    def write(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        operations: Sequence[Operation],
+        *,
+        target: str = "user",
+        expected: str | int | None = None,
+        actor: str | None = None,
+        dry_run: bool = False,
+        on_drift: OnDrift | None = None,
+        on_stale: OnStale | None = None,
+        op_id: str | None = None,
+    ) -> Written:
+        """Make several operations as one revision, all or none; limits are looked at in the end.
+
+        Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
+        ``expected`` and the rest are.
+        """
+        from catmem.writing.write import write_operations
+
+        return write_operations(
+            self,
+            name,
+            operations,
+            target=target,
+            expected=expected,
+            actor=actor,
+            dry_run=dry_run,
+            on_drift=on_drift,
+            on_stale=on_stale,
+            op_id=op_id,
+        )
+
+    # --- envelopes -------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        envelope: Envelope | Mapping[str, Any] | str | bytes,
+        *,
+        confirm: bool = False,
+        sender: Sender | None = None,
+    ) -> Written:
+        """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
+
+        ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for an interface that knows
+        who sends it: an envelope of anybody else is refused. Each refusal comes in the order of docs/envelopes.md:
+        ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``, ``OperationCollisionError``,
+        ``StaleError`` and ``UnknownRevisionError``, ``RefusedError`` (``semantic_collision``), ``DriftError``,
+        ``EditError`` and its kinds. An ``op_id`` seen before with the same content gives its first answer again.
+        """
+        from catmem.envelopes.submitting import submit
+
+        with one_reading():
+            return submit(self, envelope, confirm=confirm, sender=sender)
+
+    def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        name: str,
+        content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
+        *,
+        target: str = "user",
+        agent: str | None = None,
+        prev: str | int | None = None,
+        op_id: str | None = None,
+        alert: bool = False,
+        signed: bool | None = None,
+    ) -> Envelope:
+        """Make an envelope for a profile's file, for ``submit`` here or elsewhere; the file stays as it is.
+
+        ``content`` is a whole text, its JSON form, or operations. ``agent`` is who writes, ``None`` a person. ``prev``
+        is the revision that it is made on, by default the newest; a text that no history has yet is taken in as one
+        first. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
+        Raises ``EnvelopeError`` for what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
+        """
+        from catmem.envelopes.builder import make_envelope
+
+        entity = f"{self.profile(name).name}/{known_target(target)}"
+        made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
+        return made.envelope
+
+    # --- branches --------------------------------------------------------------------------------------------------
+
+    def branches(self, entity: str | None = None) -> Sequence[Branch]:
+        """The branches of an entity (``trinity/user``, or ``trinity`` for that), or of all, that are not merged yet.
+
+        They are for a person. Raises ``UnknownNameError``.
+        """
+        from catmem.merging.branches import branches
+
+        return branches(self, entity)
+
+    def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        entity: str,
+        branches: Sequence[str] = (),
+        *,
+        precedence: HowMerged = None,
+        drop: bool = False,
+        actor: str | None = None,
+        dry_run: bool = False,
+        expected: str | int | None = None,
+        op_id: str | None = None,
+    ) -> Joined:
+        """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
+
+        ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
+        agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
+        ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe.
+        Raises ``MergeConflictError`` with what nobody decided, and what ``catmem.merging.merging`` says.
+        """
+        from catmem.merging.merging import merge
+
+        return merge(
+            self,
+            entity,
+            branches,
+            precedence=precedence,
+            drop=drop,
+            actor=actor,
+            dry_run=dry_run,
+            expected=expected,
+            op_id=op_id,
+        )
+
+    # --- seeding ---------------------------------------------------------------------------------------------------
+
+    def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
+        self,
+        source: str,
+        targets: Sequence[str] | str | None = None,
+        *,
+        target: str | None = None,
+        as_of: date | None = None,
+        resolve: Resolve | None = None,
+        actor: str | None = None,
+        every_entry: bool = False,
+        categories: Sequence[str] | str | None = None,
+    ) -> SeedPlan:
+        """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
+
+        Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3; what is wrong
+        with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
+        ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
+        copied nor removed, and stay on record), ``resolve`` settles conflicts for one side, and ``every_entry`` tells
+        also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
+        ``DriftError``, ``UnreadableError``.
+        """
+        from catmem.seeding.planner import plan_seed
+
+        return plan_seed(
+            self,
+            source,
+            targets,
+            target=target,
+            as_of=as_of,
+            resolve=resolve,
+            actor=actor,
+            every_entry=every_entry,
+            categories=categories,
+        )
+
+    def ephemeral_seed(
+        self,
+        source: str,
+        name: str,
+        *,
+        as_of: date | None = None,
+        actor: str | None = None,
+        categories: Sequence[str] | str | None = None,
+    ) -> dict[str, str]:
+        """The slices that the profile ``name`` would be seeded with, as texts of memory files by target.
+
+        For an agent that lives for one task: nothing is written. ``categories`` is as for ``plan_seed``, which raises
+        the same.
+        """
+        from catmem.seeding.planner import ephemeral
+
+        named = [categories] if isinstance(categories, str) else categories
+        return ephemeral(self, source, name, as_of=as_of or clock.today(), actor=actor, categories=named)
+
+    def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+        """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
+
+        What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and
+        ``UnreadableError``.
+        """
+        from catmem.seeding.applying import apply_seed
+
+        return apply_seed(self, plan, on_drift=on_drift)
+
+
+def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:
+    """Tags with every tuple as a list. What is neither text nor a list of it is refused with the other faults."""
+    if tags is None:
+        return None
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in tags.items()}

@@ -1,0 +1,280 @@
+"""The gate: the one place where a write of a root reaches its store.
+
+Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
+audit log. Here is decided, too, which refusals are enforced for which entity:
+``rollout`` of ``catmem.yaml``, decided by the name of the entity.
+
+::
+
+    with gate.attempt(workspace, entity, op="add", agent=agent, prev=expected) as trying:
+        ...                                  raise: refused in any case
+        trying.refuse(error)                 refused where such refusals are enforced; else it goes on
+        trying.commit(expected, update, change)
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from catmem import clock
+from catmem.config.profile import is_root
+from catmem.errors import CatmemError, StaleError
+from catmem.store.audit_log import AuditLine, AuditLog, bounded
+from catmem.store.contract import SIDECAR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.config.config import Rollout
+    from catmem.store.contract import Change, Current, Snapshot, Store, Update
+    from catmem.workspace.root import Root
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One write that somebody wants to make.
+
+    ``op`` is what was asked for, as the audit log says it; the record may have a wider word (``Change.op``). ``prev``
+    is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's: that of one
+    file, for whoever was given its path.
+    """
+
+    workspace: Root
+    entity: str
+    op: str
+    agent: str
+    prev: str | None = None
+    store: Store | None = None
+    passed: list[CatmemError] = field(default_factory=list)
+    """Refusals that were not enforced."""
+    bypassed: bool = False
+    """Whether one of them would have been, but for a bypass."""
+    snapshot: Snapshot | None = None
+    """What the store answered."""
+    _made_on: Current | None = None
+    _unchanged: bool = False
+    _merged: bool = False
+
+    def refuse(self, error: CatmemError) -> None:
+        """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
+
+        This is for refusals that a rollout may let pass; ``bad_signature`` is one where there is no signature at all. A
+        wrong signature, and whatever else has to be refused always, is raised.
+        """
+        if not self._lets_pass(error):
+            raise error
+        self.passed.append(error)
+
+    def _lets_pass(self, error: CatmemError) -> bool:
+        if error.code not in SOFT:
+            return False
+        if not enforces(self.workspace.config.rollout, self.entity):
+            return True
+        from catmem.audit.rollout import current_bypass
+
+        # A bypass is for writers whose view or papers are old; nobody becomes somebody else by it.
+        if error.code == "bad_signature" or current_bypass(self.workspace) is None:
+            return False
+        self.bypassed = True
+        return True
+
+    def commit(self, expected: str | None, update: Update, change: Change, *, rebases: bool = False) -> Snapshot:
+        """Commit to the store; see ``Store.commit``.
+
+        ``rebases`` says that ``update`` makes the change on whatever is there, with regard to ``Current.base``: then a
+        rollout may let a write pass that was made on an older revision. One that puts a whole text in the place of
+        another must not say so, unless it merges the two.
+        """
+        self.agent = change.agent
+        if expected is not None:
+            self.prev = expected
+        store = self.workspace.store if self.store is None else self.store
+
+        def watched(current: Current) -> bytes:
+            data = update(current)
+            self._made_on = current
+            self._unchanged = data == current.data and not change.merges
+            self._merged = bool(change.merges) or (current.base is not None and expected is not None)
+            return data
+
+        try:
+            self.snapshot = store.commit(self.entity, expected, watched, change)
+        except StaleError as error:
+            if not rebases:
+                raise
+            self.refuse(error)
+            # What the caller saw is told on: an entry that somebody changed since is not changed again unseen.
+            self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
+        return self.snapshot
+
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the writer of refusals that were not enforced, one line each."""
+        why = "a bypass is on" if self.bypassed else "they are not enforced yet"
+        return tuple(
+            f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
+            for error in self.passed
+        )
+
+    def line(self, seconds: float, error: BaseException | None) -> AuditLine:
+        """The attempt as a line of the audit log."""
+        status, reason = self._outcome(error)
+        prev = self.prev
+        if prev is None and self._made_on is not None and self.snapshot is not None:
+            prev = self._made_on.revision
+        return AuditLine(
+            ts=clock.timestamp(clock.now()),
+            entity_id=bounded(self.entity),
+            op=self.op,
+            agent=bounded(self.agent),
+            prev_rev=None if prev is None else bounded(prev),
+            mem_rev=None if self.snapshot is None else self.snapshot.revision,
+            status=status,
+            reason=reason,
+            head_rev=self._head(),
+            seconds=round(seconds, 6),
+        )
+
+    def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:
+        """Status and reason. What was committed is not refused, whatever went wrong after."""
+        if self.snapshot is None and error is not None:
+            return "refused", error.code if isinstance(error, CatmemError) else type(error).__name__
+        if self.passed:
+            codes = ",".join(dict.fromkeys(each.code for each in self.passed))
+            return "bypassed" if self.bypassed else "shadowed", codes
+        if self.snapshot is None or self._unchanged:
+            return "unchanged", None
+        if self._made_on is None:
+            return "repeated", None
+        if self.snapshot.branch:
+            return "branch", None
+        return "merged" if self._merged else "ok", None
+
+    def _head(self) -> str | None:
+        """The revision at the head, as far as that can be told: not of an entity that there is not."""
+        made = self.snapshot if self._made_on is not None and not self._unchanged else None
+        if made is not None and not made.branch:
+            return made.revision
+        try:
+            head = (self.workspace.store if self.store is None else self.store).head(self.entity)
+        except CatmemError:
+            return None  # it was refused for that very reason, or for another one that comes first
+        return "0" if head is None else head.revision
+
+
+@contextmanager
+def attempt(  # noqa: PLR0913 - what is tried, by keyword
+    workspace: Root,
+    entity: str,
+    *,
+    op: str,
+    agent: str,
+    prev: str | int | None = None,
+    store: Store | None = None,
+    recorded: bool = True,
+) -> Iterator[Attempt]:
+    """An attempt, from the first check to its end: what is raised inside is its refusal.
+
+    ``recorded=False`` makes no line: for a dry run.
+    """
+    trying = Attempt(workspace, entity, op, agent, None if prev is None else str(prev), store)
+    begun = time.perf_counter()
+    failed: BaseException | None = None
+    try:
+        yield trying
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        if recorded:
+            record(workspace, trying.line(time.perf_counter() - begun, failed))
+
+
+@contextmanager
+def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
+    """Checks that come before any attempt: what is raised inside is put down as a refused one."""
+    try:
+        yield
+    except CatmemError as error:
+        if recorded:
+            note_refusal(workspace, entity, op=op, agent=agent, error=error)
+        raise
+
+
+def note_refusal(workspace: Root, entity: str, *, op: str, agent: str, error: CatmemError) -> None:
+    """Put down an attempt that was refused before it came to the gate: what a plan had found out already."""
+    record(workspace, Attempt(workspace, entity, op, agent).line(0.0, error))
+
+
+def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
+    workspace: Root,
+    entity: str,
+    expected: str | None,
+    update: Update,
+    change: Change,
+    store: Store | None = None,
+) -> Snapshot:
+    """An attempt that is nothing but a commit; see ``Store.commit``. ``store`` is as for ``Attempt``."""
+    with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected, store=store) as trying:
+        return trying.commit(expected, update, change)
+
+
+def audit_log(workspace: Root) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    return AuditLog(workspace.root / SIDECAR)
+
+
+def record(workspace: Root, line: AuditLine) -> None:
+    """Count an operation, and add its line to the log.
+
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    if nobody has said where to), and the operation counts among the ``unlogged``. A folder that is no root, where there
+    is nothing to write to either, gets no log.
+    """
+    logged = True
+    if is_root(workspace.config):
+        try:
+            audit_log(workspace).append(line)
+        except OSError as error:
+            logged = False
+            _warn(workspace, line, error)
+    workspace.counts.add(line, logged=logged)
+
+
+def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
+    import logging
+
+    logging.getLogger("catmem.audit").warning(
+        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+        workspace.root / SIDECAR,
+        error.strerror or error,
+        line.op,
+        ascii(line.entity_id),
+        line.status,
+    )
+
+
+SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
+"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
+
+All others are enforced from the first day. What they keep out would harm somebody (``forbidden``, ``threat``), the file
+(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
+one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
+"""
+
+_SHARES = 100
+
+
+def place_of(entity: str) -> int:
+    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
+    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
+
+
+def enforces(rollout: Rollout, entity: str) -> bool:
+    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
+    if rollout.mode == "canary":
+        return place_of(entity) < (rollout.canary or 0)
+    return rollout.mode != "shadow"

@@ -1,0 +1,233 @@
+"""What a writer saw of a file, and which entry it means: the one that holds the text it gives.
+
+What it says that it saw is a revision or a digest. Where somebody changed the file since, entries are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.config.json_schema import shown
+from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, RefusedError, TooLargeError
+from catmem.text import unify_newlines
+from catmem.workspace.seen_entry import preview
+from catmem.writing.operation import refuse_surrogates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from catmem.model.document import Document, Entry
+
+
+_DIGEST = "sha256:"
+_FORM = re.compile(r"[0-9]+[a-z]*|sha256:[0-9a-f]{64}")
+_DIGEST_NAMED = re.compile(r"(the bytes )?sha256:[0-9a-f]+…?")
+
+
+def checked_expected(given: str | int | None) -> str | None:
+    """The revision or digest as a store takes it; a number is a revision.
+
+    Raises ``EditError`` (``bad_expected``, ``not_text``) for what can be neither.
+    """
+    if given is None:
+        return None
+    text = str(given)
+    refuse_surrogates([text])
+    if not _FORM.fullmatch(text):
+        raise EditError(
+            f"{shown(given)} is neither a revision nor a digest",
+            code="bad_expected",
+            hint="Give a revision such as 7 ('catmem log' lists them) or a digest, sha256: and 64 digits: the answer "
+            "to a write has both, and so has 'catmem list --format json'.",
+        )
+    return text
+
+
+def is_digest(expected: str) -> bool:
+    """Whether it names bytes and no revision."""
+    return expected.startswith(_DIGEST)
+
+
+def hide_digests(error: RefusedError) -> None:
+    """Take digests of the whole file out of a refusal: they would tell a profile whether it guesses the rest of it."""
+    error.message = _DIGEST_NAMED.sub("other bytes", error.message)
+    error.args = (error.message,)
+    if error.expected is not None and is_digest(error.expected):
+        error.expected = None
+    if error.found is not None and is_digest(error.found):
+        error.found = None
+
+
+def legible(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Document:
+    """The document in an entity's bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
+    try:
+        return parse(data)
+    except (NotUtf8Error, TooLargeError) as error:
+        raise DriftError(
+            f"{entity} holds what no tool wrote: {error.message}",
+            code="too_large" if isinstance(error, TooLargeError) else "not_utf8",
+            hint=f"Nothing was written to it. Mend it by hand, or see what catmem repair {entity} would do.",
+        ) from error
+
+
+Says = tuple[str, str, tuple[Any, ...]]
+"""What an entry says: category, body, tags."""
+
+
+class WriterView:
+    """What a caller may have seen, to tell the entries that somebody else changed since."""
+
+    def __init__(self, now: Document, seen: Document | None) -> None:
+        """``seen`` is ``None`` where it cannot be read: then every entry counts as changed."""
+        self._now = Counter(map(says, now.entries))
+        self._seen = Counter(map(says, seen.entries)) if seen else Counter()
+
+        self._readable = seen is not None
+
+    def differs(self, entry: Entry) -> bool:
+        """Whether somebody changed the entry since the caller saw it.
+
+        One that is only new is not changed: who means it has seen it. An entry is taken for new where nothing that the
+        caller saw of its category is gone, for then it cannot be another one in new words.
+        """
+        what = says(entry)
+        if self._now[what] == self._seen[what]:
+            return False
+        if not self._readable or self._seen[what]:
+            return True
+        return any(self._now[each] < count for each, count in self._seen.items() if each[0] == entry.category)
+
+
+def says(entry: Entry) -> Says:
+    """What an entry says, to be compared and counted."""
+    tags = tuple((key, value if isinstance(value, str) else tuple(value)) for key, value in entry.tags.items())
+    return entry.category, entry.body, tags
+
+
+# --- the entry that is meant ---------------------------------------------------------------------------------------
+
+_ID = re.compile(r"b2:[0-9a-f]{32}")
+_WORDS = re.compile(r"\w+")
+_NAMED = 8
+"""Entries that a message names at most."""
+_CANDIDATE = 200
+"""Characters of a candidate that are shown."""
+_NEAREST = 3
+_COMPARED = 20
+_COMPARED_CHARACTERS = 400
+_ALIKE = 0.4
+
+
+class MatchedEntry(NamedTuple):
+    """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
+
+    entry: Entry
+    alike: int
+
+
+def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
+    document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
+) -> MatchedEntry:
+    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
+
+    Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
+    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
+    ``in_sight``, the entries that the caller may be shown.
+    """
+    refuse_empty(old_text)
+    found = entries_holding(old_text, among)
+    whole = unify_newlines(old_text).strip()
+    exact = [entry for entry in found if entry.body == whole]
+    for meant in (found, exact):
+        if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
+            return MatchedEntry(meant[0], len(meant))
+    if found:
+        raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
+    raise no_match(old_text, in_sight, entity, to_agent=to_agent)
+
+
+def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
+    """The error for a text that no entry holds, with the nearest of those that may be shown."""
+    hint = "List the entries to see what is there, and give a piece of the text of one."
+    near = nearest_entries(wanted, in_sight)
+    if near:
+        quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
+        hint = f"The nearest: {quoted}. Give a piece of the text as it is there."
+    return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)
+
+
+def refuse_empty(old_text: str) -> None:
+    """Raise ``EditError`` (``empty``) for a text that names no entry, since all hold it."""
+    if not old_text.strip():
+        raise EditError(
+            "old_text is empty, and every entry holds that",
+            code="empty",
+            hint="Give a piece of the entry's text that no other entry holds, or its id.",
+        )
+
+
+def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
+    """The entries whose body holds a text; those of an id, where it is one that an entry has."""
+    if _ID.fullmatch(wanted):
+        named = [entry for entry in among if entry.id == wanted]
+        if named:
+            return named
+    # A text that came through a shell or a model may have other newlines than the body, and one more at its end.
+    for text in dict.fromkeys((wanted, unify_newlines(wanted), unify_newlines(wanted).strip())):
+        found = [entry for entry in among if may_hold(entry, text) and text in entry.body]
+        if found:
+            return found
+    return []
+
+
+def may_hold(entry: Entry, text: str) -> bool:
+    """Whether the body of an entry may hold a text; false where it certainly does not. Soon said, for many entries."""
+    raw = entry.raw
+    # A list marker comes before the words again where tags stood between the two.
+    return text in raw or raw[0] in "-*+" or "\\" in raw or "\r" in raw
+
+
+def ambiguous(
+    document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
+) -> AmbiguousError:
+    """The error for a text that several entries hold, with what tells them apart.
+
+    An agent is given no lines: their numbers tell how much stands before them that it does not see.
+    """
+    named = found[:_NAMED]
+    places: list[dict[str, Any]] = [{"category": entry.category, "id": entry.id} for entry in named]
+    if to_agent:
+        said = ", ".join(f"{place['id']} ({place['category']})" for place in places)
+    else:
+        places = [{"line": document.line(entry.start), **place} for entry, place in zip(named, places, strict=True)]
+        said = ", ".join(f"line {place['line']} ({place['category']})" for place in places)
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return AmbiguousError(
+        f"{len(found)} entries of {entity} hold {shown(wanted)}: {said}{more}",
+        [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
+        places=places,
+        hint="Give a longer piece of the text, the category, or the id of the entry.",
+    )
+
+
+def nearest_entries(wanted: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Up to three entries most like a text: by common words first, and of the best of those by their letters."""
+    from difflib import SequenceMatcher
+
+    words = _words(wanted)
+    common = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(entries)]
+    sharing = sorted((row for row in common if row[0]), key=lambda row: row[:2], reverse=True)[:_COMPARED]
+    letters = SequenceMatcher(None, "", wanted[:_COMPARED_CHARACTERS].casefold(), autojunk=False)
+    rated: list[tuple[float, int, Entry]] = []
+    for shared, index, entry in sharing:
+        letters.set_seq1(entry.body[:_COMPARED_CHARACTERS].casefold())
+        rating = max(letters.ratio(), shared / len(words))
+        if rating >= _ALIKE:
+            rated.append((rating, index, entry))
+    return [entry for _, _, entry in sorted(rated, key=lambda row: row[:2], reverse=True)[:_NEAREST]]
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORDS.findall(text.casefold()))

@@ -1,0 +1,416 @@
+"""The ``memory`` tool: one function for every interface through which an agent comes in.
+
+The interface binds it to one profile, which owns the files and acts on them. Arguments come from a model and may be
+wrong or hostile; every answer is JSON-ready data, bounded, and holds nothing of a category that the profile does not
+see.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem import clock
+from catmem.config.access import Rights, visible
+from catmem.config.json_schema import nearest
+from catmem.config.profile import limit_of
+from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
+from catmem.names import TARGETS
+from catmem.resources import schema
+from catmem.staleness.freshness import freshness
+from catmem.syntax.slug import slugify
+from catmem.text import size_of
+from catmem.workspace.root_profiles import discreet
+from catmem.workspace.seen_entry import entry_dict
+from catmem.writing import gate
+from catmem.writing.matching import is_digest
+from catmem.writing.operation import asked_by
+from catmem.writing.tool_arguments import BATCH, Call, read_arguments
+from catmem.writing.write import write_operations
+from catmem.writing.written import FileUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import date
+
+    from catmem.config.access import View
+    from catmem.model.document import Entry
+    from catmem.staleness.freshness import Freshness
+    from catmem.workspace.root import Root
+    from catmem.workspace.seen_entry import SeenEntry
+    from catmem.writing.written import Crowded, Written
+
+TOOL_SCHEMA: dict[str, Any] = {
+    **{key: value for key, value in schema("tool").items() if not key.startswith("$")},
+    "properties": {
+        name: {key: value for key, value in form.items() if not key.startswith("x-")}
+        for name, form in schema("tool")["properties"].items()
+    },
+}
+"""JSON Schema of the arguments, for a model."""
+
+MOST_ENTRIES = 50
+MOST_CHARACTERS = 8_000
+"""Of all entries of one answer, as JSON."""
+
+_LONGEST_BODY = 2_000
+_FRAME = 100
+"""Characters that an entry has in an answer at least, beside its body."""
+
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
+_PATIENCE = 3
+"""Refusals in a row after which the agent is told to stop."""
+
+_NAMED = 50
+"""Categories that a message names at most."""
+
+_NOTHING = "Nothing was found. Try other words, or list what is there."
+
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+
+
+@dataclass(slots=True)
+class ToolSession:
+    """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
+
+    A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
+    works. The interface calls ``new_turn`` when the user has spoken.
+    """
+
+    seen: dict[str, str] = field(default_factory=dict)
+    """The digest of each target's text as it was last shown."""
+    refusals: int = 0
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew."""
+        self.refusals = 0
+
+
+def memory_tool(
+    workspace: Root, profile: str, arguments: object, *, session: ToolSession | None = None
+) -> dict[str, Any]:
+    """Do what a model asks of its memory, and answer as JSON-ready data with ``success``.
+
+    ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
+    refuses.
+    """
+    tool = _BoundTool(workspace, profile, session or ToolSession())
+    call: Call | None = None
+    try:
+        entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
+        op, writes = "put" if asked == BATCH else asked, _ACTIONS[asked].writes
+        with discreet(workspace, profile):
+            with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
+                call = read_arguments(arguments)
+            return _ACTIONS[call.action].answer(tool, call)
+    except CatmemError as error:
+        return tool.refused(error, call, _target_of(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundTool:
+    workspace: Root
+    profile: str
+    session: ToolSession
+
+    def listed(self, call: Call) -> dict[str, Any]:
+        """What is on file, perhaps of one category."""
+        sight, view = self._sight(call.target, call.category, call.offset)
+        message = _counted(len(sight["entries"]), sight["total"], call.offset)
+        if call.category is not None and not sight["total"]:
+            message += _categories(call.category, view.categories)
+        return {"success": True, "action": "list", **sight, "message": message}
+
+    def searched(self, call: Call) -> dict[str, Any]:
+        """What a search finds, without what a prompt would withhold. What it shows counts as used."""
+        from catmem.search.search import search
+
+        workspace, day = self.workspace, clock.today()
+        found, total = search(
+            workspace,
+            self.profile,
+            call.query or "",
+            target=None if call.anywhere else call.target,
+            category=call.category,
+            state=None if call.state is None else {call.state},
+            offset=call.offset,
+            limit=MOST_ENTRIES,
+            as_of=day,
+            to_agent=True,
+            fit=may_fit,
+        )
+        told, cut = shown_found(found, total, call.offset)
+        message = _counted(len(told), total, call.offset) if total else _NOTHING
+        if call.category is not None and not total:
+            targets = TARGETS if call.anywhere else (call.target,)
+            seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
+            message += _categories(call.category, list(dict.fromkeys(seen)))
+        self._count_used(found[: len(told)], day)
+        return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
+
+    def _count_used(self, found: Sequence[SeenEntry], day: date) -> None:
+        from catmem.search.usage import count_used
+
+        for target in dict.fromkeys(each.target for each in found):
+            shown = [each.entry for each in found if each.target == target]
+            count_used(self.workspace, f"{self.profile}/{target}", shown, day)
+
+    def seeded(self, call: Call) -> dict[str, Any]:
+        """What a seed from the profile's own files did, in numbers."""
+        from catmem.seeding.applying import seed_answer
+
+        only = None if call.anywhere else call.target
+        answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories)
+        self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
+        return answer
+
+    def written(self, call: Call) -> dict[str, Any]:
+        """What a write did."""
+        if call.expected is not None and is_digest(call.expected):
+            entity, op = f"{self.profile}/{call.target}", asked_by(call.operations)
+            with gate.checks(self.workspace, entity, op=op, agent=self.profile):
+                self._refuse_digest()
+        expected = call.expected or self.session.seen.get(call.target)
+        done = write_operations(
+            self.workspace,
+            self.profile,
+            call.operations,
+            target=call.target,
+            actor=self.profile,
+            expected=expected,
+            op_id=call.op_id,
+        )
+        # After a retry what is there now may be newer than what the first call made.
+        # On a branch the profile goes on with what it wrote itself.
+        newer = done.repeated and not done.branch
+        now = self.workspace.store.read(done.entity).digest if newer else done.digest
+        self.session.seen[call.target] = now
+        self.session.refusals = 0
+        entries, cut = shown_entries(done.entries)
+        crowded = done.crowded
+        return {
+            "success": True,
+            "action": call.action,
+            "entity": done.entity,
+            "revision": done.revision,
+            "changed": done.changed,
+            **({"branch": True} if done.branch else {}),
+            "usage": usage_dict(done.usage),
+            "entries": entries,
+            **cut,
+            **({} if crowded is None else {"prompt": crowded.to_dict()}),
+            **({"warnings": list(done.warnings)} if done.warnings else {}),
+            "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
+        }
+
+    def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
+        """Why nothing was done, what is on file now, and what to do next."""
+        answer: dict[str, Any] = {
+            "success": False,
+            "error": f"{error.key}: {error.message}" if error.key else error.message,
+            "reason": error.code,
+            "remediation": error.hint or "Look at what is on file, and try something else.",
+        }
+        if isinstance(error, RefusedError):
+            # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
+            fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
+            answer |= {name: value for name, value in fields.items() if value is not None}
+        if isinstance(error, AmbiguousError):
+            answer |= {"candidates": list(error.candidates), "places": list(error.places)}
+        if isinstance(error, OverBudgetError):
+            answer |= {"over_by": error.size - error.limit, "could_go": list(error.could_go)}
+        if call is None or _ACTIONS[call.action].writes:
+            self.session.refusals += 1
+            if self.session.refusals >= _PATIENCE:
+                answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
+        try:
+            answer |= self._sight(target)[0]
+        except CatmemError as unreadable:
+            # Unreadable is never empty: the answer is without entries, and says why.
+            answer["entries_error"] = unreadable.message
+        return answer
+
+    def _refuse_digest(self) -> None:
+        """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
+        workspace = self.workspace
+        if not Rights(workspace.profile(self.profile), "user", workspace.config.taxonomy).unbounded:
+            raise EditError(
+                "expected is a digest, and has to be a revision here",
+                code="bad_expected",
+                hint="Give the revision that an answer named, or leave expected out.",
+            )
+
+    def _sight(self, target: str, category: str | None = None, offset: int = 0) -> tuple[dict[str, Any], View]:
+        """What the profile sees of its file now, perhaps of one category; the session remembers that it was shown."""
+        workspace = self.workspace
+        profile = workspace.profile(self.profile)
+        reading = workspace.read(self.profile, target)
+        view = visible(reading.document, target, profile, workspace.config.taxonomy)
+        entries = view.entries
+        if category is not None:
+            wanted = workspace.config.taxonomy.category(category)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        self.session.seen[target] = reading.digest
+        usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
+        rights = Rights(profile, target, workspace.config.taxonomy)
+        unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
+        age = partial(freshness, profile=profile, config=workspace.config, as_of=clock.today())
+        told, cut = shown_entries(entries, age, offset)
+        sight = {
+            "entity": reading.entity,
+            "revision": reading.revision,
+            "usage": usage_dict(usage),
+            "entries": told,
+            "total": len(entries),
+            **cut,
+            **({"warnings": list(unmerged)} if unmerged else {}),
+        }
+        return sight, view
+
+
+def _target_of(arguments: object) -> str:
+    """The target that a call speaks of, as far as its arguments make sense."""
+    target = arguments.get("target") if isinstance(arguments, dict) else None
+    return "memory" if target == "memory" else "user"
+
+
+def _asked(arguments: object) -> str:
+    """The action that a call asks for, be it right or wrong; several at once where it names none that there is."""
+    action = arguments.get("action") if isinstance(arguments, dict) else None
+    return action if isinstance(action, str) and action in _ACTIONS else BATCH
+
+
+class _Action(NamedTuple):
+    """What answers a call of an action, whether it ``writes``, and how the message on one change begins."""
+
+    answer: Callable[[_BoundTool, Call], dict[str, Any]]
+    writes: bool = True
+    done: str = ""
+
+
+_ACTIONS = {
+    "list": _Action(_BoundTool.listed, writes=False),
+    "search": _Action(_BoundTool.searched, writes=False),
+    "seed": _Action(_BoundTool.seeded),
+    "add": _Action(_BoundTool.written, done="Added to"),
+    "replace": _Action(_BoundTool.written, done="Replaced in"),
+    "remove": _Action(_BoundTool.written, done="Removed from"),
+    "move": _Action(_BoundTool.written, done="Moved to"),
+    "verify": _Action(_BoundTool.written, done="Verified in"),
+    BATCH: _Action(_BoundTool.written),
+}
+
+
+# --- entries in an answer ------------------------------------------------------------------------------------------
+
+
+def shown_entries(
+    entries: Sequence[Entry], age: Callable[[Entry], Freshness] | None = None, offset: int = 0
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes.
+
+    And what the answer says of those after them that are left out, if any. With ``age`` each entry tells its state
+    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so.
+    """
+    some = entries[offset : offset + MOST_ENTRIES]
+    rows = (_cut(entry_dict(entry, to_agent=True)) | ({} if age is None else age(entry).to_dict()) for entry in some)
+    shown = _fitting(rows)
+    how = "list shows them" if age is None else f"list with offset {offset + len(shown)} shows them"
+    return shown, _left_out(len(entries) - offset - len(shown), how)
+
+
+def shown_found(found: Sequence[SeenEntry], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it.
+
+    Each tells its target, and its state by all clocks. The search has left out what a prompt would withhold.
+    """
+    shown = _fitting(
+        {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **each.freshness.to_dict()}
+        for each in found
+    )
+    return shown, _left_out(total - offset - len(shown), f"search with offset {offset + len(shown)} shows them")
+
+
+def may_fit(entries: Iterable[Entry]) -> int:
+    """How many of the entries an answer takes at most: all that ``shown_found`` shows are among them."""
+    count = size = 0
+    for entry in entries:
+        size += _FRAME + min(len(entry.body), _LONGEST_BODY)
+        if count and size > MOST_CHARACTERS:
+            break
+        count += 1
+    return count
+
+
+def usage_dict(usage: FileUsage) -> dict[str, Any]:
+    """``{"size": 1074, "limit": 1375, "text": "1,074/1,375 characters"}``."""
+    return {"size": usage.size, "limit": usage.limit, "text": str(usage)}
+
+
+def _fitting(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows, as many as an answer takes; one at least."""
+    shown: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        size += len(_json(row))
+        if shown and size > MOST_CHARACTERS:
+            break
+        shown.append(row)
+    return shown
+
+
+def _left_out(count: int, how: str) -> dict[str, Any]:
+    if count <= 0:
+        return {}
+    return {"entries_left_out": count, "entries_note": f"{count} more are not shown here; {how}."}
+
+
+def _cut(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of an entry, with a body and tags that leave room for others."""
+    if len(data["body"]) > _LONGEST_BODY:
+        data |= {"body": data["body"][:_LONGEST_BODY], "cut": True}
+    if len(_json(data["tags"])) > _LONGEST_BODY:
+        data |= {"tags": {}, "cut": True}
+    return data
+
+
+# --- messages ------------------------------------------------------------------------------------------------------
+
+
+def _counted(count: int, total: int, offset: int) -> str:
+    """How many entries of how many are shown, and how to see the rest."""
+    entries = "entry" if total == 1 else "entries"
+    if count == total:
+        return f"{total} {entries}."
+    start = f" from offset {offset}" if offset else ""
+    rest = f"; offset {offset + count} for the rest" if offset + count < total else ""
+    return f"{count} of {total} {entries}{start}{rest}."
+
+
+def _categories(named: str, seen: Sequence[str]) -> str:
+    """What to say of a category of which nothing is shown: in the same words whether it is there or not."""
+    if not seen:
+        return ""
+    near = nearest(slugify(named), seen)
+    meant = f" Did you mean {near!r}?" if near else ""
+    more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+    return f"{meant} Categories with entries that you see: {', '.join(seen[:_NAMED])}{more}."
+
+
+def _message(call: Call, done: Written) -> str:
+    if not done.changed:
+        said = "Nothing was changed."
+    elif call.action == BATCH:
+        said = f"{len(call.operations)} changes were made."
+    else:
+        said = " ".join([_ACTIONS[call.action].done, *(entry.category for entry in done.entries[:1])]) + "."
+    return " ".join([said, *(f"{note[:1].upper()}{note[1:]}." for note in done.notes)])
+
+
+def _crowded_message(crowded: Crowded) -> str:
+    """What a write pushes out of the agent's own prompt, and what it can do."""
+    what = "It is on file, and not in your prompt" if crowded.written else "Other entries are no longer in your prompt"
+    return f"{what}: it is {crowded.over()} Shorten, merge or remove entries to make room."

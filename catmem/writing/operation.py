@@ -1,0 +1,135 @@
+"""One change to a memory file, as somebody asks for it, before anything is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.digest import content_digest
+from catmem.errors import EditError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
+
+
+_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "add": (("content",), ("category", "tags", "as_of")),
+    "replace": (("old_text",), ("content", "category", "tags")),
+    "remove": (("old_text",), ("category",)),
+    "move": (("old_text", "to_category"), ("category",)),
+    "verify": (("old_text",), ("category", "as_of")),
+}
+"""What each action needs, and what it takes besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change.
+
+    ``old_text`` names the entry that is meant: a piece of its body that no other entry holds, or its id (``b2:…``).
+    ``category`` is where an ``add`` goes; for the others it narrows the search for the entry. ``tags`` are laid over
+    those of the entry, and ``None`` as a value takes a tag away, of an ``add`` the ``created`` that it would set.
+    ``as_of`` is the day of an ``add`` or a ``verify``, today by default. A ``replace`` needs ``content``, ``tags`` or
+    both.
+    """
+
+    action: Action
+    content: str | None = None
+    old_text: str | None = None
+    category: str | None = None
+    to_category: str | None = None
+    tags: Mapping[str, str | list[str] | None] | None = None
+    as_of: date | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is asked, as JSON-ready data; fields that are not given are left out."""
+        said = {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+        if self.tags is not None:
+            said["tags"] = dict(self.tags)
+        if self.as_of is not None:
+            said["as_of"] = self.as_of.isoformat()
+        return said
+
+    def check(self) -> None:
+        """Raise ``EditError`` for an action that there is not, what it needs, what it does not take, and for no text.
+
+        Raises ``TypeError`` if ``as_of`` is no date.
+        """
+        if self.action not in get_args(Action):
+            raise EditError(
+                f"there is no action {shown(self.action)}",
+                code="bad_operation",
+                hint=suggestion(str(self.action), get_args(Action), "actions"),
+            )
+        needs, takes = _FIELDS[self.action]
+        given = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        refuse_untaken(self.action, given, ("action", *needs, *takes), "bad_operation")
+        missing = [name for name in needs if getattr(self, name) is None]
+        if self.action == "replace" and self.content is None and self.tags is None:
+            missing.append("content")
+        if missing:
+            raise EditError(
+                f"{self.action} needs {' and '.join(missing)}", code="bad_operation", hint=_SAYS[missing[0]]
+            )
+        if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
+            message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
+            raise TypeError(message)
+        texts = (self.content, self.old_text, self.category, self.to_category)
+        refuse_surrogates(text for text in texts if text is not None)
+        for key, value in (self.tags or {}).items():
+            parts = value if isinstance(value, list) else [value]
+            refuse_surrogates([key, *(part for part in parts if isinstance(part, str))])
+
+
+_SAYS = {
+    "content": "Give the text of the entry.",
+    "old_text": "Give a piece of the entry's text that no other entry holds.",
+    "to_category": "Name the category that the entry goes to.",
+}
+
+
+def refuse_untaken(what: str, given: Iterable[str], takes: Collection[str], code: str, key: str | None = None) -> None:
+    """Raise ``EditError`` for the first of the names ``given`` that ``what`` does not take.
+
+    What is quietly left out may be what the caller meant most.
+    """
+    name = next((each for each in given if each not in takes), None)
+    if name is not None:
+        near = nearest(name, takes)
+        meant = f"Did you mean {near!r}? " if near else ""
+        raise EditError(
+            f"{what} takes no {shown(name)}", code=code, key=key, hint=f"{meant}It takes {', '.join(takes)}."
+        )
+
+
+def refuse_surrogates(texts: Iterable[str]) -> None:
+    """Raise ``EditError`` (``not_text``) for a text with a lone surrogate, which no file can hold."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise EditError(
+                f"{shown(text)} cannot be written: character {error.start} is a lone surrogate, half of a character",
+                code="not_text",
+                hint="Give the text as UTF-8.",
+            ) from None
+
+
+def op_of(operations: Sequence[Operation]) -> Literal["put", "verify"]:
+    """What a record calls a write of these operations."""
+    return "verify" if operations and all(each.action == "verify" for each in operations) else "put"
+
+
+def asked_by(operations: Sequence[Operation]) -> str:
+    """What the audit log calls a write of these operations: the one action that all of them are, else ``put``."""
+    asked = {each.action for each in operations}
+    return asked.pop() if len(asked) == 1 and asked <= set(get_args(Action)) else "put"
+
+
+def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
+    """The digest of what is asked: a retry has the same one."""
+    return content_digest([[operation.to_dict() for operation in operations], actor, target])

@@ -1,0 +1,377 @@
+"""What operations make of a document: rights, matching, tags and threats are looked at, and nothing is written.
+
+A plan is made anew each time a store asks for the new bytes, from what is really there then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.errors import DriftError, EditError
+from catmem.model.document import Document, Entry
+from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
+from catmem.model.layout import is_shared
+from catmem.model.pairing import jaccard, words_of
+from catmem.staleness.freshness import read_date
+from catmem.syntax.scan import rescan
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.workspace.seen_entry import preview, value_texts
+from catmem.writing.matching import Says, find_entry, says
+from catmem.writing.terms import body_of, each_of
+from catmem.writing.written import (
+    on_alike,
+    on_double,
+    on_expiry,
+    on_first_section,
+    on_nearly_same,
+    on_same_text,
+    on_tags,
+    on_title,
+    on_unread,
+    on_verification,
+    refuse_over_budget,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from catmem.model.document import TagValue
+    from catmem.writing.matching import WriterView
+    from catmem.writing.operation import Operation
+    from catmem.writing.terms import Terms
+
+
+class Plan(NamedTuple):
+    """What operations come to: the new document and what was done for it.
+
+    ``entries`` were made or touched, as they are in the new document; a removed one is as it was.
+    """
+
+    document: Document
+    entries: tuple[Entry, ...]
+    actions: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def plan_operations(
+    document: Document, operations: Sequence[Operation], terms: Terms, base: WriterView | None = None
+) -> Plan:
+    """Apply operations that passed ``check_beforehand`` one after the other, all or none.
+
+    ``base`` is what the caller may have seen, where somebody else has changed the file since. Raises ``EditError`` and
+    its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``; of several, the ``key`` says which failed.
+    """
+    draft = _Draft(document, document, terms, base)
+    each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
+    return draft.plan()
+
+
+@dataclass(slots=True)
+class _Draft:
+    document: Document
+    original: Document
+    terms: Terms
+    base: WriterView | None
+    made: Counter[Says] = field(default_factory=Counter)
+    touched: list[tuple[Entry, bool]] = field(default_factory=list)
+    """Entries in the order of the operations, and whether each is gone."""
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    # --- the five actions ------------------------------------------------------------------------------------------
+
+    def add(self, operation: Operation) -> None:
+        content = operation.content or ""
+        body = body_of(content)
+        category = self._category_to_add_to(operation.category)
+        tags = {key: value for key, value in (operation.tags or {}).items() if value is not None}
+        self._check_threats([body, *tags, *value_texts(tags.values())], category)
+        # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
+        already = self._same(category, body)
+        if already is not None:
+            self._leave("add", already, on_same_text(already.tags, tags))
+            return
+        self._remark_tags(tags)
+        tags = self._dated(tags, body, operation)
+        title = self.terms.title(category)
+        like = self._nearly_same(category, body)
+        made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
+        self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
+        self._remark(made, on_expiry(tags, self.terms))
+
+    def replace(self, operation: Operation) -> None:
+        entry = self._entry(operation)
+        self.terms.rights.refuse_unwritable(entry.category)
+        body = entry.body if operation.content is None else body_of(operation.content)
+        old_tags, given = entry.tags, operation.tags or {}
+        self.terms.check_tags(given, old_tags)
+        tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
+        self.terms.check_domain(entry.category, old_tags, tags)
+        if body == entry.body and tags == old_tags:
+            self._leave("replace", entry, "already says that")
+            return
+        if body != entry.body:
+            tags = self._no_younger(tags, body)
+        self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
+        self._remark_tags(key for key, value in given.items() if value is not None)
+        if operation.content is None or body == entry.body:
+            self._put_instead(entry, retag_entry(self.document, entry, tags))
+            return
+        doubled = self._same(entry.category, body) is not None
+        new_tags = None if tags == old_tags else tags
+        made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
+        if tags.get("verified_date") == old_tags.get("verified_date"):
+            self._remark(made, on_verification(tags))
+        self._remark(made, on_double(made.category) if doubled else None)
+
+    def remove(self, operation: Operation) -> None:
+        entry = self._entry(operation)
+        self.terms.rights.refuse_unwritable(entry.category)
+        self.document = remove_entry(self.document, entry).document
+        self._note("remove", entry, gone=True)
+
+    def move(self, operation: Operation) -> None:
+        category = self.terms.writable_category(operation.to_category or "")
+        entry = self._entry(operation)
+        self.terms.rights.refuse_unwritable(entry.category)
+        if entry.category == category:
+            self._leave("move", entry, f"is already in {category}")
+            return
+        self._check_threats([], category)
+        doubled = self._same(category, entry.body) is not None
+        made = self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
+        self._remark(made, on_double(category) if doubled else None)
+
+    def verify(self, operation: Operation) -> None:
+        entry = self._entry(operation)
+        old_tags, day = entry.tags, self._day(operation)
+        self.terms.refuse_earlier(operation.as_of, old_tags)
+        tags: dict[str, TagValue] = {"verified_date": day, **old_tags} | {"verified_date": day}
+        if tags == old_tags:
+            self._leave("verify", entry, f"is verified as of {day} already")
+        else:
+            self._take("verify", retag_entry(self.document, entry, tags))
+        self._remark(entry, on_expiry(tags, self.terms))
+
+    def _same(self, category: str, body: str) -> Entry | None:
+        """An entry of the category with this body. The text is searched first: a large file has many entries."""
+        if max(body.split("\n"), key=len) not in self.document.text:
+            return None
+        seen = self.terms.rights.in_sight(self.document)
+        return next((entry for entry in seen if entry.category == category and entry.body == body), None)
+
+    def _nearly_same(self, category: str, body: str) -> Entry | None:
+        """An entry of the category that looks like the same fact in other words, among the last ones."""
+        seen = [entry for entry in self.terms.rights.in_sight(self.document) if entry.category == category]
+        words = words_of(body)
+        alike = (entry for entry in reversed(seen[-_LOOKED_AT:]) if jaccard(words_of(entry.body), words) >= _ALIKE)
+        return next(alike, None)
+
+    # --- parts of them ---------------------------------------------------------------------------------------------
+
+    def _entry(self, operation: Operation) -> Entry:
+        in_sight, narrowed = self.terms.rights.in_sight(self.document), operation.category
+        category = None if narrowed is None else self.terms.category(narrowed)
+        entry, alike = find_entry(
+            self.document,
+            operation.old_text or "",
+            [entry for entry in in_sight if category in {None, entry.category}],
+            in_sight,
+            entity=self.terms.entity,
+            to_agent=self.terms.to_agent,
+        )
+        self._remark(entry, on_alike(entry, alike) if alike > 1 else None)
+        if not self.made[says(entry)]:
+            self._refuse_changed(entry)
+            if self.terms.to_agent or operation.action not in _SHORTENING:
+                self._refuse_too_large(entry)
+        return entry
+
+    def _refuse_changed(self, entry: Entry) -> None:
+        if self.base is not None and self.base.differs(entry):
+            raise DriftError(
+                f"somebody else changed {preview(entry, to_agent=self.terms.to_agent)!r} in {self.terms.entity}",
+                hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+            )
+
+    def _refuse_too_large(self, entry: Entry) -> None:
+        limit, most = self.terms.limit, self.document.limits.entry_chars
+        whole = limit is not None and limit <= most
+        allowed = limit if limit is not None and whole else most
+        if len(entry.raw) > allowed:
+            raise DriftError(
+                f"this entry has {len(entry.raw):,} characters, longer than "
+                f"{'the whole limit of the file' if whole else 'an entry may be'}, {allowed:,}",
+                code="entry_too_large",
+                hint="Nothing was written. A person can shorten or remove it, and "
+                f"'catmem repair {self.terms.entity}' can split it; other entries can be changed.",
+            )
+
+    def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
+        shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
+        if not (shorter or self.made[says(entry)]):
+            self._refuse_too_large(entry)
+        return self._take("replace", edited)
+
+    def _category_to_add_to(self, named: str | None) -> str:
+        if named is not None:
+            return self.terms.writable_category(named)
+        rights = self.terms.rights
+        only = rights.only_category()
+        if only is not None:
+            return only
+        if not self.document.scan.headers and rights.may_write(UNCATEGORIZED):
+            return UNCATEGORIZED
+        if not rights.unbounded:
+            raise self.terms.no_category(rights.writable_names())
+        # A person is told of every section; a profile of those that have something that it sees.
+        parts = self.document.sections if rights.actor is None else rights.in_sight(self.document)
+        raise self.terms.no_category([*self.terms.config.taxonomy.categories, *(part.category for part in parts)])
+
+    def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
+        """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
+
+        Words that come back are as old as they were, unless they come from somebody who may verify them.
+        """
+        undated = "created" in (operation.tags or {}) and self.terms.rights.may_verify  # null takes it away
+        if "created" not in tags and not undated and not is_shared(self.document):
+            tags = {"created": self._day(operation), **tags}
+        return self._no_younger(tags, body)
+
+    def _no_younger(self, tags: dict[str, TagValue], body: str) -> dict[str, TagValue]:
+        """The tags with a ``created`` that is no later than the day which dated these words when the file had them."""
+        created = read_date(tags.get("created"))
+        if created is None or self.terms.rights.may_verify:
+            return tags
+        known = self.terms.known_since(body)
+        return tags if known is None or known >= created else {**tags, "created": known.isoformat()}
+
+    def _day(self, operation: Operation) -> str:
+        return (operation.as_of or self.terms.today).isoformat()
+
+    def _check_threats(self, texts: Sequence[str], category: str = "") -> None:
+        # The words of a category become the title of its section.
+        warning = self.terms.check_threats([*texts, category.replace("-", " ")])
+        if warning:
+            self.warnings.append(warning)
+
+    def _take(self, action: str, edited: Edited) -> Entry:
+        """Go on with an edited document, of which the entry is the one that was made, and return that."""
+        self.document = edited.document
+        entry = edited.entry
+        if entry is None:
+            message = f"{action} made no entry"
+            raise AssertionError(message)
+        most = self.document.limits.entry_chars
+        if len(entry.raw) > most:
+            raise EditError(
+                f"an entry may have {most:,} characters, and this one has {len(entry.raw):,}",
+                code="too_large",
+                hint="Split it, or keep it elsewhere and name the place.",
+            )
+        self.made[says(entry)] += 1
+        self._note(action, entry)
+        return entry
+
+    def _leave(self, action: str, entry: Entry, why: str) -> None:
+        self._remark(entry, why)
+        self._note(action, entry)
+
+    def _remark(self, entry: Entry, what: str | None) -> None:
+        if what is not None:
+            self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
+
+    def _remark_tags(self, given: Iterable[str]) -> None:
+        """Say of tags that are slips, each once, however many entries get it."""
+        self.notes += [note for note in on_tags(given, self.terms) if note not in self.notes]
+
+    def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
+        self.touched.append((entry, gone))
+        self.actions.append({"action": action, "category": entry.category, "id": entry.id})
+
+    # --- the result ------------------------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        document = self.original
+        if self.document.text != self.original.text:
+            document = ended(self.document)
+            self._refuse_too_long(document)
+        entries = tuple(self._final(document))
+        put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
+        notes = [*self.notes]
+        if document is not self.original:
+            first_section = on_first_section(self.original, document, self.terms, _HIDING)
+            notes += [each for each in (first_section, on_title(self.original, document)) if each is not None]
+            found = (on_unread(category, document, self.terms) for category in put)
+            self.warnings += [warning for warning in found if warning is not None]
+        return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))
+
+    def _final(self, document: Document) -> list[Entry]:
+        """The touched entries as they are in the end; one that a later operation changed again is listed once."""
+        if len(self.touched) == 1 and not self.touched[0][1]:
+            start = self.touched[0][0].start  # nothing came after it, so it stands where it was put
+            return [entry for entry in document.entries_between(start, start + 1) if entry.start == start]
+        left: dict[tuple[str, str], list[Entry]] = {}
+        for entry in document.entries:
+            left.setdefault((entry.category, entry.raw), []).append(entry)
+        found: list[Entry] = []
+        for entry, gone in self.touched:
+            same = left.get((entry.category, entry.raw), [])
+            if gone:
+                found.append(entry)
+            elif same:
+                found.append(same.pop())
+        return found
+
+    def _refuse_too_long(self, document: Document) -> None:
+        refuse_over_budget(self.original, document, self.terms, lambda entry: bool(self.made[says(entry)]))
+        most = document.limits.file_bytes
+        if 4 * len(document.text) > most and len(document.to_bytes()) > most:
+            raise EditError(
+                f"{self.terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
+                code="too_large",
+                hint="Shorten or remove other entries first.",
+            )
+
+
+_HIDING = (
+    "Nothing was written. Leave the category out if you may, or tell a person: they can sort the file into sections "
+    "(catmem migrate), or set include_uncategorized: true in the profile."
+)
+
+_ALIKE = 0.75
+"""Words in common, of all words of two texts, from which on an answer says that they look like one fact."""
+_LOOKED_AT = 64
+"""So many entries of a category an addition is compared with: a write must not slow down with its file."""
+
+_SHORTENING = ("replace", "remove")
+"""What a person may do to an entry that is over the limit; a replacement has to be shorter."""
+
+_PUTTING = ("add", "replace", "move")
+
+_ACTIONS = {
+    "add": _Draft.add,
+    "replace": _Draft.replace,
+    "remove": _Draft.remove,
+    "move": _Draft.move,
+    "verify": _Draft.verify,
+}
+
+
+def ended(document: Document) -> Document:
+    """The document with a newline at its end, so that what a shell appends begins a line; not in a shared file."""
+    text = document.text
+    if not text.strip() or text.endswith("\n") or is_shared(document):
+        return document
+    # Behind a CR an LF makes the two one line end.
+    ending = "\n" if text.endswith("\r") else document.newline
+    ended = Document(rescan(document.scan, text + ending, len(text), len(text)), document.limits)
+    return ended if _contents(ended) == _contents(document) else document
+
+
+def _contents(document: Document) -> list[tuple[str, str]]:
+    return [(entry.category, entry.raw) for entry in document.entries]

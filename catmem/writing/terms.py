@@ -1,0 +1,272 @@
+"""Who may write what, and what is refused whatever is in the file.
+
+A commit takes in what others wrote to the file, and may keep a copy of it. Who has no right to write causes neither:
+the refusal comes before a store is asked, and leaves no trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from catmem import clock
+from catmem.config.access import Rights
+from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
+from catmem.config.profile import limit_of
+from catmem.config.yamlfile import key_text
+from catmem.errors import CatmemError, EditError, UnknownNameError
+from catmem.staleness.freshness import read_date, stale_after_days
+from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.text import unify_newlines
+from catmem.threats import RULES
+from catmem.workspace.seen_entry import findings_in
+from catmem.writing.matching import no_match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.config import Config, Taxonomy
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, TagValue
+    from catmem.workspace.root import Root
+    from catmem.writing.operation import Operation
+
+_NAME_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Whose file it is, who acts on it, and on which day."""
+
+    entity: str
+    target: str
+    owner: Profile
+    rights: Rights
+    config: Config
+    today: date
+    known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
+    """The day that counts for words that the file had before; asked for an actor who may not verify."""
+
+    @property
+    def to_agent(self) -> bool:
+        """Whether answers go to a profile: then they leave out what its prompt would withhold."""
+        return self.rights.actor is not None
+
+    @property
+    def limit(self) -> int | None:
+        """How many characters the file may have."""
+        return limit_of(self.owner, self.target, self.config)
+
+    def unmerged(self, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:
+        """What the one who acts should know of git's conflict markers in the text of the file."""
+        return self.rights.unmerged(self.entity, text, parse)
+
+    def category(self, name: str) -> str:
+        """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
+        category = self.config.taxonomy.category(name)
+        if not category:
+            raise EditError(
+                f"{shown(name)} is not a category",
+                code="bad_category",
+                hint="A category needs a letter or a number.",
+            )
+        return category
+
+    def writable_category(self, name: str) -> str:
+        """The category of that name, if the actor may write to it and an entry may go there.
+
+        Raises ``ForbiddenError`` first, in the same words for what is declared and what is not; then
+        ``UnknownNameError`` (``unknown_category``).
+        """
+        category = self.category(name)
+        self.rights.refuse_unwritable(category, name)
+        taxonomy = self.config.taxonomy
+        if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):
+            return category
+        raise UnknownNameError(
+            f"the category {shown(name)} is not declared in catmem.yaml",
+            code="unknown_category",
+            hint=category_hint(category, taxonomy, "categories to write to", self.rights.may_write),
+        )
+
+    def title(self, category: str) -> str | None:
+        """The declared title of a category."""
+        declared = self.config.taxonomy.categories.get(category)
+        return declared.title if declared else None
+
+    def no_category(self, names: Iterable[str]) -> EditError:
+        """The refusal of an addition that needs a category and names none; ``names`` are those it may go to."""
+        listed = ", ".join(dict.fromkeys(names))
+        return EditError(
+            "an addition needs a category here",
+            code="no_category",
+            hint=f"Name one of {listed}." if listed else "There is none that may be written.",
+        )
+
+    def refuse_future(self, day: date | None, done: str) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be ``done``."""
+        if day is not None and day > self.today:
+            raise EditError(
+                f"{day} is in the future, and nobody can have {done} anything then",
+                code="bad_date",
+                hint=f"Today is {self.today}.",
+            )
+
+    def refuse_earlier(self, day: date | None, tags: Mapping[str, TagValue]) -> None:
+        """Raise ``EditError`` (``bad_date``) for a day before that on which an entry with these tags was verified."""
+        verified = read_date(tags.get("verified_date"))
+        if day is not None and verified is not None and day < verified:
+            raise EditError(
+                f"this entry was verified on {verified}, and {day} is before that",
+                code="bad_date",
+                hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
+            )
+
+    def check_domain(self, category: str, old: Mapping[str, TagValue], new: Mapping[str, TagValue]) -> None:
+        """Refuse an actor who may not verify a domain in which an entry would be stale later (``ForbiddenError``)."""
+        if new.get("domain") == old.get("domain"):
+            return
+        before, after = (stale_after_days(category, tags, self.owner, self.config) for tags in (old, new))
+        if after > before:
+            self.rights.refuse_unverified("domain")
+
+    def check_dates(self, changed: Iterable[str], old: Mapping[str, TagValue] | None) -> None:
+        """Raise ``ForbiddenError`` where an actor who may not verify changes a tag that says how old a fact is.
+
+        That is ``verified_date`` of any entry, ``created`` of one that is there, and an ``expires`` that it has.
+        """
+        for key in changed:
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.rights.refuse_unverified(key)
+
+    def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
+        """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
+
+        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and what
+        ``check_dates`` does.
+        """
+        given = {key: value for key, value in tags.items() if value is not None}
+        for key, message in tag_faults(given, self.config.tag_schemas):
+            raise EditError(
+                f"the tag {key[:_NAME_SHOWN]} does not fit: {message}",
+                code="bad_tag",
+                key=f"tags.{key[:_NAME_SHOWN]}",
+                hint="Give a value that fits its schema, or leave the tag out.",
+            )
+        changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
+        self.check_dates(changed, old)
+        for key, done in (("verified_date", "verified"), ("created", "written")):
+            if key in changed:
+                self.refuse_future(read_date(tags[key]), done)
+
+    def check_threats(self, texts: Sequence[str]) -> str | None:
+        """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""
+        found = findings_in(texts)
+        rules = sorted({finding.rule for finding in found})
+        if not rules:
+            return None
+        named = ", ".join(rules)
+        if not self.to_agent:
+            return f"a prompt will withhold this text: {named}"
+        hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
+        raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def terms_of(workspace: Root, name: str, target: str, actor: Profile | None) -> Terms:
+    """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
+
+    Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
+    """
+    rights = Rights(actor, target, workspace.config.taxonomy)
+    rights.refuse_other_owner(name)
+    owner = workspace.profile(name)
+
+    def known(body: str) -> date | None:
+        from catmem.staleness.ages import known_since
+
+        return known_since(workspace, owner.name, actor, body)
+
+    return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
+
+
+def category_hint(
+    name: str, taxonomy: Taxonomy, what: str = "declared categories", may: Callable[[str], bool] = lambda _: True
+) -> str:
+    """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few.
+
+    ``may`` picks those that count; an alias may be the nearest, and is not counted.
+    """
+    near = nearest(name, filter(may, taxonomy.declared()))
+    return f"Did you mean {near!r}?" if near else suggestion(name, filter(may, taxonomy.categories), what)
+
+
+def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
+    """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
+    slug = slugify(category)
+    if not taxonomy.closed or taxonomy.named(slug):
+        return None
+    return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
+
+
+def body_of(content: str) -> str:
+    """The body that an edit will make of a content, which is given to the edit as it is.
+
+    Raises ``EditError`` (``empty``).
+    """
+    body = unify_newlines(content).strip()
+    if not body:
+        raise EditError("there is no text to store", code="empty", hint="Give the entry some text, or remove it.")
+    return body
+
+
+def check_beforehand(operations: Sequence[Operation], terms: Terms) -> None:
+    """Raise what each operation is refused with whatever the file holds.
+
+    These are ``EditError`` and its kinds, ``ForbiddenError`` and ``UnknownNameError``. For a profile nothing depends on
+    what it does not see, neither here nor in the plan.
+    """
+    each_of(operations, lambda operation: _check(operation, terms))
+
+
+def each_of(operations: Sequence[Operation], act: Callable[[Operation], None]) -> None:
+    """Do something with one after the other; of several, the ``key`` of an error says with which it failed."""
+    for index, operation in enumerate(operations):
+        try:
+            act(operation)
+        except CatmemError as error:
+            if len(operations) > 1:
+                error.key = key_text(("operations", index, *([error.key] if error.key else [])))
+            raise
+
+
+def _check(operation: Operation, terms: Terms) -> None:
+    operation.check()
+    if operation.action == "add":
+        _check_addition(operation, terms)
+        return
+    rights = terms.rights
+    if operation.action == "verify":
+        rights.refuse_unverified()
+        terms.refuse_future(operation.as_of, "verified")
+    else:
+        rights.refuse_without_any_category()
+    if operation.to_category is not None:
+        terms.writable_category(operation.to_category)
+    if operation.category is None:
+        return
+    category = terms.category(operation.category)
+    if operation.action != "verify":
+        rights.refuse_unwritable(category, operation.category)
+    if not rights.may_see(category):
+        raise no_match(operation.old_text or "", (), terms.entity, to_agent=terms.to_agent)
+
+
+def _check_addition(operation: Operation, terms: Terms) -> None:
+    rights = terms.rights
+    if operation.category is not None:
+        terms.writable_category(operation.category)
+    elif not (rights.unbounded or rights.only_category() or rights.may_write(UNCATEGORIZED)):
+        raise terms.no_category(rights.writable_names())
+    terms.check_tags(operation.tags or {}, None)
+    terms.refuse_future(operation.as_of, "written")

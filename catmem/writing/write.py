@@ -1,0 +1,280 @@
+"""The one way of a write: a value that says what is asked, and the pipeline that makes it a revision.
+
+::
+
+    Write ── checks of who may ──> judgement ── what is there ──> plan ──> commit ──> audit ──> Written
+                                      └── asked again if somebody was faster
+
+The command line, the tool, the page, HTTP and the library make a ``Write``; so does an envelope, once it is verified
+(``envelopes/submitting.py``). What an envelope adds are refusals in their order (docs/envelopes.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.profile import one_reading
+from catmem.errors import DriftError, EditError, RefusedError, StaleError
+from catmem.names import known_target
+from catmem.store.contract import PERSON, Change, Current, Snapshot
+from catmem.store.judgement import rehearse
+from catmem.text import size_of
+from catmem.writing import gate
+from catmem.writing.matching import WriterView, checked_expected, hide_digests, legible
+from catmem.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
+from catmem.writing.planning import Plan, plan_operations
+from catmem.writing.terms import check_beforehand, terms_of
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document, Entry
+    from catmem.store.contract import OnDrift, OnStale, Revision
+    from catmem.store.envelope import Envelope
+    from catmem.workspace.root import Root
+    from catmem.writing.gate import Attempt
+    from catmem.writing.operation import Operation
+    from catmem.writing.terms import Terms
+
+_MOST_OPERATIONS = 1_000
+_KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
+"""What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write, as it is asked for: what, to which file, on which view, by whom.
+
+    ``terms`` say whose file it is and who acts. ``operations`` are the changes; an ``envelope`` may hold a whole text
+    in their place. ``expected`` is what the writer saw last, a revision or a digest, ``None`` for a writer without a
+    view. Of a write that came in an envelope its agent is on the record.
+    """
+
+    terms: Terms
+    operations: tuple[Operation, ...]
+    expected: str | None
+    on_drift: OnDrift
+    on_stale: OnStale
+    op_id: str | None = None
+    envelope: Envelope | None = None
+
+    @property
+    def actor(self) -> str | None:
+        """The profile that acts; ``None`` is a person."""
+        acting = self.terms.rights.actor
+        return None if acting is None else acting.name
+
+    def change(self, note: dict[str, Any]) -> Change:
+        """What the store is told of it; ``note`` goes on the record, and the caller may add to it until then."""
+        note |= {"target": self.terms.target, "actor": self.actor}
+        agent, request = self.actor or PERSON, None
+        if self.envelope is not None:
+            kept = {name: getattr(self.envelope, name) for name in _KEPT}
+            note["envelope"] = {name: value for name, value in kept.items() if value is not None}
+            agent, request = self.envelope.agent_id, self.envelope.request
+        elif self.op_id:
+            request = request_digest(self.operations, self.actor, self.terms.target)
+        return Change(
+            op=op_of(self.operations),
+            agent=agent,
+            op_id=self.op_id,
+            request=request,
+            note=note,
+            on_drift=self.on_drift,
+            on_stale=self.on_stale,
+        )
+
+
+@dataclass
+class Pipeline:
+    """A write on its way to the store; the ``attempt`` is its place in the audit log."""
+
+    workspace: Root
+    write: Write
+    attempt: Attempt
+    plan: Plan | None = None
+    before: str = ""
+
+    def run(self, *, dry_run: bool = False) -> Written:
+        """Make the write as one revision, or say what it would do; ``with_crowded`` completes the answer."""
+        self.check()
+        try:
+            written = self.rehearse() if dry_run else self.commit()
+        except RefusedError as error:
+            # An actor who does not see the whole file is told nothing that depends on all of it.
+            if not self.terms.rights.unbounded:
+                hide_digests(error)
+            raise
+        return replace(written, notes=(*self.attempt.notes(), *written.notes))
+
+    def with_crowded(self, written: Written) -> Written:
+        """The answer with what the write crowds out of a prompt; after the attempt, whose time is that of the write."""
+        return replace(written, crowded=crowded_out(self.workspace, written, self.write.actor, self.terms.today))
+
+    @property
+    def terms(self) -> Terms:
+        """Whose file it is, and who acts."""
+        return self.write.terms
+
+    def check(self) -> None:
+        """Refuse what is refused whatever the file holds, so that it leaves no trace in a store."""
+        operations = self.write.operations
+        if not 0 < len(operations) <= _MOST_OPERATIONS:
+            raise EditError(
+                f"a write has 1 to {_MOST_OPERATIONS:,} operations, and this has {len(operations):,}",
+                code="bad_operation",
+                hint="Give one or more, and very many in several batches.",
+            )
+        refuse_surrogates([] if self.write.op_id is None else [self.write.op_id])
+        check_beforehand(operations, self.terms)
+        checked_expected(self.write.expected)
+
+    def planned(self, document: Document, current: Current) -> Plan:
+        """What the write makes of the document that is there.
+
+        Where somebody changed the file since the writer saw it, what the writer may have seen counts; a text that is
+        not legible counts as changed in all its entries.
+        """
+        base = None if current.base is None else WriterView(document, self.legible_or_none(current.base))
+        return plan_operations(document, self.write.operations, self.terms, base)
+
+    def commit(self) -> Written:
+        """Write one revision."""
+        note: dict[str, Any] = {}
+
+        def update(current: Current) -> bytes:
+            data = self.updated(current)
+            note["actions"] = [] if self.plan is None else list(self.plan.actions)
+            return data
+
+        snapshot = self.attempt.commit(self.write.expected, update, self.write.change(note), rebases=True)
+        return self.first_answer(snapshot) if self.plan is None else self.answer(self.plan, snapshot)
+
+    def rehearse(self) -> Written:
+        """Do the same on what is there now, and write nothing; also where a rollout lets it pass on an older view."""
+        store, entity, change = self.workspace.store, self.terms.entity, self.write.change({})
+        try:
+            found = rehearse(store, entity, self.write.expected, change)
+        except StaleError as error:
+            self.attempt.refuse(error)
+            found = rehearse(store, entity, self.write.expected, replace(change, on_drift="merge"))
+        data = self.updated(found.current)
+        if self.plan is None:
+            message = "an update that raised nothing made no plan"
+            raise AssertionError(message)
+        return self.answer(self.plan, replace(Snapshot.of(data, found.revision), branch=found.is_branch))
+
+    def updated(self, current: Current) -> bytes:
+        """The new bytes of what is there; exactly the old ones if there is nothing to change."""
+        self.plan = None
+        document = self.legible(current.data)
+        self.plan = plan = self.planned(document, current)
+        self.before = document.text
+        return current.data if plan.document is document else plan.document.to_bytes()
+
+    def legible(self, data: bytes) -> Document:
+        """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
+        return legible(self.workspace.parse, self.terms.entity, data)
+
+    def legible_or_none(self, data: bytes) -> Document | None:
+        """The same; ``None`` for bytes that nobody can compare."""
+        try:
+            return self.legible(data)
+        except DriftError:
+            return None
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def answer(self, plan: Plan, now: Snapshot) -> Written:
+        """What was done."""
+        # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
+        after = now.data.decode(errors="replace")
+        changed = after != self.before
+        branch = now.branch and changed
+        notes = [*on_restoration(now), *plan.notes]
+        notes += [on_adoption(now.adopted)] if now.adopted else []
+        notes += [on_branch(self.terms.entity, now.revision)] if branch else []
+        return Written(
+            entity=self.terms.entity,
+            revision=now.revision,
+            digest=now.digest,
+            changed=changed,
+            before=self.before,
+            after=after,
+            entries=plan.entries,
+            usage=FileUsage(size_of(after), self.terms.limit),
+            notes=tuple(notes),
+            warnings=(*plan.warnings, *self.terms.unmerged(after, self.workspace.parse)),
+            adopted=now.adopted,
+            bounded=not self.terms.rights.unbounded,
+            branch=branch,
+        )
+
+    def first_answer(self, snapshot: Snapshot) -> Written:
+        """The answer to a retry: what the first write with this ``op_id`` did, from its record."""
+        entity, store = self.terms.entity, self.workspace.store
+        record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
+        parent = record.parents[0] if record and record.parents else "0"
+        after, before = self.legible(snapshot.data), self.legible(store.read(entity, parent).data)
+        beside = (on_branch(entity, snapshot.revision),) if snapshot.branch else ()
+        return Written(
+            entity=entity,
+            revision=snapshot.revision,
+            digest=snapshot.digest,
+            changed=True,
+            before=before.text,
+            after=after.text,
+            entries=tuple(_recorded(record, before, after)) if record else (),
+            usage=FileUsage(size_of(after.text), self.terms.limit),
+            notes=("this was done before, under the same op_id", *beside),
+            warnings=self.terms.unmerged(after.text, self.workspace.parse),
+            bounded=not self.terms.rights.unbounded,
+            repeated=True,
+            branch=snapshot.branch,
+        )
+
+
+def _recorded(record: Revision, before: Document, after: Document) -> list[Entry]:
+    """The entries that the actions of a record made or touched."""
+    found: list[Entry] = []
+    for action in record.note.get("actions", ()):
+        document = before if action.get("action") == "remove" else after
+        place = action.get("category"), action.get("id")
+        found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
+    return found
+
+
+def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    name: str,
+    operations: Sequence[Operation],
+    *,
+    target: str = "user",
+    expected: str | int | None = None,
+    actor: str | None = None,
+    dry_run: bool = False,
+    on_drift: OnDrift | None = None,
+    on_stale: OnStale | None = None,
+    op_id: str | None = None,
+) -> Written:
+    """Make several operations as one revision; see ``Workspace.write``."""
+    agent = PERSON if actor is None else actor
+    trying = gate.attempt(
+        workspace, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
+    )
+    with one_reading():
+        with trying as attempt:
+            acting = None if actor is None else workspace.profile(actor)
+            write = Write(
+                terms_of(workspace, name, known_target(target), acting),
+                tuple(operations),
+                None if expected is None else str(expected),
+                on_drift or workspace.config.on_drift,
+                on_stale or workspace.config.on_stale,
+                op_id,
+            )
+            pipeline = Pipeline(workspace, write, attempt)
+            written = pipeline.run(dry_run=dry_run)
+        return pipeline.with_crowded(written)

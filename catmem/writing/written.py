@@ -1,0 +1,415 @@
+"""What a write did, or would do: the one answer that every adapter shows in its way.
+
+With it goes how long the file is, what could leave when it is too long, and what the write crowds out of a prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from catmem import clock
+from catmem.config.access import hidden_by_sections
+from catmem.config.json_schema import known_tags, meant_tag
+from catmem.errors import CatmemError, EditError, OverBudgetError
+from catmem.names import FILE_NAMES, TARGETS
+from catmem.staleness.freshness import expired_on, freshness, read_date
+from catmem.syntax.slug import UNCATEGORIZED
+from catmem.text import size_of
+from catmem.workspace.seen_entry import preview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.config import Config
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.version import Version
+    from catmem.prompt.manifest import Row
+    from catmem.prompt.prompt import Prompt
+    from catmem.store.contract import OnDrift, OnStale, Snapshot
+    from catmem.workspace.root import Root
+    from catmem.writing.terms import Terms
+
+
+_FILES = {**FILE_NAMES, "total": "both files together"}
+_MOST = 10
+"""Entries that an answer names at most."""
+
+
+class How(TypedDict, total=False):
+    """How a write is made; each may be left out.
+
+    ``expected`` is what the caller saw last, a revision (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no
+    longer what is there, the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run``
+    writes nothing. ``on_drift`` is what to do when somebody else changed the file (``adopt``, ``refuse``, ``merge``).
+    ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
+    head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
+    """
+
+    expected: str | int | None
+    actor: str | None
+    dry_run: bool
+    on_drift: OnDrift | None
+    on_stale: OnStale | None
+    op_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """Entries that a write has a prompt leave out for its budget.
+
+    ``budget`` is ``user``, ``memory`` or ``total``, and ``limit`` its characters; ``size`` is what the prompt would
+    take of them with nothing left out. ``entries`` are those that the write leaves out anew, ``left_out`` counts all
+    that budgets keep out. ``written``: what was just written is among them.
+    """
+
+    profile: str
+    budget: str
+    limit: int
+    size: int
+    entries: tuple[Row, ...]
+    left_out: int
+    written: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data. No more than the prompt itself tells: entries that its profile sees."""
+        return {
+            "profile": self.profile,
+            "budget": self.budget,
+            "limit": self.limit,
+            "size": self.size,
+            "over_by": self.size - self.limit,
+            "left_out": self.left_out,
+            "written": self.written,
+            "entries": [
+                {"target": row.target, "category": row.category, "id": row.id, "preview": row.preview}
+                for row in self.entries[:_MOST]
+            ],
+        }
+
+    def over(self) -> str:
+        """How far the prompt is over its budget, and how many entries that costs: the end of a sentence."""
+        over = f"{self.size - self.limit:,} characters over the budget of {self.limit:,} for {_FILES[self.budget]}"
+        stay = "stays" if self.left_out == 1 else "stay"
+        entries = f"{self.left_out:,} {'entry' if self.left_out == 1 else 'entries'}"
+        too = ", what was written too" if self.written and self.left_out > 1 else ""
+        return f"{over}; {entries} {stay} out{too}."
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did, or would do.
+
+    ``before`` and ``after`` are whole texts, hidden categories included: they are for people, and ``digest`` is for
+    whoever writes next; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
+    as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is there
+    (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and what
+    else there is to know, ``warnings`` what will not be in a prompt, or that git's conflict markers are. ``adopted``
+    is the revision as which the store took in first what others had written to the file; the last of the notes says
+    so. ``repeated``: this is the first answer to an ``op_id`` again, and what is there now may be newer. ``branch``:
+    it was made on an older revision (``before``), and is kept beside the head, or would be; the last of the notes
+    says so. ``crowded``: entries that the prompt of the profile has to leave out for it.
+    """
+
+    entity: str
+    revision: str | None
+    digest: str
+    changed: bool
+    before: str
+    after: str
+    entries: tuple[Entry, ...]
+    usage: FileUsage
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    adopted: str | None = None
+    bounded: bool = False
+    repeated: bool = False
+    branch: bool = False
+    crowded: Crowded | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-ready data, without the whole texts."""
+        return {
+            "entity": self.entity,
+            "revision": self.revision,
+            "digest": None if self.bounded else self.digest,
+            "changed": self.changed,
+            "branch": self.branch,
+            "entries": [
+                {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
+                for entry in self.entries
+            ],
+            "usage": {"size": self.usage.size, "limit": self.usage.limit},
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "prompt": None if self.crowded is None else self.crowded.to_dict(),
+        }
+
+
+# --- notes ---------------------------------------------------------------------------------------------------------
+
+_SHOWN = 60
+"""Characters of an entry that a remark on a merge shows."""
+_NAME_SHOWN = 80
+"""Characters of a tag's name that a note shows."""
+
+
+def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
+    """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
+    said = "is already there, so no second copy was made"
+    if any(old.get(key) != value for key, value in given.items()):
+        said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
+    return said
+
+
+def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
+    """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
+    known = known_tags(terms.config.tag_schemas)
+    meant = {name: meant_tag(name, known) for name in given if name not in known}
+    return [
+        f"the tag {name[:_NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
+        for name, near in meant.items()
+        if near is not None
+    ]
+
+
+def on_verification(tags: Mapping[str, TagValue]) -> str | None:
+    """What to know of an entry whose words were changed, where its tags say that it was verified."""
+    day = read_date(tags.get("verified_date"))
+    return None if day is None else f"was changed, and its last verification ({day}) is older than these words"
+
+
+def on_alike(entry: Entry, count: int) -> str:
+    """What to know of an entry that was meant, where ``count`` entries say the same."""
+    return f"is in {entry.category} {count} times, word for word; the first of them was meant"
+
+
+def on_first_section(before: Document, after: Document, terms: Terms, hint: str) -> str | None:
+    """What to know of a flat file's first section, where its owner no longer sees the entries before it.
+
+    Raises ``EditError`` (``would_hide``) with the ``hint`` for a writer who is not to hide them.
+    """
+    if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
+        return None
+    if not terms.rights.unbounded:
+        raise EditError(
+            f"a first section would hide the entries that this file has now from {terms.owner.name}",
+            code="would_hide",
+            hint=hint,
+        )
+    return (
+        "the entries before the first section have no category now, and are not shown to profiles without "
+        "include_uncategorized: true; move them to a category"
+    )
+
+
+def on_title(before: Document, after: Document) -> str | None:
+    """What to know of a flat file whose leading heading, an entry so far, is its title since it has a section."""
+    if before.scan.headers or not before.entries or before.title is not None or after.title is None:
+        return None
+    return (
+        f"the heading at the head of the file ({after.title[:60]!r}) is its title now, and no entry: if it is a fact, "
+        "add it without the #"
+    )
+
+
+def on_double(category: str) -> str:
+    """What to know of an entry whose words its category had already."""
+    return f"is in {category} twice now"
+
+
+def on_nearly_same(like: Entry, *, to_agent: bool) -> str:
+    """What to know of an addition that looks like one fact with an entry that is there."""
+    return f"is nearly what {preview(like, to_agent=to_agent)!r} says; if it is the same fact, replace that one"
+
+
+def on_two_wordings(double: tuple[Version, Version]) -> str:
+    """What to know of two entries that came from the two sides of a merge, and look like one fact."""
+    ours, theirs = (each.body.split("\n", 1)[0][:_SHOWN] for each in double)
+    return f"{ours!r} and {theirs!r} in {double[0].category} came from the two sides and may be one fact: keep one"
+
+
+def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
+    """What to know of an entry that is written or verified, and expired before today."""
+    day = expired_on(tags, terms.today)
+    if day is None:
+        return None
+    kept_out = terms.owner.prompt.expired == "drop"
+    effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
+    return f"expired on {day}, and {effect}"
+
+
+def on_unread(category: str, document: Document, terms: Terms) -> str | None:
+    """What a person should know who wrote into a category of which its owner's prompt has nothing."""
+    if terms.to_agent or _is_read(category, document, terms):
+        return None
+    where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
+    return f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
+
+
+def _is_read(category: str, document: Document, terms: Terms) -> bool:
+    """What ``policy.access.visible`` says of one category, without a look at every entry of a large file."""
+    selectors = terms.owner.selectors(terms.target, terms.config.taxonomy)
+    if selectors.position(category) is not None:
+        return True
+    if category != UNCATEGORIZED or selectors.takes_away(category):
+        return False
+    included = terms.owner.include_uncategorized
+    return not document.scan.headers if included is None else included
+
+
+def on_branch(entity: str, revision: str | None) -> str:
+    """What to know of a write that was made on an older revision, and is kept as the branch ``revision``.
+
+    It says nothing of the head: a profile may not see all of that.
+    """
+    if revision is None or revision.isdecimal():
+        return "it was made on an older revision, so it would be kept as a branch beside what is there now"
+    return (
+        f"it was made on an older revision, so it is kept as branch {revision} beside what is there now, and is not in "
+        f"the file until it is merged (catmem merge {entity} {revision})"
+    )
+
+
+def on_restoration(written: Snapshot) -> tuple[str, ...]:
+    """What to know of a write before which the store put back what a stop of the machine had taken out of the file."""
+    if written.restored is None:
+        return ()
+    what = f"a stop of the machine may have cut the file, so its last text was put back as revision {written.restored}"
+    return (f"{what}; if you cut it yourself, do so again",)
+
+
+def on_adoption(revision: str) -> str:
+    """What to know of a write before which the store took in what others had written, as that revision."""
+    if revision == "1":
+        return "what the file held before is kept as revision 1 of its history"
+    return f"the file had been changed by other means; that is revision {revision} of its history"
+
+
+# --- room ----------------------------------------------------------------------------------------------------------
+
+_NAMED = 20
+_FIRST_TO_GO = ("expired", "stale", "unverified", "fresh")
+
+
+class FileUsage(NamedTuple):
+    """Characters (code points) of a file, and how many it may have; ``None`` is no limit."""
+
+    size: int
+    limit: int | None
+
+    def __str__(self) -> str:
+        """``1,074/1,375 characters``."""
+        return f"{self.size:,}{'' if self.limit is None else f'/{self.limit:,}'} characters"
+
+
+def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence[dict[str, Any]]) -> OverBudgetError:
+    """The refusal of a write after which a file would be over its limit; ``named`` are entries that could go."""
+    return OverBudgetError(
+        f"{entity} would have {size:,} characters, {size - limit:,} over its limit of {limit:,}; it has {before:,} now",
+        size=size,
+        limit=limit,
+        could_go=named,
+        hint="Nothing was written. Shorten or remove other entries first, or do both in one batch: the limit is "
+        "checked on the result.",
+    )
+
+
+def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Callable[[Entry], bool]) -> None:
+    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one.
+
+    The entries that ``is_made`` tells of are what the write brings; the refusal names others that could go.
+    """
+    before, size, limit, rights = size_of(old.text), size_of(new.text), terms.limit, terms.rights
+    # What shortens a file that is over its limit already is a step to the better.
+    if limit is None or size <= max(limit, before):
+        return
+    there = [each for each in rights.in_sight(new) if rights.may_write(each.category) and not is_made(each)]
+    named = could_go(there, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
+    raise over_budget(terms.entity, before, size, limit, named)
+
+
+def could_go(
+    entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, *, to_agent: bool
+) -> list[dict[str, Any]]:
+    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
+    rated = []
+    for index, entry in enumerate(entries):
+        found = freshness(entry, owner, config, as_of=as_of)
+        day = found.day.isoformat() if found.day else ""
+        rated.append((_FIRST_TO_GO.index(found.state), day, index, found.state, entry))
+    return [
+        {
+            "id": entry.id,
+            "category": entry.category,
+            "state": state,
+            "date": day or None,
+            "text": preview(entry, to_agent=to_agent),
+            "size": len(entry.raw),
+        }
+        for _, day, _, state, entry in sorted(rated, key=lambda row: row[:3])[:_NAMED]
+    ]
+
+
+def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
+    """What a write has the prompt of its profile leave out that was in it before, or that it has just written.
+
+    ``None`` for nothing, and for what ``actor`` (``None``: a person) is not told: a profile hears of its own prompt
+    only.
+    """
+    name, _, target = written.entity.partition("/")
+    if not written.changed or written.branch or written.repeated or actor not in {None, name}:
+        return None
+    try:
+        profile = workspace.profile(name)
+        if not profile.prompt.budget.keys() & {target, "total"}:
+            return None
+        return _crowded(workspace, profile, target, written, as_of or clock.today())
+    except CatmemError:
+        return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
+
+
+def _crowded(workspace: Root, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
+    from catmem.prompt.prompt import build_prompt
+
+    budget = profile.prompt.budget
+    others = [each for each in TARGETS if each != target and "total" in budget]
+    documents = {each: workspace.view(profile.name, each).document for each in others}
+
+    def prompt(text: str, reader: Profile) -> Prompt:
+        now = {**documents, target: workspace.parse(text.encode())}
+        return build_prompt(now, reader, as_of=as_of, config=workspace.config)
+
+    def left_out(text: str) -> list[tuple[tuple[str, str, str], Row]]:
+        rows = (row for row in prompt(text, profile).manifest.rows if row.budget is not None)
+        return [((row.target, row.category, row.id), row) for row in rows]
+
+    after = left_out(written.after)
+    if not after:
+        return None
+    before = Counter(key for key, _ in left_out(written.before))
+    new = []
+    for key, row in after:
+        if before[key]:
+            before[key] -= 1
+        else:
+            new.append((key, row))
+    if not new:
+        return None
+    name = str(new[0][1].budget)
+    # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
+    kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
+    free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
+    own = {(target, entry.category, entry.id) for entry in written.entries}
+    return Crowded(
+        profile=profile.name,
+        budget=name,
+        limit=budget[name],
+        size=len(free.text) if name == "total" else free.manifest.sizes[name],
+        entries=tuple(row for _, row in new),
+        left_out=len(after),
+        written=any(key in own for key, _ in new),
+    )

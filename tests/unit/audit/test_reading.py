@@ -1,0 +1,159 @@
+"""Asking the audit log, and what a rollout report makes of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from catmem.audit.counts import OTHER, Counts
+from catmem.audit.log_queries import Filter, follow_audit, read_audit
+from catmem.audit.rollout import rollout_report, rollout_state
+from catmem.errors import CatmemError, StoreError
+from catmem.store.audit_log import AuditLine, Damage
+from catmem.workspace.workspace import Workspace
+from catmem.writing.gate import audit_log, record
+from tests.unit.audit.audited import make_audited
+
+
+def line(second, entity="neo/user", agent="neo", op="put", status="ok", reason=None):  # noqa: PLR0917 - a row
+    stamp = f"2026-11-21T12:00:{second:02}.000000Z"
+    return AuditLine(stamp, entity, op, agent, "7", None if status == "refused" else "8", status, reason, "8", 0.002)
+
+
+LINES = [
+    line(0),
+    line(1, entity="neo/memory", agent="boss"),
+    line(2, entity="neon/user"),
+    line(3, status="refused", reason="stale_prev"),
+    line(4, status="refused", reason="forbidden"),
+    line(5, status="shadowed", reason="role_drift,stale_prev"),
+    line(6, status="bypassed", reason="stale_prev", op="verify"),
+    line(7, status="branch"),
+    AuditLine(
+        "2026-11-21T12:00:08.000000Z", "*", "bypass", "person", None, None, "ok", "bypass_start", None, None, "why"
+    ),
+]
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    made = make_audited(tmp_path)
+    for each in LINES:
+        record(made, each)
+    return made
+
+
+def at(second):
+    return datetime(2026, 11, 21, 12, 0, second, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Filter(), range(9)),
+        (Filter(entity="neo/user"), [0, 3, 4, 5, 6, 7]),
+        (Filter(entity="neo"), [0, 1, 3, 4, 5, 6, 7]),
+        (Filter(agent="boss"), [1]),
+        (Filter(op="verify"), [6]),
+        (Filter(status="refused"), [3, 4]),
+        (Filter(reason="stale_prev"), [3, 5, 6]),
+        (Filter(reason="stale"), []),
+        (Filter(since=at(6)), [6, 7, 8]),
+        (Filter(until=at(2)), [0, 1]),
+        (Filter(since=at(3), until=at(5), status="refused", agent="neo"), [3, 4]),
+    ],
+)
+def test_a_filter_keeps_what_fits_in_every_way(workspace, wanted, found):
+    assert read_audit(workspace, wanted).lines == tuple(LINES[number] for number in found)
+
+
+def test_a_limit_keeps_the_newest_that_fit(workspace):
+    assert read_audit(workspace, Filter(agent="neo"), limit=2).lines == (LINES[6], LINES[7])
+
+
+def test_following_gives_what_is_there_and_then_what_comes(workspace):
+    coming = [line(20), line(21, agent="boss"), line(22)]
+
+    def one_more():
+        record(workspace, coming.pop(0))
+
+    following = follow_audit(workspace, Filter(agent="neo"), 1, one_more)
+    assert [next(following), next(following), next(following)] == [LINES[7], line(20), line(22)]
+    following.close()  # type: ignore[attr-defined]
+
+
+def test_a_damaged_line_is_told_beside_the_others(workspace):
+    with (workspace.root / ".catmem" / "audit.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    audit = read_audit(workspace)
+    assert (audit.lines, audit.damaged) == (tuple(LINES), (Damage("audit.jsonl", 10),))
+
+
+def test_a_log_that_cannot_be_read_is_an_error_and_not_empty(workspace):
+    path = workspace.root / ".catmem" / "audit.jsonl"
+    path.rename(path.with_name("kept"))
+    path.mkdir()
+    with pytest.raises(StoreError) as refused:
+        read_audit(workspace)
+    assert (refused.value.code, refused.value.path) == ("io", str(path))
+
+
+def test_a_root_without_a_log_has_no_lines_and_gets_none_by_asking(tmp_path):
+    assert read_audit(make_audited(tmp_path)).lines == ()
+    assert not (tmp_path / ".catmem").exists()
+
+
+@pytest.mark.parametrize("ask", [read_audit, rollout_state, rollout_report])
+def test_a_folder_that_is_no_root_is_told(tmp_path, ask):
+    with pytest.raises(CatmemError) as refused:
+        ask(Workspace.open(tmp_path, search=False))
+    assert refused.value.code == "no_root"
+
+
+def test_the_log_is_in_the_root(workspace):
+    assert audit_log(workspace).folder == workspace.root / ".catmem"
+
+
+# --- reports and counts -------------------------------------------------------------------------------------------
+
+
+def test_a_report_tells_what_was_let_pass_and_what_was_refused(workspace):
+    report = rollout_report(workspace).to_dict()
+    assert (report["mode"], report["writes"], report["since"]) == ("enforce", 8, LINES[0].ts)
+    assert report["shadowed"] == {
+        "operations": 1,
+        "by_reason": {"role_drift": 1, "stale_prev": 1},
+        "by_agent": {"neo": 1},
+        "by_entity": {"neo/user": 1},
+    }
+    assert report["bypassed"]["by_reason"] == {"stale_prev": 1}
+    assert report["refused"]["by_reason"] == {"stale_prev": 1}
+    assert report["always"]["by_reason"] == {"forbidden": 1}
+
+
+def test_the_state_of_a_canary_names_who_is_in(tmp_path):
+    state = rollout_state(make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n"))
+    assert state.entities == {"boss/user": False, "boss/memory": False, "neo/user": True, "neo/memory": False}
+    assert state.to_dict()["entities"][2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
+
+
+def test_counts_of_lines():
+    counts = Counts.of(LINES)
+    assert counts.writes["neo/user", "neo", "refused"] == 2
+    assert counts.by_status() == {"ok": 3, "refused": 2, "shadowed": 1, "bypassed": 1, "branch": 1}
+    assert counts.by_agent() == {"neo": 7, "boss": 1}
+    assert counts.conflicts == {("neo/user", "stale_prev"): 3}
+    assert counts.branches == {"neo/user": 1}
+    assert counts.heads == {"neo/user": 8, "neo/memory": 8, "neon/user": 8}
+    assert (counts.latencies.number, counts.latencies.groups[2]) == (8, 8)
+
+
+def test_names_that_nobody_declared_do_not_fill_the_memory():
+    counts = Counts()
+    for number in range(30_000):
+        counts.add(line(0, entity=f"made-up-{number}/user", status="branch", reason=f"code{number}"))
+    assert len(counts.writes) == len(counts.branches) == len(counts.reasons) == 10_001
+    assert len(counts.heads) == 10_000
+    assert counts.by_entity()[OTHER] == 20_000
+    assert sum(counts.branches.values()) == 30_000

@@ -1,0 +1,176 @@
+"""What a profile sees of a document."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from catmem.config.access import visible
+from catmem.config.config import Category, Config, Taxonomy
+from catmem.config.profile import Profile
+from catmem.model.document import Entry, parse
+from catmem.prompt.prompt import build_prompt
+from tests.together import together
+
+TEXT = """# Title of the file
+
+Loose.
+
+## Finance Rules
+rules
+
+## Finance Payroll
+payroll
+
+## Talk
+one
+§
+two
+
+## Finance Rules
+more rules
+"""
+
+
+def see(text=TEXT, *, target="user", taxonomy=None, **settings):
+    return visible(parse(text), target, Profile("reader", **settings), taxonomy)
+
+
+def bodies(view):
+    return [entry.body for entry in view.entries]
+
+
+def test_only_the_named_categories():
+    view = see(user_memory_categories=("talk",))
+    assert view.categories == ("talk",)
+    assert bodies(view) == ["one", "two"]
+    assert view.hidden == 4
+
+
+def test_a_profile_that_names_nothing_sees_nothing():
+    view = see()
+    assert (view.categories, view.entries, view.hidden) == ((), (), 6)
+
+
+def test_each_target_has_its_own_selectors():
+    settings = {"user_memory_categories": ("talk",), "memory_categories": ("finance-rules",)}
+    assert bodies(see(target="user", **settings)) == ["one", "two"]
+    assert bodies(see(target="memory", **settings)) == ["rules", "more rules"]
+
+
+def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the_file():
+    view = see(user_memory_categories=("talk", "finance-*"), include_uncategorized=True)
+    assert view.categories == ("talk", "finance-payroll", "finance-rules", "__uncategorized__")
+    assert bodies(view) == ["Loose.", "rules", "payroll", "one", "two", "more rules"]
+    assert [entry["body"] for entry in view.to_dict()["categories"]["finance-rules"]] == ["rules", "more rules"]
+
+
+def test_the_last_selector_that_matches_wins():
+    assert see(user_memory_categories=("finance-*", "!finance-payroll")).categories == ("finance-rules",)
+    assert "finance-payroll" in see(user_memory_categories=("!finance-payroll", "finance-*")).categories
+
+
+@together("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
+def test_other_spellings_of_a_name_are_the_same_category(title):
+    view = see(f"## {title}\nsecret\n", user_memory_categories=("*", "!finance-payroll"))
+    assert (bodies(view), view.hidden) == ([], 1)
+
+
+@together(("include", "with_headers", "without"), [(None, False, True), (True, True, True), (False, False, False)])
+def test_uncategorized_entries(include, with_headers, without):
+    assert ("Loose." in bodies(see(include_uncategorized=include))) is with_headers
+    assert ("Loose." in bodies(see("Loose.\n§\nToo.\n", include_uncategorized=include))) is without
+
+
+def test_no_pattern_reaches_uncategorized_entries_and_their_name_does():
+    assert "Loose." not in bodies(see(user_memory_categories=("*",)))
+    assert "Loose." in bodies(see(user_memory_categories=("__uncategorized__",)))
+
+
+@together("selectors", [("!__uncategorized__",), ("talk", "!*"), ("!__un*", "talk")])
+@together("include", [None, True])
+def test_a_profile_that_takes_uncategorized_away_does_not_see_it(selectors, include):
+    view = see("Loose.\n", user_memory_categories=selectors, include_uncategorized=include)
+    assert (bodies(view), view.hidden) == ([], 1)
+
+
+def test_uncategorized_can_be_taken_away_and_named_again():
+    assert bodies(see("Loose.\n", user_memory_categories=("!*", "__uncategorized__"))) == ["Loose."]
+
+
+def test_a_mistyped_header_fails_closed():
+    view = see("## Finanse Rules\nsecret\n", user_memory_categories=("finance-rules",))
+    assert bodies(view) == []
+
+
+CLOSED = Taxonomy(
+    closed=True, categories={"talk": Category("talk", "Talk"), "pay": Category("pay", "Pay", aliases=("wages",))}
+)
+
+
+def test_a_pattern_reaches_declared_categories_only_in_a_closed_taxonomy():
+    text = "## Talk\na\n\n## Finanse\nb\n\n## Pay\nc\n"
+    assert see(text, user_memory_categories=("*",), taxonomy=CLOSED).categories == ("pay", "talk")
+    assert see(text, user_memory_categories=("*",)).categories == ("finanse", "pay", "talk")
+
+
+@together("selectors", [("*", "!pay"), ("talk",)])
+@together("closed", [True, False])
+def test_an_alias_is_its_category_even_in_a_document_that_was_parsed_without_aliases(selectors, closed):
+    # `build_prompt` takes documents from anywhere, and a section named by an alias must not slip past an exclusion.
+    taxonomy = Taxonomy(closed=closed, categories=CLOSED.categories)
+    view = see("## Wages\nsecret\n\n## Talk\nfine\n", user_memory_categories=selectors, taxonomy=taxonomy)
+    assert bodies(view) == ["fine"]
+    assert bodies(see("## Wages\nmine\n", user_memory_categories=("pay",), taxonomy=taxonomy)) == ["mine"]
+
+
+def test_the_json_form_holds_nothing_else():
+    text = "# Title of the file\n\n## Secret\n[a: b, a: c] hidden\n§\n```\nopen\n\n## Talk\n[k: v, k: w] mine\n"
+    form = see(text, user_memory_categories=("talk",)).to_dict()
+    assert form["title"] is None
+    assert list(form["categories"]) == ["talk"]
+    assert {problem["line"] for problem in form["problems"]} == {10}
+    assert not any(word in json.dumps(form) for word in ("hidden", "open", "Title of", "ecret"))
+
+
+def test_a_problem_of_a_header_is_nobodys():
+    assert see(user_memory_categories=("finance-rules",)).to_dict()["problems"] == []
+
+
+def test_a_prompt_counts_what_it_hides():
+    profile = Profile("reader", user_memory_categories=("talk",))
+    config = Config(Path("/nowhere"), taxonomy=CLOSED)
+    manifest = build_prompt(
+        {"user": parse(TEXT), "memory": parse("## X\ny")}, profile, as_of=date(2026, 11, 21),
+        config=config,
+    ).manifest  # fmt: skip
+    assert manifest.hidden == {"user": 4, "memory": 1}
+    assert {row.category for row in manifest.rows} == {"talk"}
+
+
+@pytest.mark.parametrize("text", ["".join(f"## c{i}\nx\n" for i in range(400)), "\n§\n".join(["```"] * 400)])
+def test_the_work_of_the_json_form_grows_with_the_document_alone(text, monkeypatch):
+    view = see(text, user_memory_categories=("*",), include_uncategorized=True)
+    looks = count_looks(monkeypatch)
+    form = view.to_dict()
+    assert sum(map(len, form["categories"].values())) == 400
+    assert looks() < 40 * 400
+
+
+def count_looks(monkeypatch):
+    """Counts how often a place or a category of an entry is asked for."""
+    seen = [0]
+
+    def counted(index):
+        def get(entry):
+            seen[0] += 1
+            return tuple.__getitem__(entry, index)
+
+        return property(get)
+
+    for index, name in enumerate(("category", "start", "end")):
+        monkeypatch.setattr(Entry, name, counted(index))
+    return lambda: seen[0]

@@ -1,0 +1,299 @@
+"""``catmem.yaml``. Files that are refused stand in tests/conformance/profiles/bad/ (config-…)."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.config.config import Category, Config, Rollout, Signing, Taxonomy, days, find_root, load_config, read_config
+from catmem.config.json_schema import validate
+from catmem.errors import ConfigError, UnreadableError
+from catmem.names import is_name
+from catmem.staleness.freshness import DEFAULT_STALE_AFTER
+from tests.golden.case import put
+from tests.together import together
+
+
+@pytest.fixture
+def config_of(tmp_path):
+    def load(text):
+        (tmp_path / "catmem.yaml").write_text(text, encoding="utf-8")
+        return load_config(tmp_path)
+
+    return load
+
+
+EVERYTHING = """\
+version: 1
+profiles: who
+homes: "~/.hermes/profiles/{name}/memories"
+store: sqlite:///memory.db
+taxonomy:
+  closed: true
+  card_titles: true
+  categories:
+    communication-style: {title: Communication Style, aliases: [COMM, How We Talk]}
+    workflow-rules-finance:
+      title: Workflow Rules (Finance)
+      domain: finance
+      require_tags: [verified_date]
+      stale_after: 180d
+domains: {finance: {stale_after: 30d}, design: {}}
+tags: {owner: {type: string}}
+limits: {user: 1375, memory: 2200}
+stale_after: 60d
+prompt: {style: xml, budget: {total: 9000}}
+rollout: {mode: canary, canary: 10}
+agents: {planner-2: planner}
+signing: {required: true, keys: ~/keys, clock_skew: 5m}
+lint: {ignore: [CM203], per_file: {"homes/*": [CM5]}}
+"""
+
+
+def test_everything(config_of, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/somebody")
+    config = config_of(EVERYTHING)
+    assert config.root == tmp_path
+    assert config.path == tmp_path / "catmem.yaml"
+    assert config.profiles_dir == tmp_path / "who"
+    assert str(config.home("trinity")) == "/home/somebody/.hermes/profiles/trinity/memories"
+    assert config.store == "sqlite:///memory.db"
+    assert config.taxonomy == Taxonomy(
+        closed=True,
+        card_titles=True,
+        categories={
+            "communication-style": Category("communication-style", "Communication Style", ("comm", "how-we-talk")),
+            "workflow-rules-finance": Category(
+                "workflow-rules-finance", "Workflow Rules (Finance)", (), "finance", ("verified_date",), 180
+            ),
+        },
+    )
+    assert config.domains == {"finance": 30}
+    assert config.tag_schemas == {"owner": {"type": "string"}}
+    assert config.limits == {"user": 1375, "memory": 2200}
+    assert config.stale_after == 60
+    assert config.prompt == {"style": "xml", "budget": {"total": 9000}}
+    assert config.rollout == Rollout("canary", 10)
+    assert config.agents == {"planner-2": "planner"}
+    assert config.signing == Signing(required=True, keys="~/keys", clock_skew=300)
+    assert config.lint == {"ignore": ["CM203"], "per_file": {"homes/*": ["CM5"]}}
+
+
+def test_without_a_file_everything_has_a_default(tmp_path):
+    config = load_config(tmp_path)
+    assert config == Config(tmp_path)
+    assert config.path is None
+    assert config.profiles_dir == tmp_path / "profiles"
+    assert config.home("neo") == tmp_path / "homes" / "neo"
+    assert (config.store, config.stale_after, config.rollout.mode) == ("files", 90, "enforce")
+    assert config.taxonomy.closed_slugs is None
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n", "version: 1\n"])
+def test_an_empty_file_says_nothing(config_of, tmp_path, text):
+    assert config_of(text) == Config(tmp_path, tmp_path / "catmem.yaml")
+
+
+def test_a_relative_root_becomes_absolute(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    assert load_config("..").root == tmp_path
+
+
+def test_a_root_that_is_no_folder_is_no_root(tmp_path):
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "nothing", tmp_path / "file"):
+        with pytest.raises(UnreadableError):
+            load_config(path)
+
+
+def test_a_broken_link_is_not_taken_for_a_missing_file(tmp_path):
+    (tmp_path / "catmem.yaml").symlink_to(tmp_path / "nothing")
+    with pytest.raises(UnreadableError):
+        load_config(tmp_path)
+    assert find_root(tmp_path) == tmp_path
+
+
+def test_a_folder_named_catmem_yaml_is_an_error(tmp_path):
+    (tmp_path / "catmem.yaml").mkdir()
+    with pytest.raises(UnreadableError) as caught:
+        load_config(tmp_path)
+    assert caught.value.code == "not_a_file"
+
+
+def test_the_root_is_found_upward(tmp_path, monkeypatch):
+    deep = tmp_path / "root" / "a" / "b"
+    deep.mkdir(parents=True)
+    assert find_root(deep) is None
+    (tmp_path / "root" / "catmem.yaml").touch()
+    assert find_root(deep) == tmp_path / "root"
+    assert find_root(tmp_path / "root") == tmp_path / "root"
+    assert find_root(tmp_path) is None
+    monkeypatch.chdir(deep)
+    assert find_root(".") == tmp_path / "root"
+    (deep / "catmem.yaml").touch()
+    assert find_root(deep) == deep
+
+
+@pytest.mark.parametrize("store", ["files", "sqlite:///x.db", "postgresql://host/db"])
+def test_stores(config_of, store):
+    assert config_of(f"store: {store}\n").store == store
+
+
+@pytest.mark.parametrize(
+    ("homes", "expected"),
+    [
+        ("people", "/srv/place/people/neo"),
+        ("people/{name}", "/srv/place/people/neo"),
+        ("people/{name}/{name}", "/srv/place/people/neo/neo"),
+        ("/srv/people", "/srv/people/neo"),
+        ("~/people", "/home/me/people/neo"),
+        ("~", "/home/me/neo"),
+        ("a~b", "/srv/place/a~b/neo"),
+    ],
+)
+def test_homes(tmp_path, monkeypatch, homes, expected):
+    monkeypatch.setenv("HOME", "/home/me")
+    config = Config(tmp_path, homes=homes)
+    assert str(config.home("neo")) == expected.replace("/srv/place", str(tmp_path))
+
+
+@pytest.mark.parametrize("homes", ["{profile}", "{name", "{{name}}", "{name!r}", "a}b", "{}"])
+def test_other_braces_are_refused(config_of, homes):
+    with pytest.raises(ConfigError) as caught:
+        config_of(f"homes: '{homes}'\n")
+    assert (caught.value.code, caught.value.key, caught.value.line) == ("bad_template", "homes", 1)
+
+
+def test_no_path_is_made_of_a_bad_name(tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        Config(tmp_path).home("../neo")
+    assert caught.value.code == "bad_name"
+
+
+@together("name", ["a", "0", "neo", "a-b_c", "x" * 64])
+def test_names(name):
+    assert is_name(name)
+
+
+@together("name", ["", ".", "..", "../x", "a/b", "A", "é", "-a", "_a", "a.b", "a b", "neo\n", "x" * 65])
+def test_what_is_no_name(name):
+    assert not is_name(name)
+
+
+def test_declared_names_aliases_and_what_has_no_category(config_of):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert taxonomy.declared() == {
+        "communication-style": "communication-style",
+        "workflow-rules-finance": "workflow-rules-finance",
+        "comm": "communication-style",
+        "how-we-talk": "communication-style",
+        "__uncategorized__": "__uncategorized__",
+    }
+    assert taxonomy.aliases == {"comm": "communication-style", "how-we-talk": "communication-style"}
+    assert taxonomy.closed_slugs == {"communication-style", "workflow-rules-finance", "__uncategorized__"}
+
+
+@pytest.mark.parametrize("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
+def test_a_category_has_a_slug_a_title_and_aliases(config_of, name):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert taxonomy.category(name) == taxonomy.named(name) == "communication-style"
+
+
+def test_a_name_that_is_not_declared_is_a_slug_of_its_own(config_of):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert (taxonomy.category("Travel (abroad)"), taxonomy.named("Travel (abroad)")) == ("travel-abroad", None)
+    assert (taxonomy.category("!"), taxonomy.named("!")) == ("", None)
+    assert taxonomy.named("__uncategorized__") == "__uncategorized__"
+
+
+def test_aliases_are_resolved_in_exact_selectors_only(config_of):
+    taxonomy = config_of(EVERYTHING).taxonomy
+    assert taxonomy.resolved(("comm", "!comm", "comm*", "other")) == (
+        "communication-style",
+        "!communication-style",
+        "comm*",
+        "other",
+    )
+
+
+def test_a_category_without_a_title_gets_one_whose_slug_it_is(config_of):
+    config = config_of("taxonomy: {categories: {workflow-rules: {}, _x: {}, '2024': {}, ß: {}}}\n")
+    assert [category.title for category in config.taxonomy.categories.values()] == ["Workflow Rules", "_X", "2024", "ß"]
+
+
+def test_a_title_may_be_that_of_an_alias(config_of):
+    config = config_of("taxonomy: {categories: {comm: {title: Communication Style, aliases: [communication-style]}}}\n")
+    assert config.taxonomy.categories["comm"].title == "Communication Style"
+
+
+def test_an_alias_may_be_given_once_only(config_of):
+    with pytest.raises(ConfigError) as caught:
+        config_of("taxonomy:\n  categories:\n    a:\n      aliases:\n        - x\n        - X\n")
+    assert (caught.value.code, caught.value.line) == ("alias_taken", 6)
+
+
+def test_prompt_defaults_fit_the_schema_of_profiles_too(config_of):
+    assert validate({"prompt": config_of(EVERYTHING).prompt}, "profile") == []
+
+
+def test_days():
+    assert days("0d") == 0
+    assert days("180d") == 180
+
+
+# --- what is left of a file that is not right ---
+
+SLIPS = """\
+stale_after: 30
+closed: true
+tags: {created: {}, mood: {}}
+taxonomy:
+  categories:
+    money-vendors: {title: Vendors}
+    money-rules: {title: Rules of money, aliases: [pay, "!!!"]}
+    pay: {title: Wages, stale_after: 10d}
+    talk: {}
+"""
+
+
+def test_all_slips_are_told_at_once(tmp_path):
+    put(tmp_path / "catmem.yaml", SLIPS)
+    _, faults = read_config(tmp_path)
+    assert [(fault.code, fault.line) for fault in faults] == [
+        ("schema", 1), ("reserved_tag", 3), ("bad_title", 6), ("alias_taken", 7), ("bad_alias", 7), ("bad_title", 7),
+        ("bad_title", 8),
+    ]  # fmt: skip
+    assert faults[0].message.endswith("(and 1 more in this file)")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path)
+    assert (caught.value.code, caught.value.line) == (faults[0].code, faults[0].line)
+
+
+def test_the_rest_is_as_it_is_meant(tmp_path):
+    put(tmp_path / "catmem.yaml", SLIPS)
+    config, _ = read_config(tmp_path)
+    assert config.path == tmp_path / "catmem.yaml"
+    assert config.stale_after == DEFAULT_STALE_AFTER
+    assert set(config.tag_schemas) == {"mood"}
+    categories = config.taxonomy.categories
+    assert list(categories) == ["money-vendors", "money-rules", "pay", "talk"]
+    assert (categories["money-vendors"].aliases, categories["money-rules"].aliases) == (
+        ("vendors",),
+        ("rules-of-money",),
+    )
+    assert (categories["pay"].aliases, categories["pay"].stale_after) == (("wages",), 10)
+
+
+def test_a_title_that_is_the_name_of_another_category_is_no_alias(tmp_path):
+    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {a: {title: B}, b: {}}}\n")
+    config, faults = read_config(tmp_path)
+    assert [fault.code for fault in faults] == ["bad_title"]
+    assert config.taxonomy.categories["a"].aliases == ()
+
+
+@pytest.mark.parametrize("text", ["[]\n", "taxonomy: []\n", "taxonomy: {categories: {a: {aliases: {b: c}}}}\n", "3\n"])
+def test_any_yaml_leaves_a_configuration(tmp_path, text):
+    put(tmp_path / "catmem.yaml", text)
+    config, faults = read_config(tmp_path)
+    assert [fault.code for fault in faults] == ["schema"]
+    assert set(config.taxonomy.categories) <= {"a"}

@@ -1,0 +1,416 @@
+"""Profiles: the cases of tests/conformance/profiles/, and what needs a file system."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from catmem import resources
+from catmem.config import profile as profile_module
+from catmem.config.config import Config, Taxonomy, load_config
+from catmem.config.profile import (
+    Profile,
+    PromptSettings,
+    SettingPlace,
+    check_profile,
+    find_profile,
+    load_profile,
+    load_profiles,
+    memory_dir,
+    profile_names,
+)
+from catmem.digest import canonical_json
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from tests.together import together
+
+CASES = Path(__file__).parents[2] / "conformance" / "profiles"
+GOOD = sorted(path.name for path in (CASES / "good").iterdir())
+BAD = sorted(path.name for path in (CASES / "bad").iterdir())
+
+
+def load_case(folder, load):
+    config = load_config(folder) if (folder / "catmem.yaml").exists() else None
+    if load == "catmem.yaml":
+        return config
+    profile = load_profile(folder / load, config=config)
+    if config is not None:
+        check_profile(profile, config)
+        memory_dir(profile, config)
+    return profile
+
+
+@together("name", GOOD)
+def test_good_case(name):
+    expected = json.loads((CASES / "good" / name / "expected.json").read_text(encoding="utf-8"))
+    profile = load_case(CASES / "good" / name, expected["load"])
+    canonical = profile.canonical()
+    assert {key: canonical[key] for key in expected["profile"]} == expected["profile"]
+    for target, categories in expected.get("selects", {}).items():
+        assert [one for one in categories if not profile.selectors(target).matches(one)] == []
+    for target, categories in expected.get("leaves", {}).items():
+        assert [one for one in categories if profile.selectors(target).matches(one)] == []
+
+
+@together("name", BAD)
+def test_bad_case(name):
+    folder = CASES / "bad" / name
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    with pytest.raises(CatmemError) as caught:
+        load_case(folder, expected["load"])
+    found = caught.value.to_dict()
+    found["file"] = Path(found["path"]).relative_to(folder).as_posix()
+    assert {key: found.get(key) for key in expected["error"]} == expected["error"]
+    assert ("key" in found) == ("key" in expected["error"])
+    assert (expected["hint"] or "") in found["hint"]
+
+
+def test_every_case_says_what_is_expected():
+    cases = [path for kind in ("good", "bad") for path in (CASES / kind).iterdir()]
+    assert [path for path in cases if not (path / "expected.json").is_file()] == []
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes files below the temporary folder, by their path."""
+
+    def write_files(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write_files
+
+
+# --- the shipped profiles ---
+
+
+@pytest.fixture
+def shipped(write):
+    return load_profiles(write({f"{name}.yaml": text for name, text in resources.profile_texts().items()}))
+
+
+def test_the_shipped_profiles_are_the_worked_example(shipped):
+    assert {name: (profile.tier, profile.user_memory_categories) for name, profile in shipped.items()} == {
+        "orchestrator": (1, ("*",)),
+        "specialist": (2, ()),
+        "neo": (2, ("communication-style", "workflow-rules-development")),
+        "morpheus": (2, ("communication-style", "cognitive-patterns", "working-relationship")),
+        "trinity": (2, ("communication-style", "workflow-rules-finance", "approval-conventions")),
+        "scout": (3, ("communication-style",)),
+    }
+    assert [name for name, profile in shipped.items() if profile.verifies] == ["orchestrator"]
+    assert {profile.seed_from for name, profile in shipped.items() if name != "orchestrator"} == {"orchestrator"}
+
+
+def test_trinity(shipped):
+    trinity = shipped["trinity"]
+    assert trinity.prompt == PromptSettings(budget={"user": 1375})
+    assert trinity.selectors("memory").matches("finance-tools")
+    assert not trinity.selectors("memory").matches("finance-payroll")
+    assert trinity.writable().matches("workflow-rules-finance")
+    assert not trinity.writable().matches("communication-style")
+    assert trinity.domain == "finance"
+
+
+def test_every_shipped_writable_category_is_readable(shipped):
+    for profile in shipped.values():
+        readable = profile.selectors("user"), profile.selectors("memory")
+        for category in ("a", *profile.writable_categories):
+            if profile.writable().matches(category):
+                assert any(selectors.matches(category) for selectors in readable), (profile.name, category)
+
+
+# --- settings ---
+
+
+def test_a_profile_can_be_made_in_code():
+    profile = Profile("neo", user_memory_categories=("a",))
+    assert profile.selectors("user").matches("a")
+    assert not profile.selectors("memory").matches("a")
+    with pytest.raises(KeyError):
+        profile.selectors("users")
+
+
+@together(
+    ("profile", "may"),
+    [
+        (Profile("a", tier=1), True),
+        (Profile("a", tier=2), False),
+        (Profile("a", tier=3), False),
+        (Profile("a", tier=1, may_verify=False), False),
+        (Profile("a", tier=2, may_verify=True), True),
+    ],
+)
+def test_who_may_verify(profile, may):
+    assert profile.verifies is may
+
+
+def test_selectors_take_a_taxonomy(write):
+    root = write({"catmem.yaml": "taxonomy: {closed: true, categories: {a: {aliases: [b]}}}\n"})
+    taxonomy = load_config(root).taxonomy
+    profile = Profile("neo", user_memory_categories=("b", "x*"), writable_categories=("b", "!a"))
+    assert profile.selectors("user", taxonomy).matches("a")
+    assert not profile.selectors("user", taxonomy).matches("xy")
+    assert profile.selectors("user").matches("xy")
+    assert not profile.writable(taxonomy).matches("a")
+    assert profile.selectors("user", Taxonomy()).matches("xy")
+
+
+def test_equal_roles_have_equal_canonical_forms(write):
+    root = write(
+        {
+            "one/neo.yaml": "tier: 2\nuser_memory_categories: [a]\nlimits: {user: 1, memory: 2}\n",
+            "two/neo.yaml": "extends: base\nlimits: {memory: 2, user: 1}\n",
+            "two/base.yaml": "user_memory_categories: [a]\n",
+            "three/neo.yaml": "user_memory_categories: [a, b]\nlimits: {memory: 2, user: 1}\n",
+        }
+    )
+    one, two, three = (canonical_json(load_profile(root / n / "neo.yaml").canonical()) for n in ("one", "two", "three"))
+    assert one == two
+    assert one != three
+    keys = list(load_profile(root / "one/neo.yaml").canonical())
+    assert keys == sorted(keys)
+    assert str(root) not in one.decode()
+
+
+def test_places_name_the_file_that_says_it(write):
+    root = write(
+        {
+            "neo.yaml": "extends: base\nuser_memory_categories:\n  - x\nprompt:\n  order: file\n",
+            "base.yaml": "user_memory_categories: [a, b]\nmemory_categories:\n  - m\nprompt: {style: xml}\n",
+        }
+    )
+    places = load_profile(root / "neo.yaml").places
+    own, parent = str(root / "neo.yaml"), str(root / "base.yaml")
+    assert places[("user_memory_categories", 0)] == SettingPlace(own, 3, 5)
+    assert ("user_memory_categories", 1) not in places
+    assert places[("memory_categories", 0)] == SettingPlace(parent, 3, 5)
+    assert places[("prompt", "style")] == SettingPlace(parent, 4, 10)
+    assert places[("prompt", "order")] == SettingPlace(own, 5, 3)
+
+
+# --- finding ---
+
+
+def test_load_profiles_gives_all_by_name(write):
+    root = write({"b.yaml": "", "a.yml": "extends: b\n", ".hidden.yaml": "nonsense: [", "notes.txt": "x"})
+    assert list(load_profiles(root)) == ["a", "b"]
+    assert profile_names(root) == ["a", "b"]
+
+
+def test_a_folder_that_is_not_there_has_no_profiles(tmp_path):
+    assert load_profiles(tmp_path / "nothing") == {}
+
+
+def test_a_folder_that_is_a_file_is_an_error(write):
+    root = write({"profiles": ""})
+    with pytest.raises(UnreadableError):
+        load_profiles(root / "profiles")
+
+
+def test_parents_may_be_in_another_folder(write):
+    root = write({"mine/neo.yaml": "extends: base\n", "theirs/base.yaml": "tier: 3\n"})
+    assert load_profile(root / "mine/neo.yaml", profiles_dir=root / "theirs").tier == 3
+    with pytest.raises(UnknownNameError):
+        load_profile(root / "mine/neo.yaml")
+
+
+def test_a_circle_names_the_chain(write):
+    root = write({"x.yaml": "extends: a\n", "a.yaml": "extends: b\n", "b.yaml": "extends: a\n"})
+    with pytest.raises(ConfigError, match="a -> b -> a") as caught:
+        load_profile(root / "x.yaml")
+    assert "x ->" not in caught.value.message
+
+
+def test_find_profile(write):
+    root = write({"profiles/neo.yaml": "tier: 3\n", "catmem.yaml": "prompt: {style: xml}\n"})
+    profile = find_profile(load_config(root), "neo")
+    assert (profile.tier, profile.prompt.style) == (3, "xml")
+
+
+def test_an_unknown_profile_names_the_nearest(write):
+    config = Config(write({"profiles/neo.yaml": "", "profiles/trinity.yaml": ""}))
+    for name, hint in (("trinty", "Did you mean 'trinity'?"), ("zzz", "The profiles are neo, trinity.")):
+        with pytest.raises(UnknownNameError) as caught:
+            find_profile(config, name)
+        assert caught.value.hint == hint
+        assert caught.value.code == "unknown_name"
+
+
+@pytest.mark.parametrize("name", ["../secret", "", ".", "Neo", "neo\n", "neo/../neo", "/etc/passwd", "neo.yaml"])
+def test_no_path_is_made_of_a_bad_name(write, name, monkeypatch):
+    config = Config(write({"profiles/neo.yaml": "", "secret.yaml": "tier: 1\n"}))
+    monkeypatch.setattr("catmem.config.profile._file_of", None)  # calling it would raise TypeError
+    with pytest.raises(UnknownNameError):
+        find_profile(config, name)
+
+
+def test_find_profile_sees_two_files_for_one_name(write):
+    config = Config(write({"profiles/neo.yaml": "", "profiles/neo.yml": ""}))
+    for call in (lambda: find_profile(config, "neo"), lambda: load_profiles(config.profiles_dir)):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        assert caught.value.code == "two_files"
+
+
+def test_an_open_taxonomy_allows_any_category(write):
+    config = Config(write({"profiles/neo.yaml": "user_memory_categories: [anything]\n"}))
+    check_profile(find_profile(config, "neo"), config)
+
+
+# --- the memory folder ---
+
+
+def test_the_memory_folder_is_the_home_by_default(tmp_path):
+    assert memory_dir(Profile("neo"), Config(tmp_path)) == tmp_path.resolve() / "homes" / "neo"
+
+
+def test_the_memory_folder_may_be_named(tmp_path):
+    config = Config(tmp_path)
+    root = tmp_path.resolve()
+    assert memory_dir(Profile("neo", memory_dir="a/b"), config) == root / "a" / "b"
+    assert memory_dir(Profile("neo", memory_dir="a/../b"), config) == root / "b"
+    assert memory_dir(Profile("neo", memory_dir="."), config) == root
+    assert memory_dir(Profile("neo", memory_dir=str(tmp_path / "c")), config) == root / "c"
+
+
+@pytest.mark.parametrize("folder", ["..", "../x", "a/../../x", "/", "/etc", "~", "~/x"])
+def test_a_memory_folder_outside_the_root_needs_leave(tmp_path, monkeypatch, folder):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "root").mkdir()
+    config = Config(tmp_path / "root")
+    with pytest.raises(ConfigError) as caught:
+        memory_dir(Profile("neo", memory_dir=folder), config)
+    assert caught.value.code == "outside_root"
+    assert memory_dir(Profile("neo", memory_dir=folder, allow_outside=True), config).is_absolute()
+
+
+def test_a_neighbour_whose_name_begins_like_the_root_is_outside(tmp_path):
+    (tmp_path / "root").mkdir()
+    with pytest.raises(ConfigError):
+        memory_dir(Profile("neo", memory_dir="../rootling"), Config(tmp_path / "root"))
+
+
+@pytest.mark.parametrize("profile", [Profile("neo"), Profile("neo", memory_dir="homes/neo")])
+def test_a_link_does_not_lead_out_of_the_root(tmp_path, profile):
+    (tmp_path / "root" / "homes").mkdir(parents=True)
+    (tmp_path / "root" / "homes" / "neo").symlink_to(tmp_path)
+    config = Config(tmp_path / "root")
+    with pytest.raises(ConfigError) as caught:
+        memory_dir(profile, config)
+    assert caught.value.code == "outside_root"
+
+
+def test_a_link_inside_the_root_is_followed(tmp_path):
+    (tmp_path / "homes").mkdir()
+    (tmp_path / "homes" / "neo").symlink_to(tmp_path / "elsewhere")
+    assert memory_dir(Profile("neo"), Config(tmp_path)) == tmp_path.resolve() / "elsewhere"
+
+
+def test_homes_that_plainly_lead_outside_are_the_owners_word(tmp_path):
+    (tmp_path / "root").mkdir()
+    config = Config(tmp_path / "root", homes=str(tmp_path / "people" / "{name}" / "memories"))
+    assert memory_dir(Profile("neo"), config) == tmp_path.resolve() / "people" / "neo" / "memories"
+    with pytest.raises(ConfigError):
+        memory_dir(Profile("neo", memory_dir="../people/neo"), config)
+
+
+def test_a_root_behind_a_link_is_still_a_root(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert memory_dir(Profile("neo"), Config(tmp_path / "link")) == tmp_path.resolve() / "real" / "homes" / "neo"
+
+
+def test_leave_is_not_inherited(write):
+    root = write({"neo.yaml": "extends: base\nmemory_dir: /etc\n", "base.yaml": "allow_outside: true\n"})
+    with pytest.raises(ConfigError) as caught:
+        memory_dir(load_profile(root / "neo.yaml"), Config(root))
+    assert (caught.value.path, caught.value.line) == (str(root / "neo.yaml"), 2)
+
+
+# --- long chains ---
+
+
+def chain(length):
+    return {
+        f"p{number:03}.yaml": f"extends: p{number + 1:03}\n" if number < length - 1 else "" for number in range(length)
+    }
+
+
+def test_eight_profiles_may_extend_each_other(write):
+    assert set(load_profiles(write(chain(8)))) == {f"p00{number}" for number in range(8)}
+
+
+def test_a_longer_chain_is_an_error_with_its_place(write):
+    root = write(chain(9))
+    for call in (lambda: load_profile(root / "p000.yaml"), lambda: load_profiles(root)):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        error = caught.value.to_dict()
+        assert (error["code"], error["path"], error["line"], error["key"]) == (
+            "extends_depth", str(root / "p007.yaml"), 1, "extends",
+        )  # fmt: skip
+        assert "8" in error["message"]
+        assert error["hint"]
+    assert load_profile(root / "p001.yaml").name == "p001"
+
+
+def test_a_long_circle_ends_too(write):
+    root = write({f"p{number}.yaml": f"extends: p{(number + 1) % 20}\n" for number in range(20)})
+    with pytest.raises(ConfigError) as caught:
+        load_profiles(root)
+    assert caught.value.code == "extends_depth"
+
+
+def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
+    root = write(chain(300))
+    read = []
+    real = profile_module.read_bounded  # type: ignore[attr-defined]
+    monkeypatch.setattr(profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit))
+    with pytest.raises(ConfigError):
+        load_profiles(root)
+    assert len(read) == 8
+
+
+def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, monkeypatch):
+    selectors = ", ".join(f"c{number}" for number in range(200))
+    root = write(
+        {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
+    )
+    made, resolved = [], []
+    real_place, real_resolved = profile_module.SettingPlace, Taxonomy.resolved
+    monkeypatch.setattr(profile_module, "SettingPlace", lambda *a: made.append(a) or real_place(*a))
+    monkeypatch.setattr(Taxonomy, "resolved", lambda self, names: resolved.extend(names) or real_resolved(self, names))
+    profiles = load_profiles(root, Config(root))
+    assert {len(profile.memory_categories) for profile in profiles.values()} == {200}
+    assert profiles["n7"].places[("memory_categories", 199)].path == str(root / "base.yaml")
+    assert len(made) < 1000
+    assert len(resolved) < 1000
+
+
+@pytest.mark.parametrize("name", ["person", "external"])
+def test_no_profile_is_called_like_somebody_who_has_none(tmp_path, name):
+    (tmp_path / f"{name}.yaml").write_text("tier: 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_profiles(tmp_path)
+    assert caught.value.code == "bad_name"
+
+
+def test_a_profile_is_as_its_files_and_the_configuration_are_now(tmp_path):
+    parent, own = tmp_path / "profiles" / "base.yaml", tmp_path / "profiles" / "neo.yaml"
+    parent.parent.mkdir()
+    parent.write_text("tier: 2\n", encoding="utf-8")
+    own.write_text("extends: base\n", encoding="utf-8")
+    config = load_config(tmp_path)
+    assert find_profile(config, "neo").tier == 2
+    parent.write_text("tier: 3\n", encoding="utf-8")
+    assert find_profile(config, "neo").tier == 3
+    own.write_text("tier: 2\n", encoding="utf-8")
+    assert find_profile(config, "neo").tier == 2
+    (tmp_path / "catmem.yaml").write_text("limits: {user: 900}\n", encoding="utf-8")
+    assert find_profile(load_config(tmp_path), "neo").limits == {"user": 900}
+    assert find_profile(config, "neo").limits == {}

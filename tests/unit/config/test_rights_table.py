@@ -1,0 +1,114 @@
+"""Profiles side by side: the matrix, orphans, the widest categories."""
+
+from __future__ import annotations
+
+from catmem.config.config import Category, Taxonomy
+from catmem.config.profile import Profile
+from catmem.config.rights_table import Cell, Held, Orphan, Width, access_of, categories_of, fleet_of
+from tests.together import together
+
+LOOSE = "__uncategorized__"
+OPEN = Taxonomy()
+CLOSED = Taxonomy(closed=True, categories={each: Category(each, each.title()) for each in ("talk", "pay")})
+ALIASED = Taxonomy(categories={"talk": Category("talk", "Talk", aliases=("speech",))})
+CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categories=("*",))
+
+
+@together(
+    ("cell", "target", "mark"),
+    [
+        (Cell("yes", "yes", write=False), None, "r"),
+        (Cell("no", "yes", write=False), None, "r"),
+        (Cell("no", "yes", write=False), "user", "."),
+        (Cell("no", "yes", write=True), "memory", "rw"),
+        (Cell("no", "yes", write=True), "user", "d"),
+        (Cell("no", "no", write=True), None, "d"),
+        (Cell("no", "no", write=False), None, "."),
+        (Cell("without-headers", "no", write=False), None, "r?"),
+        (Cell("without-headers", "no", write=True), None, "rw?"),
+        (Cell("without-headers", "yes", write=True), None, "rw"),
+    ],
+)
+def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
+    assert cell.mark(target) == mark
+
+
+@together(
+    ("profile", "taxonomy", "category", "cell"),
+    [
+        (Profile("a"), OPEN, "talk", Cell("no", "no", write=False)),
+        (Profile("a", user_memory_categories=("t*",)), OPEN, "talk", Cell("yes", "no", write=False)),
+        (Profile("a", memory_categories=("t*", "!talk")), OPEN, "talk", Cell("no", "no", write=False)),
+        (Profile("a", memory_categories=("speech",)), ALIASED, "talk", Cell("no", "yes", write=False)),
+        (Profile("a", user_memory_categories=("*",)), CLOSED, "other", Cell("no", "no", write=False)),
+        (Profile("a", writable_categories=("talk",)), CLOSED, "talk", Cell("no", "no", write=True)),
+        (Profile("a", tier=1), OPEN, "talk", Cell("no", "no", write=True)),
+        (Profile("a"), OPEN, LOOSE, Cell("without-headers", "without-headers", write=False)),
+        (Profile("a", include_uncategorized=True), OPEN, LOOSE, Cell("yes", "yes", write=False)),
+        (Profile("a", include_uncategorized=False), OPEN, LOOSE, Cell("no", "no", write=False)),
+        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell("yes", "without-headers", write=False)),
+        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell("without-headers", "no", write=False)),
+    ],
+)
+def test_what_a_profile_may_do_in_a_category(profile, taxonomy, category, cell):
+    assert access_of(profile, (category,), taxonomy) == {category: cell}
+
+
+def test_categories_are_the_declared_in_order_then_the_named_and_the_present_then_the_loose():
+    profile = Profile("a", user_memory_categories=("zoo", "b*", "speech"), writable_categories=("!ant",))
+    assert categories_of([profile], ALIASED, ["mid", "speech", LOOSE]) == ("talk", "ant", "mid", "zoo", LOOSE)
+
+
+def test_profiles_stand_by_tier_and_name():
+    fleet = fleet_of([Profile("b"), Profile("a", tier=3), CHIEF, Profile("c")], OPEN, {})
+    assert [profile.name for profile in fleet.profiles] == ["chief", "b", "c", "a"]
+
+
+TALKER = Profile("talker", user_memory_categories=("talk",))
+
+
+@together(
+    ("profiles", "taxonomy", "entries", "orphans"),
+    [
+        # Declared, and only tier 1 reads it.
+        ([CHIEF, TALKER], CLOSED, {}, [Orphan("pay", None, 0, declared=True, readers=("chief",))]),
+        # Not declared in a closed taxonomy: not even the pattern of tier 1 reaches it.
+        (
+            [CHIEF, Profile("b", user_memory_categories=("*",))],
+            CLOSED,
+            {Held("slip", "user", headers=True): 2},
+            [Orphan("slip", None, 2, declared=False, readers=())],
+        ),
+        # Read, but not from the file in which the entries stand.
+        (
+            [TALKER],
+            OPEN,
+            {Held("talk", "user", headers=True): 1, Held("talk", "memory", headers=True): 3},
+            [Orphan("talk", "memory", 3, declared=False, readers=())],
+        ),
+        # Named by a profile that takes it away, without any entry: nothing is lost.
+        ([Profile("b", user_memory_categories=("!pay",))], OPEN, {}, []),
+        # Entries without a category, which the file decides on.
+        (
+            [TALKER],
+            OPEN,
+            {Held(LOOSE, "user", headers=True): 2, Held(LOOSE, "user", headers=False): 5},
+            [Orphan(LOOSE, "user", 2, declared=False, readers=())],
+        ),
+        ([], OPEN, {Held("talk", "user", headers=True): 0}, []),
+    ],
+)
+def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
+    assert fleet_of(profiles, taxonomy, entries).orphans() == orphans
+
+
+def test_the_widest_are_those_that_the_most_profiles_read():
+    other = Profile("b", user_memory_categories=("talk", "pay"))
+    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {Held("talk", "user", headers=True): 4})
+    assert fleet.widest() == [Width("talk", 3, 4), Width("pay", 2, 0)]
+
+
+def test_writers_are_those_of_the_rights():
+    fleet = fleet_of([CHIEF, Profile("b", writable_categories=("p*",))], CLOSED, {})
+    assert [profile.name for profile in fleet.writers("pay")] == ["chief", "b"]
+    assert [profile.name for profile in fleet.writers("talk")] == ["chief"]

@@ -1,0 +1,307 @@
+"""Strict YAML. Files that are refused stand as cases in tests/conformance/profiles/bad/ too."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catmem.config.yamlfile import key_text, load_yaml, parse_yaml
+from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnreadableError
+from tests.together import together
+
+
+def data_of(text):
+    return parse_yaml(text).data
+
+
+def refused(text):
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml(text, "x.yaml")
+    return caught.value
+
+
+def test_an_ordinary_file():
+    text = "name: neo\nprompt:\n  style: xml\ncategories: [a, 'b c']\nlong: >\n  one\n  two\n"
+    assert data_of(text) == {
+        "name": "neo",
+        "prompt": {"style": "xml"},
+        "categories": ["a", "b c"],
+        "long": "one two\n",
+    }
+
+
+@together(
+    ("word", "value"),
+    [
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("0", 0),
+        ("-12", -12),
+        ("+7", 7),
+        ("007", 7),
+        ("2.5", 2.5),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("no", "no"),
+        ("on", "on"),
+        ("Yes", "Yes"),
+        ("y", "y"),
+        ("2026-05-01", "2026-05-01"),
+        ("12:30:45", "12:30:45"),
+        ("0x1F", "0x1F"),
+        ("0o17", "0o17"),
+        ("1_000", "1_000"),
+        (".inf", ".inf"),
+        (".nan", ".nan"),
+        ("=", "="),
+        ("<<", "<<"),
+        ("'12'", "12"),
+        ('"true"', "true"),
+        ("'~'", "~"),
+    ],
+)
+def test_scalars_are_those_of_yaml_1_2(word, value):
+    read = data_of(f"key: {word}\n")["key"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+@together("text", ["", "\n", "# only a comment\n", "---\n", "\ufeff"])
+def test_an_empty_file_has_no_data(text):
+    assert data_of(text) is None
+
+
+def test_keys_are_text_whatever_they_look_like():
+    assert data_of("2024: a\ntrue: b\n~: c\n") == {"2024": "a", "true": "b", "~": "c"}
+
+
+def test_a_merge_key_is_an_ordinary_key():
+    assert data_of("<<: {a: 1}\n") == {"<<": {"a": 1}}
+
+
+def test_positions_name_every_key_and_item():
+    file = parse_yaml("name: neo\nprompt:\n  style: xml\ncategories:\n  - a\n  - {b: 1}\n")
+    assert file.positions == {
+        (): (1, 1),
+        ("name",): (1, 1),
+        ("prompt",): (2, 1),
+        ("prompt", "style"): (3, 3),
+        ("categories",): (4, 1),
+        ("categories", 0): (5, 5),
+        ("categories", 1): (6, 5),
+        ("categories", 1, "b"): (6, 6),
+    }
+
+
+@together("newline", ["\n", "\r\n"])
+def test_lines_are_counted_as_an_editor_counts_them(newline):
+    file = parse_yaml(newline.join(["\ufeff# one line", "a: 'x", "  y'", "b: 2"]))
+    assert file.positions[("a",)] == (2, 1)
+    assert file.positions[("b",)] == (4, 1)
+
+
+@together("end", ["\x85", "\u2028", "\u2029", "\r"])
+def test_no_key_hides_in_a_comment_behind_an_exotic_line_end(end):
+    error = refused(f"title: a\n# a comment {end}tier: 1\n")
+    assert (error.code, error.line, error.column) == ("yaml_syntax", 2, 13)
+
+
+@together(
+    ("text", "code", "line", "column"),
+    [
+        ("a: &x 1\n", "yaml_alias", 1, 4),
+        ("a: 1\nb: *x\n", "yaml_alias", 2, 4),
+        ("&x a: 1\n", "yaml_alias", 1, 1),
+        ("a: [1, &x {b: c}]\n", "yaml_alias", 1, 8),
+        ("a: !!str 1\n", "yaml_tag", 1, 4),
+        ("a: !own\n  b: c\n", "yaml_tag", 1, 4),
+        ("a: ! 1\n", "yaml_tag", 1, 4),
+        ("a: 1\n---\nb: 2\n", "yaml_documents", 2, 1),
+        ("a: 1\nb:\n  a: 2\n  a: 3\n", "yaml_duplicate_key", 4, 3),
+        ("a: 1\n'a': 2\n", "yaml_duplicate_key", 2, 1),
+        ("{a: 1, a: 1}", "yaml_duplicate_key", 1, 8),
+        ("? {a: b}\n: c\n", "yaml_key", 1, 3),
+        ("a: 1\n'': 2\n", "yaml_key", 2, 1),
+        ("a: 9999999999999999999\n", "yaml_number", 1, 4),
+        ("a: 1e999\n", "yaml_number", 1, 4),
+        ("a: [1\n", "yaml_syntax", 2, 1),
+        ("a: b: c\n", "yaml_syntax", 1, 5),
+        ("a: 'x\n", "yaml_syntax", 2, 1),
+        ('a: "\\q"\n', "yaml_syntax", 1, 6),
+        ('a: "\\uD800"\n', "yaml_syntax", 1, 4),
+        ('"\\uDC00": 1\n', "yaml_syntax", 1, 1),
+        ('a: "\\UFFFFFFFF"\n', "yaml_syntax", 1, None),
+        ('a: "\\U00110000"\n', "yaml_syntax", 1, None),
+        ("%YAML " + "9" * 5000 + ".1\n---\na: 1\n", "yaml_syntax", 1, None),
+        ("a: 1\nb: \x00\n", "yaml_syntax", 2, 4),
+        ("a: \ud800\n", "yaml_syntax", 1, 4),
+    ],
+)
+def test_what_is_refused_names_its_place(text, code, line, column):
+    error = refused(text)
+    assert error.code == code
+    assert error.path == "x.yaml"
+    assert error.line == line
+    assert column is None or error.column == column
+    assert error.hint
+
+
+def test_a_duplicate_key_names_the_key_and_the_first_line():
+    error = refused("a: 1\nb:\n  c: 2\n  c: 3\n")
+    assert error.key == "b.c"
+    assert "line 3" in error.message
+
+
+@together("opening", ["[", "{a: ", "- "])
+def test_thirty_two_levels_are_the_limit(opening):
+    assert refused(opening * 33 + "x").code == "yaml_depth"
+    # A hundred thousand levels are refused at the thirty-third, without recursion.
+    assert refused(opening * 100_000).code == "yaml_depth"
+
+
+def test_thirty_two_levels_are_fine():
+    read = data_of("[" * 32 + "]" * 32)
+    for _ in range(31):
+        read = read[0]
+    assert read == []
+
+
+def test_an_alias_bomb_is_refused_before_anything_is_built_from_it(monkeypatch):
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]" for n in range(20)]
+    taken = []
+    original = yaml.SafeLoader.get_event
+    monkeypatch.setattr(yaml.SafeLoader, "get_event", lambda loader: taken.append(1) or original(loader))
+    assert refused("\n".join(lines)).code == "yaml_alias"
+    assert len(taken) < 10
+
+
+def test_load_reads_a_file(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes("name: é\n".encode())
+    assert load_yaml(path).data == {"name": "é"}
+
+
+def test_an_error_in_a_file_names_the_file(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("a: *b\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_yaml(path)
+    assert caught.value.path == str(path)
+
+
+def test_what_is_not_utf_8_names_the_byte(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"name: caf\xe9\n")
+    with pytest.raises(NotUtf8Error) as caught:
+        load_yaml(path)
+    assert (caught.value.offset, caught.value.path) == (9, str(path))
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("a: 1\n", encoding="utf-8")
+    assert load_yaml(path, limit=5).data == {"a": 1}
+    with pytest.raises(TooLargeError):
+        load_yaml(path, limit=4)
+
+
+def test_a_file_over_one_mebibyte_is_refused_by_default(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"#" * ((1 << 20) + 1))
+    with pytest.raises(TooLargeError):
+        load_yaml(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path, code in ((tmp_path, "not_a_file"), (tmp_path / "nothing", "missing"), (fifo, "not_a_file")):
+        with pytest.raises(UnreadableError) as caught:
+            load_yaml(path)
+        assert caught.value.code == code
+
+
+@together(
+    ("key", "text"),
+    [((), None), (("a",), "a"), (("prompt", "style"), "prompt.style"), (("a", 0, "b"), "a[0].b"), ((0,), "[0]")],
+)
+def test_key_text(key, text):
+    assert key_text(key) == text
+
+
+def shape(value):
+    """What a value is made of, without its scalars."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    return [shape(inner) for inner in value] if isinstance(value, list) else "scalar"
+
+
+PIECES = [
+    "a",
+    "b: ",
+    ": ",
+    "- ",
+    "\n",
+    "  ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "'",
+    '"',
+    "#",
+    "|",
+    ">",
+    "1",
+    "~",
+    "no",
+    "?",
+    "é",
+]
+REFUSED_PIECES = [
+    "&x ",
+    "*x",
+    "!!str ",
+    "---\n",
+    "\t",
+    "\\",
+    "%",
+    "@",
+    "\x00",
+    "\u2028",
+    "\r",
+    "\ud800",
+    "\\U0011ffff",
+    "1e999",
+]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_what_is_read_has_the_shape_that_pyyaml_sees(text):
+    try:
+        data = data_of(text)
+    except ConfigError as error:
+        assert error.line
+        return
+    assert shape(data) == shape(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 - makes nothing but text
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES + REFUSED_PIECES) | st.text(max_size=3), max_size=25).map("".join))
+def test_no_text_raises_anything_but_a_config_error(text):
+    try:
+        file = parse_yaml(text)
+    except ConfigError as error:
+        assert error.code.startswith("yaml_")
+    else:
+        assert file.data is None or () in file.positions

@@ -1,0 +1,186 @@
+"""Keys of agents: where they are, who may read them, and which counts."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from catmem.config.config import load_config
+from catmem.envelopes.agents import (
+    all_keys,
+    keys_folder,
+    keys_of,
+    list_keys,
+    new_key,
+    remove_keys,
+    signing_key,
+    variable,
+)
+from catmem.errors import ConfigError, UnknownNameError
+from tests.envelopes import make_files
+
+SECRET = "ab" * 32
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+@pytest.fixture
+def config(home):
+    make_files(home / "root", "agents: {planner: neo, plan-b: neo, plan_b: neo}\n")
+    return load_config(home / "root")
+
+
+def test_a_new_key_is_for_its_owner_alone(config):
+    key = new_key(config, "neo")
+    assert stat.S_IMODE(key.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(key.path.parent.stat().st_mode) == 0o700
+    assert len(key.secret) == 32
+    assert config.root not in key.path.parents
+
+
+def test_no_key_shows_its_secret(config):
+    key = new_key(config, "neo")
+    assert key.secret.hex() not in f"{key!r} {key.to_dict()}"
+
+
+def test_two_roots_have_keys_of_their_own(config, home):
+    make_files(home / "elsewhere" / "root")
+    assert keys_folder(config) != keys_folder(load_config(home / "elsewhere" / "root"))
+
+
+def test_rotation(config):
+    first, second = new_key(config, "neo"), new_key(config, "neo")
+    assert first.key_id != second.key_id
+    assert [key.key_id for key in keys_of(config, "neo", ["neo"])] == sorted([first.key_id, second.key_id])
+    assert signing_key(config, "neo", ["neo"]).secret == second.secret
+    assert [key.key_id for key in remove_keys(config, "neo", first.key_id)] == [first.key_id]
+    assert [key.secret for key in keys_of(config, "neo", ["neo"])] == [second.secret]
+
+
+def test_each_agent_has_its_own(config):
+    new_key(config, "neo")
+    assert keys_of(config, "planner", ["neo", "planner"]) == []
+    assert signing_key(config, "planner", ["neo"]) is None
+    assert [key.agent for key in list_keys(config)] == ["neo"]
+
+
+@pytest.mark.parametrize("agent", ["planner", "neo", "person"])
+def test_who_can_have_a_key(config, agent):
+    assert new_key(config, agent).agent == agent
+
+
+@pytest.mark.parametrize(
+    ("agent", "code"), [("nobody", "unknown_name"), ("../neo", "bad_name"), ("Neo", "bad_name"), ("", "bad_name")]
+)
+def test_who_cannot(config, agent, code):
+    with pytest.raises(ConfigError) as caught:
+        new_key(config, agent)
+    assert caught.value.code == code
+    assert not keys_folder(config).exists()
+
+
+def spoil_mode(path):
+    path.chmod(0o640)
+
+
+def spoil_link(path):
+    path.rename(path.parent.parent / "moved")
+    path.symlink_to(path.parent.parent / "moved")
+
+
+def spoil_kind(path):
+    path.unlink()
+    os.mkfifo(path, 0o600)
+
+
+def spoil_folder(path):
+    path.parent.chmod(0o777)
+
+
+@pytest.mark.parametrize("spoil", [spoil_mode, spoil_link, spoil_kind, spoil_folder])
+@pytest.mark.parametrize("asked", ["neo", "boss"])
+def test_keys_that_others_could_read_or_replace_are_not_used(config, spoil, asked):
+    spoil(new_key(config, "neo").path)
+    with pytest.raises(ConfigError) as caught:
+        keys_of(config, asked, ["neo", "boss"])
+    assert caught.value.code == "unsafe_key"
+
+
+@pytest.mark.parametrize("text", ["", "ab", "zz" * 32, SECRET + "x", "ab" * 3000])
+def test_what_is_no_key(config, text):
+    new_key(config, "neo").path.write_text(text, encoding="ascii")
+    with pytest.raises(ConfigError) as caught:
+        keys_of(config, "neo", ["neo"])
+    assert caught.value.code == "bad_key"
+    assert len(text) < 64 or text not in str(caught.value)
+
+
+def test_other_files_in_the_folder_are_no_keys(config):
+    folder = new_key(config, "neo").path.parent
+    (folder / "README").write_text("x", encoding="ascii")
+    assert len(list_keys(config)) == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "git"), [("root/keys", None), ("root", None), ("tree/keys", "tree"), ("root/../root/keys", None)]
+)
+def test_keys_are_not_kept_where_copies_of_the_root_carry_them(home, where, git):
+    root = home / "tree" / "root" if git else home / "root"
+    make_files(root, f"signing: {{keys: {home / where}}}\n")
+    if git:
+        (home / git / ".git").mkdir()
+    config = load_config(root)
+    with pytest.raises(ConfigError) as caught:
+        new_key(config, "neo")
+    assert caught.value.code == "keys_inside"
+
+
+def test_a_link_out_of_sight_does_not_lead_keys_inside(home):
+    make_files(home / "root", f"signing: {{keys: {home / 'link'}}}\n")
+    (home / "link").symlink_to(home / "root")
+    with pytest.raises(ConfigError, match="inside"):
+        keys_folder(load_config(home / "root"))
+
+
+def test_keys_from_the_environment(config, monkeypatch):
+    filed = new_key(config, "planner")
+    monkeypatch.setenv(variable("planner"), f"old:{SECRET}  new:{'cd' * 32}")
+    keys = keys_of(config, "planner", ["planner"])
+    assert [(key.key_id, key.path) for key in keys] == [(filed.key_id, filed.path), ("old", None), ("new", None)]
+    assert signing_key(config, "planner", ["planner"]).secret == b"\xcd" * 32
+    assert ("planner", None) in {(key.agent, key.path) for key in all_keys(config)}
+
+
+@pytest.mark.parametrize("value", ["x", SECRET, f"old {SECRET}", f"../x:{SECRET}", "old:abc"])
+def test_a_variable_that_holds_no_key(config, monkeypatch, value):
+    monkeypatch.setenv(variable("planner"), value)
+    with pytest.raises(ConfigError) as caught:
+        keys_of(config, "planner", ["planner"])
+    assert caught.value.code == "bad_key"
+    assert SECRET not in str(caught.value)
+
+
+def test_one_variable_is_not_the_key_of_two_agents(config, monkeypatch):
+    monkeypatch.setenv("CATMEM_KEY_PLAN_B", f"k:{SECRET}")
+    with pytest.raises(ConfigError, match="several agents"):
+        keys_of(config, "plan-b", ["plan-b", "plan_b"])
+
+
+def test_removing(config):
+    with pytest.raises(UnknownNameError, match="neo has no key"):
+        remove_keys(config, "neo")
+    new_key(config, "neo"), new_key(config, "neo"), new_key(config, "boss")
+    with pytest.raises(ConfigError) as caught:
+        remove_keys(config, "neo")
+    assert caught.value.code == "which_key"
+    with pytest.raises(UnknownNameError) as caught:
+        remove_keys(config, "neo", "nothing")
+    assert caught.value.code == "unknown_key"
+    assert len(remove_keys(config, "neo", every=True)) == 2
+    assert [key.agent for key in list_keys(config)] == ["boss"]

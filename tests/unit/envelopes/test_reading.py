@@ -1,0 +1,192 @@
+"""Envelopes from elsewhere: what is wrong with the envelope itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catmem.envelopes.parsing import json_of, moment, operations_of, read_envelope
+from catmem.errors import EnvelopeError
+from catmem.store.envelope import Envelope, content_hash
+
+GOOD = Envelope(
+    entity_id="neo/user",
+    agent_id="neo",
+    op_id="a1",
+    timestamp="2026-11-21T12:00:00Z",
+    prev_rev=7,
+    content="## Talk\nshort answers\n",
+    mem_hash=content_hash("## Talk\nshort answers\n"),
+    role_id="neo@v3",
+    role_hash="sha256:" + "0" * 64,
+)
+FIELDS = GOOD.signed("k1", b"k" * 32).to_dict()
+DIGEST = "sha256:" + "0" * 64
+
+
+def test_as_fields_as_text_and_as_bytes():
+    text = json.dumps(FIELDS)
+    assert read_envelope(FIELDS) == read_envelope(text) == read_envelope(text.encode()) == GOOD.signed("k1", b"k" * 32)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "entity_id",
+        "agent_id",
+        "role_id",
+        "role_hash",
+        "op_id",
+        "timestamp",
+        "mem_rev",
+        "prev_rev",
+        "parents",
+        "mem_hash",
+        "content",
+        "key_id",
+        "signature",
+    ],
+)
+def test_a_missing_field(name):
+    with pytest.raises(EnvelopeError, match=name) as caught:
+        read_envelope({key: value for key, value in FIELDS.items() if key != name})
+    assert caught.value.code == "schema"
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"mood": "good"}, "mood"),
+        ({"entity_id": "neo"}, "entity_id"),
+        ({"entity_id": "../neo/user"}, "entity_id"),
+        ({"entity_id": "neo/secrets"}, "entity_id"),
+        ({"entity_id": "neo/user\n"}, "entity_id"),
+        ({"agent_id": "Neo"}, "agent_id"),
+        ({"agent_id": 7}, "agent_id"),
+        ({"agent_id": "../x"}, "agent_id"),
+        ({"role_id": "neo@"}, "role_id"),
+        ({"role_hash": "sha256:0"}, "role_hash"),
+        ({"op_id": ""}, "op_id"),
+        ({"op_id": "a b"}, "op_id"),
+        ({"op_id": "a" * 129}, "op_id"),
+        ({"timestamp": "2026-11-21"}, "timestamp"),
+        ({"timestamp": "2026-11-21T12:00:00+01:00"}, "timestamp"),
+        ({"timestamp": "2026-13-21T12:00:00Z"}, "timestamp"),
+        ({"timestamp": "2026-11-21T25:00:00Z"}, "timestamp"),
+        ({"prev_rev": -1}, "prev_rev"),
+        ({"prev_rev": 10**30}, "prev_rev"),
+        ({"prev_rev": "7"}, "prev_rev"),
+        ({"prev_rev": True}, "prev_rev"),
+        ({"prev_rev": 7.0}, "prev_rev"),
+        ({"prev_rev": None}, "prev_rev"),
+        ({"mem_rev": 0}, "mem_rev"),
+        ({"mem_rev": 9}, "mem_rev"),
+        ({"mem_rev": 10**30}, "mem_rev"),
+        ({"mem_rev": "8"}, "mem_rev"),
+        ({"mem_rev": 8.0}, "mem_rev"),
+        ({"prev_rev": "8a", "parents": ["8a"]}, "mem_rev"),
+        ({"parents": []}, "parents"),
+        ({"parents": [6]}, "parents"),
+        ({"parents": [7, 6]}, "parents"),
+        ({"parents": 7}, "parents"),
+        ({"prev_rev": 0, "mem_rev": 1}, "parents"),
+        ({"mem_hash": "sha256:" + "A" * 64}, "mem_hash"),
+        ({"content": None}, "content"),
+        ({"content": 7}, "content"),
+        ({"content": []}, "content"),
+        ({"content": {}}, "content"),
+        ({"content": {"categories": {"Talk": []}}}, "content.categories.Talk"),
+        ({"content": {"categories": {"talk": ["x"]}}}, "content.categories.talk[0]"),
+        ({"content": {"categories": {"talk": [{"body": ""}]}}}, "content.categories.talk[0].body"),
+        ({"content": {"categories": {}, "partial": "yes"}}, "content.partial"),
+        ({"content": [{"action": "sing"}]}, "content[0].action"),
+        ({"content": [{"action": "add", "content": "x", "as_of": "2026-02-30"}]}, "content[0].as_of"),
+        ({"signature": "none"}, "signature"),
+        ({"signature": None}, "signature"),
+        ({"key_id": "../k"}, "key_id"),
+        ({"alert": "yes"}, "alert"),
+        ({"agent_id": "person"}, "role_id"),
+    ],
+)
+def test_a_field_that_is_not_as_it_must_be(changes, key):
+    with pytest.raises(EnvelopeError) as caught:
+        read_envelope(FIELDS | changes)
+    assert (caught.value.code, caught.value.key) == ("schema", key)
+    assert caught.value.hint
+
+
+def test_a_hash_that_does_not_fit():
+    with pytest.raises(EnvelopeError) as caught:
+        read_envelope(FIELDS | {"mem_hash": DIGEST})
+    assert (caught.value.code, caught.value.key) == ("bad_hash", "mem_hash")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1, "a": 2}', "'a' is given twice"),
+        ('{"a": {"b": 1, "b": 1}}', "'b' is given twice"),
+        ("[]", "a list"),
+        ("", "it is empty"),
+        ("{", "Expecting property name"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": ' + "9" * 5000 + "}", "number too long"),
+        ('{"a": ' * 100_000, "too deep"),
+        (b"\xff{}", "not UTF-8: byte 0"),
+        ('{"op_id": "\\ud800"}', "surrogate"),
+        ('{"\\udfff": 1}', "surrogate"),
+        ("[" * 50 + "]" * 50, "a list"),
+        ('{"a": ' + "[" * 50 + "]" * 50 + "}", "too deep"),
+    ],
+)
+def test_what_is_no_envelope_at_all(text, said):
+    with pytest.raises(EnvelopeError, match=said) as caught:
+        read_envelope(text)
+    assert caught.value.code == "schema"
+
+
+def test_a_slip_in_the_json_has_a_place():
+    with pytest.raises(EnvelopeError) as caught:
+        json_of('{\n  "op_id" "x"}')
+    assert (caught.value.line, caught.value.column) == (2, 11)
+
+
+@pytest.mark.parametrize("value", [{1: {2}}, {"a": object()}, {"a": float("nan")}, {"a": "\ud800"}])
+def test_fields_that_json_cannot_say(value):
+    with pytest.raises(EnvelopeError):
+        read_envelope(value)
+
+
+def test_an_envelope_has_a_largest_size(monkeypatch):
+    monkeypatch.setattr("catmem.envelopes.parsing.MOST_BYTES", 1 << 20)
+    with pytest.raises(EnvelopeError, match="at most 1 MiB"):
+        read_envelope(b" " * (1 << 20) + b"{}")
+
+
+def test_a_person_has_no_role():
+    person = Envelope("neo/user", "person", "a1", "2026-11-21T12:00:00.25Z", "8a", "x", content_hash("x"))
+    assert read_envelope(person.to_dict()) == person
+
+
+def test_moments_are_utc():
+    assert moment("2026-11-21T12:00:00.5Z").isoformat() == "2026-11-21T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"action": "move", "old_text": "x", "category": "talk"}, (None, "talk")),
+        ({"action": "move", "old_text": "x", "category": "talk", "to_category": "rules"}, ("talk", "rules")),
+        ({"action": "remove", "old_text": "x", "category": "talk"}, ("talk", None)),
+    ],
+)
+def test_operations_as_the_tool_takes_them(fields, where):
+    (operation,) = operations_of([fields])
+    assert (operation.category, operation.to_category) == where
+
+
+def test_an_operation_that_lacks_something():
+    with pytest.raises(EnvelopeError, match="add needs content") as caught:
+        operations_of([{"action": "verify", "old_text": "x"}, {"action": "add"}])
+    assert (caught.value.code, caught.value.key) == ("schema", "content[1]")

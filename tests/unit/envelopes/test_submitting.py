@@ -1,0 +1,469 @@
+"""What the root makes of an envelope: the write, safe retries, and what is refused."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from catmem.audit.rollout import begin_bypass
+from catmem.envelopes.agents import new_key, remove_keys, role_hash
+from catmem.envelopes.parsing import moment
+from catmem.errors import (
+    CatmemError,
+    EditError,
+    EnvelopeError,
+    ForbiddenError,
+    OperationCollisionError,
+    RefusedError,
+    StaleError,
+    UnknownRevisionError,
+)
+from catmem.store.envelope import content_hash
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.envelopes import PROFILES, TEXT, make_files, resigned, signed_root
+from tests.golden.case import put
+from tests.roots import make_root, text_of
+
+ADD = [{"action": "add", "content": "tea, not coffee", "category": "talk"}]
+CONFIG = "agents: {planner: neo}\n"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return make_root(tmp_path / "root", config=CONFIG, profiles=PROFILES, files={"neo/user": TEXT, "other/user": TEXT})
+
+
+@pytest.fixture
+def signing(tmp_path):
+    workspace = signed_root(tmp_path, CONFIG)
+    yield workspace
+    workspace.store.close()
+
+
+def refused(workspace, envelope, **how):
+    """The refusal of an envelope; nothing was written."""
+    entity = "neo/user"
+    before, head = workspace.store.peek(entity), workspace.store.head(entity)
+    with pytest.raises(CatmemError) as caught:
+        workspace.submit(envelope, **how)
+    assert (workspace.store.peek(entity), workspace.store.head(entity)) == (before, head)
+    return caught.value
+
+
+# --- the write -----------------------------------------------------------------------------------------------------
+
+
+def test_operations(workspace):
+    done = workspace.submit(workspace.envelope("neo", ADD, agent="planner"))
+    assert (done.entity, done.revision, done.bounded) == ("neo/user", "2", True)
+    assert [(entry.category, entry.body) for entry in done.entries] == [("talk", "tea, not coffee")]
+    assert "created" in done.entries[0].tags
+
+
+def test_operations_may_be_objects(workspace):
+    envelope = workspace.envelope("neo", [Operation("add", content="x", category="talk")], agent="neo")
+    assert workspace.submit(envelope).changed
+
+
+def test_a_text_from_a_person(workspace):
+    done = workspace.submit(workspace.envelope("neo", "## Talk\nnothing else\n"))
+    assert text_of(workspace) == "## Talk\nnothing else\n"
+    assert done.digest == content_hash("## Talk\nnothing else\n")
+
+
+def test_the_history_keeps_the_envelope_and_not_the_content_again(workspace):
+    envelope = workspace.envelope("neo", ADD, agent="planner")
+    workspace.submit(envelope)
+    head = workspace.store.head("neo/user")
+    assert (head.agent, head.op, head.op_id) == ("planner", "put", envelope.op_id)
+    assert head.note["actor"] == "neo"
+    assert head.note["envelope"] == {
+        "role_id": "neo", "role_hash": envelope.role_hash, "mem_hash": envelope.mem_hash, "timestamp": envelope.timestamp,
+    }  # fmt: skip
+    assert "tea" not in str(dict(head.note))
+
+
+def test_the_history_keeps_the_signature(signing):
+    envelope = signing.envelope("neo", ADD, agent="planner", signed=False)
+    new_key(signing.config, "planner")
+    envelope = signing.envelope("neo", ADD, agent="planner", prev=envelope.prev_rev)
+    signing.submit(envelope)
+    kept = signing.store.head("neo/user").note["envelope"]
+    assert (kept["key_id"], kept["signature"]) == (envelope.key_id, envelope.signature)
+
+
+def test_verifying_is_on_the_record_as_such(workspace):
+    content = [{"action": "verify", "old_text": "short answers"}]
+    workspace.submit(workspace.envelope("neo", content, agent="boss"))
+    assert workspace.store.head("neo/user").op == "verify"
+
+
+def test_what_says_nothing_new_makes_no_revision(workspace):
+    done = workspace.submit(workspace.envelope("neo", TEXT))
+    assert (done.changed, done.revision) == (False, "1")
+    assert done.notes == ("it says that already",)
+
+
+# --- retries -------------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_gets_the_first_answer(workspace):
+    envelope = workspace.envelope("neo", ADD, agent="neo")
+    first = workspace.submit(envelope)
+    workspace.add("neo", "something later", category="talk")
+    again = workspace.submit(envelope)
+    assert again.repeated
+    assert (again.revision, again.digest, again.entries) == (first.revision, first.digest, first.entries)
+    assert workspace.store.head("neo/user").revision == "3"
+
+
+def test_a_retry_may_have_another_time_base_and_key(signing):
+    envelope = signing.envelope("neo", ADD, agent="neo")
+    signing.submit(envelope)
+    new_key(signing.config, "neo")
+    again = signing.envelope("neo", ADD, agent="neo", op_id=envelope.op_id)
+    assert again.key_id != envelope.key_id
+    assert again.prev_rev != envelope.prev_rev
+    assert signing.submit(again).repeated
+
+
+def test_an_op_id_with_other_content(workspace):
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo", op_id="a1"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    error = refused(workspace, workspace.envelope("neo", other, agent="neo", op_id="a1"))
+    assert isinstance(error, OperationCollisionError)
+
+
+def test_the_op_id_of_another_agent(workspace):
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo", op_id="a1"))
+    assert refused(workspace, workspace.envelope("neo", ADD, agent="planner", op_id="a1")).code == "hash_collision"
+
+
+def test_a_second_revision_of_one_number_from_its_writer(workspace):
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    error = refused(workspace, workspace.envelope("neo", other, agent="neo", prev=1))
+    assert (error.code, error.found) == ("hash_collision", "2")
+    assert "Read it again, and repeat the change" in error.hint
+    assert refused(workspace, workspace.envelope("neo", other, agent="planner", prev=1)).code == "stale_prev"
+
+
+@pytest.mark.parametrize("config", ["on_drift: adopt\n", "on_drift: merge\n", "rollout: {mode: shadow}\n"])
+def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, config):
+    make_files(tmp_path, config)
+    workspace = Workspace.open(tmp_path, search=False)
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    second = workspace.envelope("neo", other, agent="neo", prev=1)
+    path = workspace.path("neo", "user")
+    path.write_text(text_of(workspace).replace("be kind", "be very kind"), encoding="utf-8")
+    edited = text_of(workspace)
+    for _ in range(2):  # the second time the edit is in the history
+        with pytest.raises(OperationCollisionError) as caught:
+            workspace.submit(second)
+        assert caught.value.message == "neo wrote revision 2 itself, with other content"
+        assert text_of(workspace) == edited
+
+
+# --- what is there -------------------------------------------------------------------------------------------------
+
+
+def test_the_second_of_a_race(workspace):
+    mine, yours = (workspace.envelope("neo", ADD, agent=agent) for agent in ("neo", "planner"))
+    workspace.submit(mine)
+    error = refused(workspace, yours)
+    assert isinstance(error, StaleError)
+    assert (error.expected, error.found) == ("1", "2")
+
+
+@pytest.mark.parametrize("prev", [2, 999_999_999_999, "8a"])
+def test_a_revision_that_is_not_there(workspace, prev):
+    error = refused(workspace, workspace.envelope("neo", ADD, agent="neo", prev=prev))
+    assert isinstance(error, UnknownRevisionError)
+    assert "at revision 1" in error.hint
+
+
+def test_branch_mode(tmp_path):
+    workspace = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": TEXT})
+    mine, yours = (workspace.envelope("neo", f"## Talk\n{word}\n") for word in ("mine", "yours"))
+    workspace.submit(mine)
+    second = workspace.submit(
+        replace(yours, agent_id="boss", role_id="boss", role_hash=role_hash(workspace.profile("boss")))
+    )
+    assert (second.revision, second.branch) == ("2a", True)
+    assert text_of(workspace) == "## Talk\nmine\n"
+    on_it = workspace.submit(workspace.envelope("neo", "## Talk\nmore\n", prev="2a"))
+    assert (on_it.revision, on_it.branch) == ("3a", True)
+
+
+def test_in_branch_mode_so_does_the_second_of_one_writer(tmp_path):
+    workspace = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": TEXT})
+    contents = [[{"action": "add", "content": f"fact {number}", "category": "talk"}] for number in range(3)]
+    envelopes = [workspace.envelope("neo", content, agent="neo") for content in contents]
+    done = [workspace.submit(envelope) for envelope in envelopes]
+    assert [(each.revision, each.branch) for each in done] == [("2", False), ("2a", True), ("2b", True)]
+    assert workspace.submit(envelopes[1]).repeated
+    other = workspace.envelope("neo", contents[2], agent="neo", prev=1, op_id=envelopes[1].op_id)
+    assert refused(workspace, other).code == "hash_collision"
+
+
+def test_shadow_mode_does_not_let_the_second_of_one_writer_pass(tmp_path):
+    config = "rollout: {mode: shadow}\n"
+    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    assert refused(workspace, workspace.envelope("neo", other, agent="neo", prev=1)).code == "hash_collision"
+
+
+@pytest.mark.parametrize("config", ["rollout: {mode: shadow}\n", "on_drift: merge\n"])
+def test_a_stale_document_that_may_pass_is_merged(tmp_path, config):
+    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    yours = workspace.envelope("neo", TEXT.replace("be kind", "be very kind"))
+    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
+    done = workspace.submit(yours)
+    assert done.revision == "3"
+    assert "be very kind" in text_of(workspace)
+    assert "tea, not coffee" in text_of(workspace)
+    clash = workspace.envelope("neo", TEXT.replace("be kind", "be rude to everyone"), prev=1)
+    assert isinstance(refused(workspace, clash), StaleError)
+
+
+def test_the_alert(workspace):
+    envelope = workspace.envelope("neo", "## Talk\nquite another file\n", alert=True)
+    error = refused(workspace, envelope)
+    assert (type(error), error.code, error.found) == (RefusedError, "semantic_collision", "1")
+    assert workspace.submit(envelope, confirm=True).revision == "2"
+    assert workspace.submit(envelope).repeated
+
+
+@pytest.mark.parametrize("text", [TEXT + "§\none more fact\n", TEXT.upper().replace("VERIFIED_DATE", "verified_date")])
+def test_no_alert_for_what_is_much_the_same(workspace, text):
+    assert workspace.submit(workspace.envelope("neo", text, alert=True)).changed
+
+
+def test_no_alert_for_the_first_text(workspace):
+    assert workspace.submit(workspace.envelope("neo", "## Talk\nx\n", target="memory", alert=True)).revision == "1"
+
+
+BLIND = {
+    "drop": "user_memory_categories: [talk]\nwritable_categories: [talk, __uncategorized__]\n",
+    "chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "category", "partial"), [("drop", "__uncategorized__", True), ("chief", "talk", False)]
+)
+def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path, agent, category, partial):
+    text = "launch code is tangerine\n\n## Talk\nshort\n\n## Vault\nthe merger with Globex\n"
+    workspace = make_root(tmp_path, profiles=BLIND, files={f"{agent}/user": text})
+
+    def answer(guess):
+        content = {"categories": {category: [{"body": guess}, {"body": " "}]}} | ({"partial": True} if partial else {})
+        error = refused_of(workspace, agent, workspace.envelope(agent, content, agent=agent, alert=True))
+        return error.code, error.message
+
+    assert answer("launch code") == answer("zebra") == answer("globex")
+
+
+def refused_of(workspace, agent, envelope):
+    with pytest.raises(CatmemError) as caught:
+        workspace.submit(envelope)
+    assert workspace.store.read(f"{agent}/user").revision in {None, "1"}
+    return caught.value
+
+
+def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signing):
+    assert signing.envelope("neo", ADD, agent="neo").prev_rev == 1
+    assert signing.store.head("neo/user").op == "adopt"
+    assert signing.path("neo", "user").read_text(encoding="utf-8") == TEXT
+
+
+# --- who writes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rollout", ["rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 0}\n", "bypass"])
+def test_no_rollout_lets_an_unsigned_envelope_pass_for_one_of_a_person(tmp_path, rollout):
+    workspace = signed_root(tmp_path, CONFIG + ("" if rollout == "bypass" else rollout))
+    if rollout == "bypass":
+        begin_bypass(workspace, "The planner writes old revisions.", timedelta(hours=1))
+    unsigned = workspace.envelope("neo", "# wiped by nobody\n", signed=False)
+    assert refused(workspace, unsigned).code == "bad_signature"
+    workspace.store.close()
+
+
+def test_an_unsigned_envelope_where_it_has_to_be_signed(signing):
+    envelope = signing.envelope("neo", ADD, agent="neo", signed=False)
+    error = refused(signing, envelope)
+    assert isinstance(error, EnvelopeError)
+    assert error.code == "bad_signature"
+
+
+def test_a_stripped_signature(signing):
+    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    del fields["signature"], fields["key_id"]
+    assert refused(signing, fields).code == "bad_signature"
+
+
+def test_another_agents_key(signing):
+    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    assert refused(signing, resigned(signing, fields, "boss")).code == "bad_signature"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"op_id": "other"},
+        {"timestamp": "2026-11-21T00:00:00Z"},
+        {"agent_id": "boss", "role_id": "boss"},
+        {"entity_id": "neo/memory"},
+        {"prev_rev": 0, "mem_rev": 1, "parents": []},
+    ],
+)
+def test_a_signature_over_something_else(signing, changes):
+    fields = signing.envelope("neo", ADD, agent="neo").to_dict() | changes
+    assert refused(signing, fields).code == "bad_signature"
+
+
+def test_agents_and_keys_that_there_are_not_are_refused_in_the_same_words(signing):
+    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    said = [
+        refused(signing, fields | changes).to_dict()
+        for changes in (
+            {"agent_id": "boss"},
+            {"agent_id": "nobody"},
+            {"key_id": "none"},
+            {"entity_id": "nobody/user"},
+            {"agent_id": "planner"},
+        )
+    ]
+    assert all(each == said[0] for each in said)
+
+
+def test_a_removed_key_signs_no_more(signing):
+    envelope = signing.envelope("neo", ADD, agent="neo")
+    remove_keys(signing.config, "neo")
+    assert refused(signing, envelope).code == "bad_signature"
+
+
+def test_the_old_key_verifies_until_it_is_removed(signing):
+    envelope = signing.envelope("neo", ADD, agent="neo")
+    new_key(signing.config, "neo")
+    assert signing.submit(envelope).changed
+
+
+def test_a_wrong_signature_is_refused_where_none_is_needed(workspace):
+    fields = workspace.envelope("neo", ADD, agent="neo").signed("k1", b"k" * 32)
+    assert refused(workspace, fields).code == "bad_signature"
+
+
+@pytest.mark.parametrize("mode", ["shadow", "enforce"])
+def test_shadow_mode_lets_missing_signatures_pass_and_no_wrong_ones(tmp_path, mode):
+    workspace = signed_root(tmp_path, f"rollout: {{mode: {mode}}}\n")
+    unsigned = workspace.envelope("neo", ADD, agent="neo", signed=False)
+    assert refused(workspace, unsigned.signed("k1", b"k" * 32)).code == "bad_signature"
+    if mode == "enforce":
+        assert refused(workspace, unsigned).code == "bad_signature"
+    else:
+        assert any("bad_signature" in note for note in workspace.submit(unsigned).notes)
+    workspace.store.close()
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+@pytest.mark.parametrize(("skew", "passes"), [("24h", True), ("1h", False)])
+def test_clocks_that_are_hours_apart(tmp_path, monkeypatch, hours, skew, passes):
+    config = f"signing: {{clock_skew: {skew}}}\n"
+    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    envelope = workspace.envelope("neo", ADD, agent="neo")
+    here = moment(envelope.timestamp) + timedelta(hours=hours)
+    monkeypatch.setattr("catmem.clock.now", lambda: here)
+    if passes:
+        assert workspace.submit(envelope).changed
+    else:
+        assert refused(workspace, envelope).code == "clock_skew"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"role_hash": "sha256:" + "0" * 64},
+        {"role_id": "boss"},
+        {"role_id": "boss@v3"},
+        {"agent_id": "nobody", "role_id": "nobody"},
+    ],
+)
+def test_another_role(workspace, changes):
+    fields = workspace.envelope("neo", ADD, agent="neo").to_dict() | changes
+    error = refused(workspace, fields)
+    assert error.code == "role_drift"
+    assert error.to_dict() == refused(workspace, fields | {"role_id": "x"}).to_dict()
+
+
+def test_a_role_may_name_a_version(workspace):
+    assert workspace.submit(replace(workspace.envelope("neo", ADD, agent="neo"), role_id="neo@v3.1")).changed
+
+
+def test_a_profile_that_changed(workspace):
+    envelope = workspace.envelope("neo", ADD, agent="neo")
+    put(workspace.root / "profiles" / "neo.yaml", PROFILES["neo"] + "title: Somebody else\n")
+    assert refused(Workspace.open(workspace.root, store=workspace.store), envelope).code == "role_drift"
+
+
+@pytest.mark.parametrize("entity", ["other/user", "other/memory", "nobody/user", "boss/user"])
+def test_other_entities_look_as_if_there_were_none(workspace, entity):
+    fields = workspace.envelope("neo", ADD, agent="neo").to_dict() | {"entity_id": entity}
+    error = refused(workspace, fields)
+    assert isinstance(error, ForbiddenError)
+    assert str(error).replace(entity, "E") == "neo may not write to 'E'"
+
+
+def test_tier_1_writes_to_every_profile(workspace):
+    assert workspace.submit(workspace.envelope("neo", ADD, agent="boss")).bounded is False
+
+
+# --- nothing half applied ------------------------------------------------------------------------------------------
+
+
+def test_operations_are_made_all_or_none(workspace):
+    error = refused(
+        workspace, workspace.envelope("neo", [*ADD, {"action": "remove", "old_text": "no such thing"}], agent="neo")
+    )
+    assert isinstance(error, EditError)
+    assert (error.code, error.key) == ("no_match", "operations[1]")
+
+
+def test_junk_is_on_the_record_and_nowhere_else(signing):
+    for junk in (b"\xff", "{", {"entity_id": 7}, {"entity_id": "x" * 10_000, "prev_rev": 10**40}):
+        with pytest.raises(EnvelopeError):
+            signing.submit(junk)
+    assert signing.store.head("neo/user") is None
+    lines = (signing.root / ".catmem" / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 4
+    assert all('"status":"refused","reason":"schema"' in line for line in lines)
+
+
+def test_of_writers_that_race_on_one_revision_one_is_taken(signing):
+    envelopes = [
+        signing.envelope("neo", [{"action": "add", "content": f"fact {number}", "category": "talk"}], agent="boss")
+        for number in range(8)
+    ]
+
+    def outcome(envelope):
+        workspace = Workspace.open(signing.root, search=False)
+        try:
+            return workspace.submit(envelope).revision
+        except CatmemError as error:
+            return error.code
+        finally:
+            workspace.store.close()
+
+    with ThreadPoolExecutor(len(envelopes)) as pool:
+        outcomes = sorted(pool.map(outcome, envelopes))
+    # Whoever came while the first was at it is told that its base is old, whoever came later that it wrote this itself.
+    assert outcomes.count("2") == 1
+    assert set(outcomes) <= {"2", "hash_collision", "stale_prev"}
+    assert signing.store.head("neo/user").revision == "2"

@@ -1,0 +1,62 @@
+"""``catmem.lint``: the rules on one document, as a function of values."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import catmem
+from catmem.config.config import Config, Taxonomy
+from catmem.errors import ConfigError
+
+AS_OF = date(2026, 11, 21)
+TEXT = """\
+## Style
+[verified_date: 2026-01-02] test
+§
+The user prefers short answers with British spelling.
+§
+User prefers short answers with British spelling.
+"""
+
+
+def found(text, **how):
+    return [(each.line, each.code, each.suppressed) for each in catmem.lint(catmem.parse(text), **how)]
+
+
+def test_rules_on_the_file_and_across_its_entries():
+    assert found(TEXT) == [(2, "CM203", ""), (6, "CM202", "")]
+
+
+def test_with_a_day_the_dated_rules_too():
+    assert found(TEXT, as_of=AS_OF) == [(2, "CM203", ""), (2, "CM307", ""), (6, "CM202", "")]
+
+
+def test_the_same_values_give_the_same():
+    document = catmem.parse(TEXT)
+    assert catmem.lint(document, as_of=AS_OF) == catmem.lint(document, as_of=AS_OF)
+
+
+def test_marks_count():
+    text = "test\n<!-- catmem: ignore CM203 -->\n§\nShort.\n<!-- catmem: ignore CM203 -->\n"
+    assert found(text) == [(1, "CM203", "inline"), (4, "CM203", "inline")]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "§\n§\n"])
+def test_nothing_to_say(text):
+    assert found(text) == []
+
+
+def test_the_categories_and_settings_of_a_root():
+    taxonomy = Taxonomy(closed=True)
+    assert found("## Other\nShort answers.\n", config=Config(Path("root"), taxonomy=taxonomy)) == [(1, "CM103", "")]
+    assert found(TEXT, config=Config(Path("root"), lint={"ignore": ["CM2"]})) == []
+    with pytest.raises(ConfigError, match="CM999"):
+        found(TEXT, config=Config(Path("root"), lint={"ignore": ["CM999"]}))
+
+
+def test_a_diagnostic_tells_its_place():
+    (first, _) = catmem.lint(catmem.parse(TEXT))
+    assert (first.path, first.line, first.column, TEXT[first.start : first.end]) == ("", 2, 1, TEXT.splitlines()[1])

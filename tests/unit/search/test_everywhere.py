@@ -1,0 +1,80 @@
+"""Search over all profiles: what is broken is told, and hides nothing of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import NotUtf8Error, QueryError
+from catmem.search.search import search_everywhere
+from tests.roots import make_root, put_bytes
+
+TALK = "user_memory_categories: [talk]\nmemory_categories: [talk]\n"
+PROFILES = {"boss": TALK, "neo": TALK, "pupil": TALK}
+FILES = {
+    "boss/user": "## Talk\nTea at nine.\n",
+    "neo/user": "## Talk\nTea, tea and more tea.\n\n## Vault\nTea nobody sees.\n",
+    "neo/memory": "## Talk\nTea is out of stock.\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return make_root(tmp_path, profiles=PROFILES, files=FILES)
+
+
+def shown(searched):
+    return {(row.profile, row.found.entry.body) for row in searched.found}
+
+
+def test_each_profile_finds_what_it_sees_the_best_first(workspace):
+    searched = search_everywhere(workspace, "tea")
+    assert shown(searched) == {
+        ("boss", "Tea at nine."),
+        ("neo", "Tea, tea and more tea."),
+        ("neo", "Tea is out of stock."),
+    }
+    scores = [row.found.score for row in searched.found]
+    assert scores == sorted(scores, reverse=True)
+    assert (searched.total, searched.unreadable) == (3, ())
+
+
+def test_a_limit_is_for_all_together(workspace):
+    searched = search_everywhere(workspace, "tea", limit=2)
+    assert (len(searched.found), searched.total) == (2, 3)
+
+
+@pytest.mark.parametrize("text", ["foo: [\n", "unknown_key: 3\n"])
+def test_a_profile_that_is_not_right_hides_no_other(workspace, text):
+    path = workspace.root / "profiles" / "boss.yaml"
+    path.write_text(text, encoding="utf-8")
+    searched = search_everywhere(workspace, "tea")
+    assert {row.profile for row in searched.found} == {"neo"}
+    (error,) = searched.unreadable
+    assert error.path == str(path)
+
+
+def test_a_file_that_cannot_be_read_hides_no_other_of_the_same_profile_either(workspace):
+    put_bytes(workspace, "neo/user", b"## Talk\n\xff tea\n")
+    searched = search_everywhere(workspace, "tea")
+    assert shown(searched) == {("boss", "Tea at nine."), ("neo", "Tea is out of stock.")}
+    (error,) = searched.unreadable
+    assert isinstance(error, NotUtf8Error)
+
+
+def test_a_file_that_was_not_asked_for_is_not_told(workspace):
+    put_bytes(workspace, "neo/user", b"\xff")
+    searched = search_everywhere(workspace, "tea", target="memory")
+    assert (shown(searched), searched.unreadable) == ({("neo", "Tea is out of stock.")}, ())
+
+
+def test_a_search_for_one_profile_still_fails(workspace):
+    put_bytes(workspace, "neo/user", b"\xff")
+    with pytest.raises(NotUtf8Error):
+        workspace.search("neo", "tea")
+
+
+def test_a_query_that_is_wrong_is_refused_also_where_nothing_can_be_searched(workspace):
+    for name in PROFILES:
+        (workspace.root / "profiles" / f"{name}.yaml").write_text("foo: [\n", encoding="utf-8")
+    with pytest.raises(QueryError):
+        search_everywhere(workspace, '"')

@@ -1,0 +1,280 @@
+"""Queries, and where their words are found."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from catmem.errors import QueryError
+from catmem.model.document import parse
+from catmem.search.index import Index
+from catmem.search.query import MOST_CHARACTERS, MOST_WORDS, Term, fold, parse_query
+from tests.together import together
+
+
+def found(query: str, text: str) -> list[str]:
+    """The bodies of the entries of a text that a query's first term stands in, or their categories' names."""
+    index = Index(parse(text))
+    (term, *_) = parse_query(query).terms
+    return [index.entry(piece).body for piece in sorted(index.places(term))]
+
+
+def counted(query: str, body: str) -> float:
+    """What the first term of a query counts in an entry with this text; 0 if it is not there."""
+    index = Index(parse(body))
+    return index.places(parse_query(query).terms[0]).get(0, 0)
+
+
+# --- folding ---
+
+
+@together(
+    ("text", "folded"),
+    [
+        ("Plain ASCII", "plain ascii"),
+        ("Élan Ångström", "elan angstrom"),
+        ("İstanbul", "istanbul"),
+        ("Straße ẞ", "straße ß"),
+        ("ΟΔΟΣ οδος", "οδοσ οδοσ"),
+        ("Йод Ёж", "иод еж"),
+        ("Ｆｕｌｌ　ｗｉｄｔｈ", "full width"),
+        ("がぎ 中文", "がぎ 中文"),
+        ("e\u0301", "e\u0301"),
+        ("\ud800X", "\ud800x"),
+    ],
+)
+def test_folding_takes_case_and_accents_away(text, folded):
+    assert fold(text) == folded
+
+
+def test_every_character_folds_to_one_and_a_folded_one_to_itself():
+    everything = "".join(map(chr, range(0x30000)))  # above that no letter has a case or an accent
+    folded = fold(everything)
+    assert len(folded) == len(everything)
+    assert fold(folded) == folded
+
+
+def test_many_letters_fold_as_few_do():
+    letters = "".join(chr(code) for code in range(0xC0, 0x250))
+    assert fold(letters) == "".join(map(fold, letters))
+
+
+# --- queries ---
+
+
+@together(
+    ("query", "terms"),
+    [
+        ("tea", [("tea",)]),
+        ("  Green TEA, green ", [("green",), ("tea",)]),
+        ('tea "due date"', [("due", "date"), ("tea",)]),
+        ("“due date”", [("due", "date")]),
+        ('"due date', [("due",), ("date",)]),
+        ('"" tea', [("tea",)]),
+        ("snake_case", [("snake",), ("case",)]),
+        ("tea AND NOT -x +y title:z (a|b)*", [(word,) for word in ["tea", "and", "not", *"xy", "title", *"zab"]]),
+        ("cafe\u0301", [("cafe",)]),
+        ("uv工具", [("uv",), ("工具",)]),
+        ("हिन्दी", [("हिन्दी",)]),
+    ],
+)
+def test_a_query_is_words_and_phrases(query, terms):
+    assert [term.words for term in parse_query(query).terms] == terms
+
+
+def test_a_phrase_is_required_and_a_word_is_not():
+    query = parse_query('tea "due date"')
+    assert [term.words for term in query.terms if term.is_phrase] == [("due", "date")]
+
+
+def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
+    whole, *pieces = parse_query("喜欢喝茶").terms
+    assert whole == Term(("喜欢喝茶",))
+    assert [piece.words for piece in pieces] == [("喜欢",), ("欢喝",), ("喝茶",)]
+    assert all(piece.weight < whole.weight for piece in pieces)
+
+
+@together("query", ["", "  ", "§", '""', '"§ !"', "___", "\ud800", "\x00", ".*+?()[]{}|^$\\"])
+def test_a_query_without_words_is_refused(query):
+    with pytest.raises(QueryError) as caught:
+        parse_query(query)
+    assert caught.value.code == "empty_query"
+
+
+@together(
+    "query",
+    [
+        "x" * (MOST_CHARACTERS + 1),
+        "x " * 500_000,
+        '"' * 1_000_000,
+        " ".join(f"w{number}" for number in range(MOST_WORDS + 1)),
+        '"' + "a " * (MOST_WORDS + 1) + '"',
+        "".join(chr(0x4E00 + number) for number in range(MOST_WORDS + 1)),
+    ],
+)
+def test_a_query_that_is_too_long_is_refused(query):
+    with pytest.raises(QueryError) as caught:
+        parse_query(query)
+    assert caught.value.code == "long_query"
+
+
+@together("query", ["x" * MOST_CHARACTERS, "a" * 999 + "b", "é" * MOST_CHARACTERS, "(a+)+b", "a?" * 30 + "b"])
+def test_no_query_makes_the_search_slow(query):
+    # Each step of these would be repeated for every character if the patterns went back: this would not end.
+    text = "a" * 200_000 + " " + "a " * 50_000 + "é" * 50_000
+    for term in parse_query(query).terms:
+        assert isinstance(Index(parse(text)).places(term), dict)
+
+
+# --- matching ---
+
+
+@together(
+    ("query", "body", "counts"),
+    [
+        ("tea", "Tea.", 1),
+        ("tea", "tea TEA (tea)", 3),
+        ("tea", "teapot", 0.5),
+        ("tea", "steam", 0),
+        ("te", "tea", 0),
+        ("te", "te", 1),
+        ("tea", "green_tea", 1),
+        ("cafe", "Café", 1),
+        ("café", "CAFE", 1),
+        ("resume", "re\u0301sume\u0301", 1),
+        ("résumé", "résumés", 0.5),
+        ("uv", "用户喜欢uv工具", 1),
+        ("欢", "用户喜欢uv工具", 1),
+        ("喜欢", "用户喜欢uv, 喜欢", 2),
+        ("ありがと", "どうもありがとう", 1),
+        ("한국", "한국어를", 1),
+        ("ไทย", "ภาษาไทยครับ", 1),
+        ("हिन्दी", "यह हिन्दी है", 1),
+        ("हि", "हिन्दी", 0),
+        ("2026", "in 2026-05", 1),
+        ("c", "C++ and c#", 2),
+        ("naïve", "NAI\u0308VE", 1),
+    ],
+)
+def test_what_a_match_of_a_word_counts(query, body, counts):
+    assert counted(query, body) == counts
+
+
+@together(
+    ("body", "matches"),
+    [
+        ("the due date is", True),
+        ("Due\n  date", True),
+        ("due-date", True),
+        ("due, (date)", True),
+        ("date due", False),
+        ("due the date", False),
+        ("due dates", False),
+        ("overdue date", False),
+        ("duedate", False),
+    ],
+)
+def test_a_phrase_is_its_words_one_behind_the_other(body, matches):
+    assert bool(counted('"due date"', body)) == matches
+
+
+def test_a_phrase_of_scripts_without_blanks():
+    assert counted('"喝 茶"', "喜欢喝茶")
+    assert counted('"用 uv"', "请用uv吧")
+    assert not counted('"用 uv"', "请用uvx")
+
+
+@together("between", ["\n§\n", "\n§ \n", "\r\n§\r\n", "\n## Tea\n", "\n§\n\n§\n"])
+def test_a_phrase_does_not_go_on_in_the_next_entry(between):
+    assert found('"due due"', f"due{between}due due{between}due") == ["due due"]
+
+
+TEXT = """\
+# My tea title
+
+## Tea Rules
+[verified_date: 2026-05-01, source: tea] first
+§
+tea [source: x]
+§
+- [source: tea] bullet
+§
+---
+source: tea
+---
+front
+§
+[source: "tea]"] [domain: [tea, cup]] quoted
+§
+[not a tag: tea] text
+§
+\\[source: tea] escaped
+"""
+
+
+@together("text", [TEXT, TEXT.replace("\n", "\r\n"), "\ufeff" + TEXT, TEXT.replace("## Tea", "## Cup")])
+def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
+    index = Index(parse(text.replace("## Tea Rules", "## Rules")))
+    (term,) = parse_query("tea").terms
+    bodies = [index.entry(piece).body for piece in sorted(index.places(term))]
+    assert bodies == ["tea [source: x]", "[not a tag: tea] text", "[source: tea] escaped"]
+
+
+@together(("query", "names"), [("rules", True), ("rul", True), ("ru", False), ("tea", True), ('"tea rules"', False)])
+def test_the_name_of_a_category_counts_a_little(query, names):
+    index = Index(parse("one\n\n## Tea Rules\ntwo\n§\n\n§\nthree\n"))
+    places = index.places(parse_query(query).terms[0])
+    assert [index.entry(piece).body for piece in sorted(places)] == (["two", "three"] if names else [])
+    assert all(0 < count < 0.5 for count in places.values())
+
+
+def test_a_category_in_a_script_without_blanks():
+    assert found("規則", "## 茶の規則\nx\n") == ["x"]
+
+
+def test_the_index_has_the_entries_of_the_document():
+    document = parse(TEXT)
+    index = Index(document)
+    pieces = [piece for stretch in index.stretches for piece in range(stretch.first, stretch.end)]
+    entries = [index.entry(piece) for piece in pieces if index.facts(piece).end > index.facts(piece).start]
+    assert tuple(entries) == document.entries
+
+
+@together(
+    ("entry", "days"),
+    [
+        ("[created: 2026-05-01] x", ["2026-05-01"]),
+        ("[created: 2026-05-01]\nx", ["2026-05-01"]),
+        ("[created: 2026-05-01, verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
+        ("[created: 2026-05-01] [verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
+        ("[created: 2026-05-01][verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
+        ("[created: 2026-05-01] \t [verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
+        ("[created: 2026-05-01, created: 2026-06-01] x", ["2026-05-01"]),
+        ("[created: 2026-02-30] x", []),
+        ("[created: 2026-05-01]x", []),
+        ("[created: 2026-05-01]", ["2026-05-01"]),
+        ("x [created: 2026-05-01]", []),
+        ("- [created: 2026-05-01] x", ["2026-05-01"]),
+        ("---\ncreated: 2026-05-01\n---\nx", ["2026-05-01"]),
+    ],
+)
+def test_the_days_that_tags_give(entry, days):
+    from datetime import date
+
+    for text in (entry, entry.replace("\n", "\r\n")):
+        known = Index(parse(text)).facts(0).days
+        assert [date.fromordinal(day).isoformat() for day in known] == days
+
+
+def test_normal_forms_find_each_other():
+    for form in ("NFC", "NFD"):
+        for other in ("NFC", "NFD"):
+            assert counted(unicodedata.normalize(form, "Žluťoučký"), unicodedata.normalize(other, "žluťoučký kůň")) == 1
+
+
+def test_many_queries_keep_few_places():
+    index = Index(parse("tea\n"))
+    for number in range(100):
+        index.places(Term((f"w{number}",)))
+    assert len(index._places) <= 64

@@ -1,0 +1,159 @@
+"""What comes first, and the piece of an entry that is shown."""
+
+from __future__ import annotations
+
+from catmem.model.document import parse
+from catmem.search.index import Index
+from catmem.search.query import parse_query
+from catmem.search.ranking import WIDTH, SearchSource, matches, ranked, snippet
+from tests.together import together
+
+DAY = 700_000
+
+
+def ranking(query: str, *texts: str, categories=None, days=None, limit=None) -> list[str]:
+    """The bodies that a query finds in some documents, the best first; ``days`` says how old an entry is by its body."""
+    sources = [
+        SearchSource.of(index, categories or {stretch.category for stretch in index.stretches})
+        for index in (Index(parse(text)) for text in texts)
+    ]
+
+    def body(match):
+        return sources[match.source].index.entry(match.piece).body
+
+    found = [(match, DAY - (days or {}).get(body(match), 0)) for match in matches(parse_query(query), sources)]
+    return [body(row.match) for row in ranked(found, as_of=DAY, recency_days=30, limit=limit)]
+
+
+def entries(*bodies: str) -> str:
+    return "\n§\n".join(bodies) + "\n"
+
+
+@together(
+    ("query", "first", "second"),
+    [
+        ("tea", "tea here now", "teapot here now"),
+        ("tea", "tea and tea again", "tea and cup again"),
+        ("tea", "tea", "tea and a lot of other things that are beside the point"),
+        ("tea cup", "tea and cup", "tea and tea"),
+        ("tea rare", "rare and some", "tea and some"),
+        ('"tea cup"', "tea cup tea cup", "tea cup and other"),
+        ("喜欢喝茶", "用户喜欢喝茶吗", "用户喜欢茶喝吗"),
+    ],
+)
+def test_what_fits_better_comes_first(query, first, second):
+    more = ["tea one", "tea two", "other", "cups"]
+    for order in ([first, second], [second, first]):
+        found = ranking(query, entries(*order, *more))
+        assert found.index(first) < found.index(second)
+
+
+def test_any_word_is_enough_and_a_phrase_is_required():
+    text = entries("green tea", "black tea", "green cup", "other")
+    assert set(ranking("green tea", text)) == {"green tea", "black tea", "green cup"}
+    assert set(ranking('tea "green tea"', text)) == {"green tea"}
+    assert ranking('"green tea" "black tea"', text) == []
+
+
+def test_a_match_in_the_body_comes_before_one_in_the_name_of_the_category():
+    assert ranking("tea", "## Tea\nabc\n\n## Cup\ntea\n") == ["tea", "abc"]
+
+
+def test_the_newer_of_two_that_fit_alike_comes_first():
+    text = entries("tea one", "tea two", "tea six")
+    assert ranking("tea", text, days={"tea one": 60, "tea two": 1, "tea six": 30}) == ["tea two", "tea six", "tea one"]
+
+
+def test_recency_is_a_factor_and_not_the_first_key():
+    text = entries("tea tea tea", "tea and cup")
+    assert ranking("tea", text, days={"tea tea tea": 5}) == ["tea tea tea", "tea and cup"]
+    assert ranking("tea", text, days={"tea tea tea": 60}) == ["tea and cup", "tea tea tea"]
+
+
+def test_facts_from_long_ago_are_still_told_apart():
+    text = entries("tea one", "tea two")
+    assert ranking("tea", text, days={"tea one": 500_000, "tea two": 400_000}) == ["tea two", "tea one"]
+
+
+def test_a_day_in_the_future_is_today():
+    text = entries("tea one", "tea two")
+    assert ranking("tea", text, days={"tea two": -5000}) == ["tea two", "tea one"]
+
+
+def test_of_equals_the_one_that_stands_first_comes_first():
+    assert ranking("tea", entries("tea one", "tea two"), entries("tea six")) == ["tea one", "tea two", "tea six"]
+
+
+def test_the_limit_comes_after_the_ranking():
+    bodies = [f"tea {number:03}" for number in range(500)]
+    days = {body: 500 - number for number, body in enumerate(bodies)}
+    assert ranking("tea", entries(*bodies), days=days, limit=2) == ["tea 499", "tea 498"]
+
+
+def test_what_is_out_of_sight_has_no_part_in_it():
+    seen = "## Cup\nrare tea\n§\ntea tea tea cup\n§\nother\n"
+    hidden = "\n## Vault\n" + "\n§\n".join(["rare words"] * 50) + "\n"
+    assert ranking("rare tea", seen + hidden, categories={"cup"}) == ranking("rare tea", seen)
+    assert ranking("rare tea", seen.replace("tea tea", "pot pot") + hidden, categories={"cup"}) == [
+        "rare tea",
+        "pot pot tea cup",
+    ]
+
+
+# --- snippets ---
+
+
+def marked(query: str, body: str, width: int = WIDTH) -> str:
+    """The snippet, with what was looked for in brackets."""
+    shown = snippet(body, parse_query(query), width)
+    parts, done = [], 0
+    for start, end in shown.hits:
+        parts += [shown.text[done:start], "[", shown.text[start:end], "]"]
+        done = end
+    return "".join([*parts, shown.text[done:]])
+
+
+@together(
+    ("query", "body", "expected"),
+    [
+        ("tea", "Likes Tea, and tea.", "Likes [Tea], and [tea]."),
+        ("tea", "Teapots, not steam", "[Tea]pots, not steam"),
+        ("tea", "line\none\ttea", "line one [tea]"),
+        ('"due date"', "the due\ndate is", "the [due date] is"),
+        ("cafe", "Café", "[Café]"),
+        ("喜欢喝茶", "用户喜欢喝茶", "用户[喜欢喝茶]"),
+        ("zebra", "nothing of it", "nothing of it"),
+    ],
+)
+def test_a_short_body_is_shown_whole(query, body, expected):
+    assert marked(query, body) == expected
+
+
+@together(
+    ("query", "expected"),
+    [
+        ("tea", "…word word [tea] word word word…"),
+        ("first", "[first] word word word word word…"),
+        ("last", "…word word word word word [last]"),
+        ("none", "first word word word word word…"),
+        ("cup pot", "…word word [cup] word [pot] word word…"),
+    ],
+)
+def test_a_long_body_is_cut_between_words(query, expected):
+    fill = " ".join(["word"] * 30)
+    body = f"first {fill} tea {fill} cup {fill} cup word pot {fill} last"
+    shown = marked(query, body, 34)
+    assert shown == expected
+
+
+@together("body", ["x" * 50_000, "茶" * 50_000, "x " * 50_000, "tea " * 50_000, "tea" + " " * 50_000 + "cup"])
+def test_a_snippet_is_never_long(body):
+    shown = snippet(body, parse_query('tea cup 茶 "tea cup"'))
+    assert len(shown.text) <= WIDTH + 2
+    assert all(0 <= start < end <= len(shown.text) for start, end in shown.hits)
+
+
+def test_a_snippet_has_the_body_s_own_text():
+    body = "".join(f"sentence {number} of it, tea {number}.\n" for number in range(100))
+    shown = snippet(body, parse_query("77"))
+    assert shown.text.strip("…") in body.replace("\n", " ")

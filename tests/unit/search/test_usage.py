@@ -1,0 +1,213 @@
+"""How often entries were used: counted beside the memory, never in it, and never in the way."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+
+import pytest
+
+from catmem.search.usage import EntryUse, count_used, read_usage, usage_key
+from catmem.workspace.purging import purge
+from catmem.workspace.upkeep import fsck
+from catmem.workspace.workspace import Workspace
+from catmem.writing.memory_tool import memory_tool
+from tests.golden.case import put
+from tests.unit.workspace.tree import holding
+
+DAY = date(2026, 11, 21)
+ENTITY = "neo/user"
+BODY = "Vendor is Acme"
+PROFILE = "user_memory_categories: [talk, drop]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nmay_verify: true\n"
+
+
+@pytest.fixture(params=["files", "sqlite:///.catmem/memory.db"])
+def place(tmp_path, request):
+    put(tmp_path / "catmem.yaml", f"version: 1\nstore: {request.param}\n")
+    put(tmp_path / "profiles" / "neo.yaml", PROFILE)
+    return tmp_path
+
+
+@pytest.fixture
+def workspace(place):
+    workspace = Workspace.open(place, search=False)
+    for text in (BODY, "Calls are bad"):
+        workspace.add("neo", text, category="talk")
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def kept(place):
+    return place / ".catmem" / "usage.json"
+
+
+def used(workspace, entity=ENTITY):
+    """How often each entry was used, by its body."""
+    uses = read_usage(workspace, entity).uses
+    document = workspace.view("neo", entity.partition("/")[2]).document
+    return {entry.body: uses[usage_key(entry)].times for entry in document.entries if usage_key(entry) in uses}
+
+
+def search(workspace, query="acme", **arguments):
+    answer = memory_tool(workspace, "neo", {"action": "search", "query": query, **arguments})
+    assert answer["success"], answer
+    return answer
+
+
+def count(workspace, body=BODY, day=DAY):
+    entries = workspace.view("neo", "user").document.entries
+    return count_used(workspace, ENTITY, [entry for entry in entries if entry.body == body], day)
+
+
+def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+    assert used(workspace) == {}
+    search(workspace)
+    search(workspace, "acme calls")
+    assert used(workspace) == {BODY: 2, "Calls are bad": 1}
+    assert {use.last for use in read_usage(workspace, ENTITY).uses.values()} == {DAY}
+
+
+def test_what_a_person_does_counts_for_nothing(workspace, kept):
+    workspace.search("neo", "acme")
+    workspace.list("neo")
+    workspace.prompt("neo")
+    memory_tool(workspace, "neo", {"action": "list"})
+    assert not kept.exists()
+
+
+def test_new_tags_and_another_category_keep_the_count_and_new_words_do_not(workspace):
+    search(workspace)
+    workspace.verify("neo", "Acme")
+    workspace.move("neo", "Acme", "drop")
+    assert used(workspace) == {BODY: 1}
+    workspace.replace("neo", "Acme", "Vendor is Bolt")
+    assert used(workspace) == {}
+
+
+def test_the_entities_are_counted_apart(workspace):
+    workspace.add("neo", BODY, target="memory", category="talk")
+    search(workspace, target="memory")
+    assert (used(workspace), used(workspace, "neo/memory")) == ({}, {BODY: 1})
+    search(workspace)
+    assert (used(workspace), used(workspace, "neo/memory")) == ({BODY: 1}, {BODY: 2})
+
+
+def test_it_holds_no_text_and_is_closed_to_others(workspace, kept):
+    search(workspace)
+    assert b"Acme" not in kept.read_bytes()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert fsck(workspace).faults == ()
+
+
+def test_it_holds_the_entries_that_were_shown_last(workspace, monkeypatch):
+    monkeypatch.setattr("catmem.search.usage._MOST", 2)
+    workspace.add("neo", "Tea is green", category="talk")
+    for body in (BODY, "Calls are bad", BODY, "Tea is green"):
+        assert count(workspace, body) is None
+    assert used(workspace) == {BODY: 2, "Tea is green": 1}
+
+
+def test_the_most_entries_fit_into_the_file(workspace, kept):
+    count(workspace)
+    (row,) = json.loads(kept.read_bytes())
+    kept.write_text(
+        json.dumps([[f"{'p' * 64}/memory", f"{row[1]}{number}", *row[2:]] for number in range(3_000)]), encoding="utf-8"
+    )
+    assert count(workspace) is None
+    assert len(json.loads(kept.read_bytes())) == 2_000
+    assert used(workspace) == {BODY: 1}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"", b"{", b"{}3", b"null", b"3", b"\xff", b'{"version": 1, "entities": {}}', b"[3]", b"[[]]", b'[["neo/user", "b2:0"]]',
+        b'[["neo/user", "b2:0", "today", 3]]', b'[["neo/user", "b2:0", "2026-01-01", "x"]]', b'[["neo/user", "b2:0", 3, 3]]',
+        b'[["neo/user", "b2:0", "2026-01-01", Infinity]]', b"[" * 100_000, b" " * (2 << 20),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_is_told_and_left_as_it_is(workspace, kept, damage):
+    kept.write_bytes(damage)
+    uses, note = read_usage(workspace, ENTITY)
+    assert uses == {}
+    assert note.startswith(f"how often entries were used cannot be read: {kept}: ")
+    assert search(workspace)["total"] == 1
+    assert kept.read_bytes() == damage
+    kept.unlink()
+    search(workspace)
+    assert used(workspace) == {BODY: 1}
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
+def test_what_is_no_file_harms_nothing(workspace, kept, tmp_path, kind):
+    other = tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
+    {"link": lambda: kept.symlink_to(other), "folder": kept.mkdir, "fifo": lambda: os.mkfifo(kept)}[kind]()
+    assert search(workspace)["total"] == 1
+    assert used(workspace) == {}
+    assert read_usage(workspace, ENTITY).note is not None
+    assert other.read_text(encoding="utf-8") == "[]"
+
+
+def test_a_root_that_nothing_was_written_to_has_none(place):
+    put(place / "catmem.yaml", "version: 1\n")
+    put(place / "homes" / "neo" / "USER.md", f"## Talk\n{BODY}\n")
+    workspace = Workspace.open(place, search=False)
+    assert search(workspace)["total"] == 1
+    assert read_usage(workspace, ENTITY) == ({}, None)
+    assert not (place / ".catmem").exists()
+    workspace.store.close()
+
+
+def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, monkeypatch):
+    # Root may write everywhere, so the system's refusal is played.
+    def refuse(*_arguments, **_choices):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("catmem.files.os.replace", refuse)
+    assert count(workspace) == "how often entries were used cannot be kept: Permission denied"
+    assert search(workspace)["total"] == 1
+
+
+def test_a_lock_that_somebody_holds_gives_a_note(workspace, kept, monkeypatch):
+    monkeypatch.setattr("catmem.search.usage._PATIENCE", 0.0)
+    folder = os.open(kept.parent, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
+        assert count(workspace).startswith("how often entries were used cannot be kept: ")
+    finally:
+        os.close(folder)
+    assert count(workspace) is None
+
+
+def test_nothing_is_lost_where_several_count_at_once(workspace):
+    entries = workspace.view("neo", "user").document.entries
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: count_used(workspace, ENTITY, entries, DAY), range(80))) == {None}
+    assert set(used(workspace).values()) == {80}
+
+
+def test_a_clock_that_went_back_takes_no_day_back(workspace):
+    count(workspace)
+    count(workspace, day=date(2026, 11, 1))
+    assert list(read_usage(workspace, ENTITY).uses.values()) == [EntryUse(DAY, 2)]
+
+
+def test_a_purge_forgets_it_and_what_a_stopped_process_left_of_it(workspace, place, kept):
+    search(workspace, "acme calls")
+    (entry,) = (entry for entry in workspace.view("neo", "user").document.entries if entry.body == BODY)
+    kept.with_name(".usage.json-stopped").write_bytes(kept.read_bytes())
+    assert purge(workspace, ENTITY, "Acme").left == ()
+    assert holding(place, usage_key(entry).encode()) == []
+    assert used(workspace) == {"Calls are bad": 1}
+
+
+def test_a_purge_names_a_file_that_it_cannot_read(workspace, kept):
+    kept.write_bytes(b"{")
+    (left,) = purge(workspace, ENTITY, "Acme").left
+    assert left.path.endswith("usage.json")

@@ -1,0 +1,306 @@
+"""A seed that keeps to some categories, and one whose source has none (docs/seeding.md)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.mcp.tools import call_tool
+from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.planner import ephemeral
+from catmem.store.contract import Change
+from catmem.writing.memory_tool import ToolSession, memory_tool
+from tests.http_root import served
+from tests.roots import make_root, put_bytes, text_of
+from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everything, locked, seed, seed_root
+
+CHANGED = TEXT.replace("Likes tea", "Likes coffee").replace("Acme", "Bolt")
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return seed_root(tmp_path)
+
+
+# --- some categories ---
+
+
+@pytest.mark.parametrize("named", [["talk"], "talk", ["Talk", "talk"]])
+def test_entries_of_other_categories_are_not_copied(workspace, named):
+    seed(workspace, "neo", categories=named)
+    assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
+    seed(workspace, "neo")
+    assert text_of(workspace) == NEO
+
+
+def test_several_categories(workspace):
+    seed(workspace, "neo", categories=["rules", "talk"])
+    assert text_of(workspace) == NEO
+
+
+def test_entries_of_other_categories_are_neither_changed_nor_removed_nor_forgotten(workspace):
+    seed(workspace, "neo")
+    before = locked(workspace)
+    put_bytes(workspace, "boss/user", "## Talk\nLikes coffee.\n")
+    seed(workspace, "neo", categories="talk")
+    assert bodies(workspace) == ["Likes coffee.", "Vendor is Acme."]
+    assert locked(workspace) == ["Likes coffee.", before[-1]]
+    seed(workspace, "neo")  # the entry is still on record as seeded, so its removal arrives
+    assert bodies(workspace) == ["Likes coffee."]
+
+
+def test_a_seed_by_categories_leaves_the_lock_as_one_of_all_does(tmp_path):
+    whole, parts = seed_root(tmp_path / "whole"), seed_root(tmp_path / "parts")
+    seed(whole, "neo")
+    seed(parts, "neo", categories="rules")
+    seed(parts, "neo", categories="talk")
+    assert SeedFile(parts.root).data() == SeedFile(whole.root).data()
+
+
+def test_a_check_looks_at_these_categories_alone(workspace):
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", TEXT.replace("Acme", "Bolt"))
+    assert workspace.plan_seed("boss", "neo", as_of=DAY, categories="talk").in_sync
+    assert not workspace.plan_seed("boss", "neo", as_of=DAY, categories="rules").in_sync
+    assert not workspace.plan_seed("boss", "neo", as_of=DAY).in_sync
+
+
+def test_an_open_conflict_of_another_category_stays_open(workspace):
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", TEXT.replace("Vendor is Acme", "Vendor is Bolt"))
+    put_bytes(workspace, "neo/user", NEO.replace("Vendor is Acme", "Vendor is Core"))
+    assert seed(workspace, "neo", categories="talk", resolve="source").exit_status == 0
+    assert [len(each.conflicts) for each in workspace.plan_seed("boss", "neo", as_of=DAY).files] == [1]
+
+
+def test_a_file_that_was_emptied_is_filled_with_these_and_by_the_next_seed_with_the_others(workspace):
+    seed(workspace, "neo")
+    put_bytes(workspace, "neo/user", "")
+    seed(workspace, "neo", categories="talk")
+    assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
+    seed(workspace, "neo")
+    assert text_of(workspace) == NEO
+
+
+def test_a_target_that_changed_since_the_plan_keeps_the_other_categories_on_record(workspace):
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", CHANGED)
+    plan = workspace.plan_seed("boss", "neo", as_of=DAY, categories="talk")
+    workspace.store.commit("neo/user", None, lambda data: data.data + b"\n## Own\nMine.\n", Change())
+    workspace.apply_seed(plan)
+    assert bodies(workspace) == ["Likes coffee.", "No calls before ten.", "Vendor is Acme.", "Mine."]
+    assert [text.rpartition("] ")[2] for text in locked(workspace)] == [
+        "Likes coffee.", "No calls before ten.", "Vendor is Acme."
+    ]  # fmt: skip
+
+
+def test_an_alias_and_what_has_no_category(tmp_path):
+    config = "taxonomy: {categories: {talk: {aliases: [speech]}, rules: {}}}\n"
+    profiles = {
+        "boss": "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n",
+        "neo": "seed_from: boss\nuser_memory_categories: [talk]\ninclude_uncategorized: true\n",
+    }
+    workspace = seed_root(tmp_path, profiles=profiles, config=config, text=f"loose\n\n{TEXT}")
+    seed(workspace, "neo", categories="__uncategorized__")
+    assert bodies(workspace) == ["loose"]
+    seed(workspace, "neo", categories="speech")
+    assert bodies(workspace) == ["loose", "Likes tea.", "No calls before ten."]
+
+
+def test_a_slice_as_text_keeps_to_them_too(workspace):
+    assert ephemeral(workspace, "boss", "neo", as_of=DAY, categories=["rules"])["user"] == NEO[NEO.index("## Rules") :]
+    assert workspace.ephemeral_seed("boss", "neo", as_of=DAY, categories="talk")["user"].count("##") == 1
+
+
+def test_a_category_that_a_target_does_not_read_is_told(workspace):
+    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY, categories=["rules", "pay"])
+    assert plan.notes == (
+        "ann gets nothing of rules: the profile does not name it",
+        "neo, ann gets nothing of pay: the profile does not name it",
+    )
+    assert [each.after.count("\n") for each in plan.files] == [2]
+
+
+# --- categories that nobody knows ---
+
+
+def test_an_unknown_category_is_refused_with_the_known_ones(workspace):
+    files = everything(workspace.root)
+    with pytest.raises(UnknownNameError) as caught:
+        workspace.plan_seed("boss", "neo", as_of=DAY, categories=["talk", "travel"])
+    assert (caught.value.code, caught.value.message) == (
+        "unknown_category",
+        "there is no category 'travel' to seed from boss",
+    )
+    assert (
+        caught.value.hint
+        == "Nothing was seeded. Did you mean 'talk'? The categories are __uncategorized__, notes, pay, rules, talk."
+    )
+    assert everything(workspace.root) == files
+
+
+def test_a_declared_category_is_known_and_so_is_one_that_was_seeded(tmp_path):
+    workspace = seed_root(tmp_path, config="taxonomy: {categories: {travel: {}}}\n")
+    assert workspace.plan_seed("boss", "neo", as_of=DAY, categories="travel").files == ()
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", "## Talk\nLikes tea.\n")
+    seed(workspace, "neo", categories="rules")  # it is gone from the source
+    assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
+
+
+def test_nobody_is_told_of_a_category_that_the_source_does_not_read(tmp_path):
+    profiles = {"boss": "tier: 1\nuser_memory_categories: [talk, rules]\n"}
+    hints = []
+    for number, hidden in enumerate(("pay", "vault")):
+        workspace = seed_root(tmp_path / str(number), profiles=profiles, text=TEXT.replace("Pay", hidden.title()))
+        with pytest.raises(UnknownNameError) as caught:
+            workspace.plan_seed("boss", "neo", as_of=DAY, categories="pay", actor="boss")
+        hints.append((caught.value.message, caught.value.hint))
+    assert hints[0] == hints[1]
+
+
+def test_a_profile_that_acts_is_told_of_those_that_it_reads(tmp_path):
+    workspace = seed_root(tmp_path, profiles={"aide": "tier: 1\nuser_memory_categories: [talk]\n"})
+    with pytest.raises(UnknownNameError) as caught:
+        workspace.plan_seed("boss", "neo", as_of=DAY, categories="travels", actor="aide")
+    assert "pay" not in str(caught.value.hint)
+    assert "talk" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("named", [[], [""], ["talk", "!!"]])
+def test_a_filter_without_a_category_is_none(workspace, named):
+    with pytest.raises(ConfigError) as caught:
+        workspace.plan_seed("boss", "neo", as_of=DAY, categories=named)
+    assert caught.value.code == "bad_category"
+
+
+# --- the doors ---
+
+
+@pytest.mark.parametrize("named", [{"categories": ["rules"]}, {"category": "Rules"}])
+def test_the_tool_and_mcp_keep_to_categories(workspace, named):
+    answer = memory_tool(workspace, "boss", {"action": "seed", "targets": ["neo"], **named})
+    assert (answer["success"], bodies(workspace)) == (True, ["Vendor is Acme."])
+    answer = call_tool(workspace, "boss", "memory_seed", {"targets": ["ann"], "categories": ["talk"]}, ToolSession())
+    assert (answer["success"], len(bodies(workspace, "ann/user"))) == (True, 2)
+    for both in ({**named, "category": "talk", "categories": ["talk"]}, {"categories": ["travel"]}, {"categories": []}):
+        refused = call_tool(workspace, "boss", "memory_seed", {"targets": ["neo"], **both}, ToolSession())
+        assert refused["success"] is False
+    assert bodies(workspace) == ["Vendor is Acme."]
+
+
+def test_a_tool_is_told_of_the_known_categories(workspace):
+    refused = memory_tool(workspace, "boss", {"action": "seed", "category": "travel"})
+    assert (refused["reason"], "pay, rules, talk" in refused["remediation"]) == ("unknown_category", True)
+
+
+@pytest.fixture
+def server(workspace, tmp_path):
+    yield from served(workspace, tmp_path / "tokens" / "tokens.json")
+
+
+@pytest.mark.parametrize("agent", [None, "boss"])
+@pytest.mark.parametrize("named", [{"categories": ["rules"]}, {"category": "rules"}])
+def test_the_api_keeps_to_categories(server, workspace, agent, named):
+    client = server.client(agent)
+    answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], **named})
+    assert (answer.status_code, bodies(workspace)) == (200, ["Vendor is Acme."])
+    for wrong, code in (
+        ({"category": "a", "categories": ["b"]}, "bad_category"),
+        ({"category": "travel"}, "unknown_category"),
+        ({"category": "!"}, "bad_category"),
+        ({"categories": []}, "bad_body"),
+    ):
+        answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], **wrong})
+        assert (answer.status_code, answer.json()["code"]) == (422, code)
+
+
+def test_the_api_plans_by_categories(server):
+    client = server.client()
+    plans = [
+        client.get("/seed", params={"source": "boss", "targets": "neo", **named}).json()
+        for named in ({"categories": "talk, pay"}, {"category": "talk"})
+    ]
+    assert [len(plan["files"][0]["entries"]) for plan in plans] == [2, 2]
+    assert plans[0]["notes"] == ["neo gets nothing of pay: the profile does not name it"]
+    refused = client.get("/seed", params={"source": "boss", "category": "travel"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_category")
+
+
+# --- the law ---
+
+words = st.sampled_from(["one", "two", "three four five", "six seven"])
+files = st.dictionaries(
+    st.sampled_from(["talk", "rules"]), st.lists(words, min_size=1, max_size=3, unique=True), max_size=2
+)
+
+
+def text(file):
+    return "\n".join(f"## {category.title()}\n" + "\n§\n".join(entries) + "\n" for category, entries in file.items())
+
+
+def of(text, category, workspace):
+    return [entry.raw for entry in workspace.parse(text).entries if entry.category == category]
+
+
+@given(first=files, source=files, target=files, named=st.sampled_from(["talk", "rules"]))
+def test_what_is_not_asked_for_is_as_it_was(tmp_path_factory, first, source, target, named):
+    workspace = make_root(tmp_path_factory.mktemp("root"), profiles=PROFILES)
+    put_bytes(workspace, "boss/user", text(first) + "\n## Pay\nkept\n")
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", text(source) + "\n## Pay\nkept\n")
+    put_bytes(workspace, "neo/user", text(target))
+    (other,) = {"talk", "rules"} - {named}
+    before, record = text_of(workspace), SeedFile(workspace.root).read()[1].records.get(("neo/user", "boss/user"))
+    seed(workspace, "neo", categories=named)
+    assert of(text_of(workspace), other, workspace) == of(before, other, workspace)
+    after = SeedFile(workspace.root).read()[1].records.get(("neo/user", "boss/user"))
+    if before.strip():
+        was = [each for each in record.entries if each.category == other] if record else []
+        assert [each for each in (after.entries if after else ()) if each.category == other] == was
+    assert workspace.plan_seed("boss", "neo", as_of=DAY, categories=named).changes is False
+
+
+# --- a source without categories ---
+
+FLAT = "Likes tea.\n§\nVendor is Acme.\n"
+SAID = (
+    "no entry of boss/user has a category, so nothing of it goes to neo/user, ann/user: give each entry one with catmem "
+    "move -p boss TEXT -c CATEGORY, or set include_uncategorized: true in the profile that is to have them all"
+)
+
+
+def test_a_source_without_categories_is_told_and_not_in_sync(tmp_path):
+    workspace = seed_root(tmp_path, text=FLAT)
+    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
+    assert (plan.notes, plan.starved, plan.files) == ((SAID,), ("neo/user", "ann/user"), ())
+    assert not plan.in_sync
+    result = workspace.apply_seed(plan)
+    assert (result.notes, result.exit_status) == ((SAID,), 0)
+
+
+def test_an_agent_is_told_as_well(tmp_path):
+    answer = memory_tool(seed_root(tmp_path, text=FLAT), "boss", {"action": "seed", "targets": ["neo", "ann"]})
+    assert answer["warnings"] == [SAID]
+
+
+def test_a_profile_that_has_them_all_or_none_is_none_of_those(tmp_path):
+    profiles = {
+        "neo": "seed_from: boss\nuser_memory_categories: [talk]\ninclude_uncategorized: true\n",
+        "ann": "seed_from: boss\nmemory_categories: [talk]\n",
+    }
+    workspace = seed_root(tmp_path, profiles=profiles, text=FLAT)
+    plan = workspace.plan_seed("boss", as_of=DAY)
+    assert (plan.notes, [each.target for each in plan.files]) == ((), ["neo/user"])
+
+
+def test_a_source_that_lost_its_categories_takes_nothing_away(workspace):
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", FLAT)
+    with pytest.raises(UnreadableError) as caught:
+        seed(workspace, "neo")
+    assert caught.value.code == "source_empty"
+    assert "has no category any more" in caught.value.message
+    assert text_of(workspace) == NEO

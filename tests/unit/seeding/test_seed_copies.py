@@ -1,0 +1,139 @@
+"""Which entries are copies that follow their source: a review asks of them there, and once."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import ConfigError
+from catmem.seeding.lockfile import copies_in, seeded_copies
+from catmem.staleness.review import Review
+from tests.roots import put_bytes, text_of
+from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, seed, seed_root
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    made = seed_root(tmp_path)
+    seed(made, "neo")
+    return made
+
+
+def copied(workspace):
+    """What the copies say, by entity."""
+    said = {}
+    for entity, entry_id in seeded_copies(workspace):
+        document = workspace.parse(workspace.store.peek(entity))
+        said.setdefault(entity, set()).update(entry.body for entry in document.entries if entry.id == entry_id)
+    return said
+
+
+def test_what_was_seeded_and_stands_on_both_sides_is_a_copy(workspace):
+    put_bytes(workspace, "neo/user", NEO + "§\nmine\n")
+    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
+
+
+def test_what_the_target_has_changed_follows_nobody(workspace):
+    put_bytes(workspace, "neo/user", text_of(workspace).replace("Acme", "Bolt"))
+    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten."}}
+
+
+def test_what_the_source_has_changed_since_is_a_copy_still(workspace):
+    put_bytes(workspace, "boss/user", text_of(workspace, "boss/user").replace("Acme", "Bolt"))
+    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
+
+
+def test_a_copy_is_told_with_all_that_it_was_seeded_from(tmp_path):
+    workspace = seed_root(tmp_path, profiles={"zoe": "user_memory_categories: [talk]\n"})
+    put_bytes(workspace, "zoe/user", "## Talk\nLikes tea.\n")
+    seed(workspace, "neo")
+    seed(workspace, "neo", source="zoe")
+    found = {tuple(sorted(sources)) for sources in seeded_copies(workspace).values()}
+    assert found == {("boss/user",), ("boss/user", "zoe/user")}
+
+
+@pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
+def test_the_copies_of_one_file_are_those_of_all_that_stand_in_it(workspace, entity):
+    everywhere = {each: sources for (target, each), sources in seeded_copies(workspace).items() if target == entity}
+    ids = [entry.id for entry in workspace.parse(workspace.store.peek(entity)).entries]
+    assert copies_in(workspace, entity, ids) == everywhere
+    assert copies_in(workspace, entity, ids[:1]).keys() == everywhere.keys() & {ids[0]}
+
+
+def test_nothing_is_a_copy_without_a_lock(workspace, tmp_path):
+    (tmp_path / LOCK_NAME).unlink()
+    assert seeded_copies(workspace) == {}
+
+
+@pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
+def test_nothing_follows_what_cannot_be_read(workspace, entity):
+    put_bytes(workspace, entity, b"caf\xe9\n")
+    assert seeded_copies(workspace) == {}
+
+
+def test_nothing_follows_a_profile_that_is_gone(workspace, tmp_path):
+    (tmp_path / "profiles" / "neo.yaml").unlink()
+    assert seeded_copies(workspace) == {}
+
+
+def test_a_newer_lock_is_refused_and_not_taken_for_none(workspace, tmp_path):
+    (tmp_path / LOCK_NAME).write_text('{"version": 2, "seeds": {}}', encoding="utf-8")
+    with pytest.raises(ConfigError):
+        seeded_copies(workspace)
+
+
+def test_a_review_asks_of_a_copy_at_its_source_alone(tmp_path):
+    text = TEXT.replace("2026-03-02", "2025-01-01")
+    workspace = seed_root(tmp_path, text=text)
+    seed(workspace, "neo")
+
+    def asked():
+        review = Review.open(workspace, as_of=DAY)
+        return {
+            (entity, entry.body)
+            for entity in ("boss/user", "neo/user")
+            for entry in workspace.parse(workspace.store.peek(entity)).entries
+            if (entity, entry.id) in {due.key for due in review.due()}
+        }
+
+    assert ("boss/user", "No calls before ten.") in asked()
+    assert ("neo/user", "No calls before ten.") not in asked()
+    put_bytes(workspace, "neo/user", text_of(workspace).replace("before ten", "before nine"))
+    assert ("neo/user", "No calls before nine.") in asked()
+
+
+OLD = "## Talk\n[verified_date: 2026-01-01] Old fact.\n"
+STRICT = {
+    "boss": "tier: 1\nstale_after: 9999d\nuser_memory_categories: ['*']\n",
+    "neo": "seed_from: boss\nstale_after: 10d\nuser_memory_categories: [talk]\n",
+}
+
+
+def asked_of(workspace, **how):
+    return [due.entity for due in Review.open(workspace, as_of=DAY, **how).due()]
+
+
+def test_a_copy_that_is_not_due_at_its_source_is_asked_about_where_it_is(tmp_path):
+    workspace = seed_root(tmp_path, profiles=STRICT, text=OLD)
+    seed(workspace, "neo")
+    assert asked_of(workspace) == ["neo/user"]
+
+
+def test_a_copy_whose_source_says_something_else_by_now_is_left_to_the_next_seed(tmp_path):
+    workspace = seed_root(tmp_path, profiles=STRICT, text=OLD)
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", "## Talk\n[verified_date: 2026-11-20] Old fact, looked at again.\n")
+    assert asked_of(workspace) == []
+
+
+def test_a_copy_is_asked_about_at_its_source_also_by_a_review_of_its_profile_alone(tmp_path):
+    workspace = seed_root(tmp_path, text=OLD)
+    seed(workspace, "neo")
+    assert asked_of(workspace) == ["boss/user"]
+    assert asked_of(workspace, profiles=["neo"]) == []
+
+
+def test_of_copies_of_each_other_none_is_left_out(tmp_path):
+    workspace = seed_root(tmp_path, text=OLD)
+    seed(workspace, "neo")
+    seed(workspace, "boss", source="neo")
+    assert asked_of(workspace) == ["boss/user", "neo/user"]

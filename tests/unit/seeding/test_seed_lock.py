@@ -1,0 +1,295 @@
+"""catmem.seed.lock: it says the same after a round trip, and whatever is not whole in it costs no entry."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+
+import pytest
+
+from catmem.errors import ConfigError
+from catmem.model.version import Version
+from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord, read_lock
+from tests.together import together
+
+DAY = date(2026, 11, 21)
+DIGEST = "sha256:" + "0" * 64
+
+
+def seeded(text, category="talk"):
+    return Seeded(category, Version.read(category, text).id, text)
+
+
+ACME = seeded("[verified_date: 2026-03-02] Vendor is Acme.", "rules")
+TEA = seeded("Likes tea.")
+CALLS = seeded("No calls.")
+ODD = seeded('"§"\n## not a header\n\\\u2028 <<<<<<< é 雪', "__uncategorized__")
+
+
+def record(*entries, target="neo/user", source="boss/user", revision="7", day=DAY):
+    return SeedRecord(target, source, revision, DIGEST, day, entries)
+
+
+def lock_of(*records):
+    return SeedLock().put(records)
+
+
+def read(text):
+    return read_lock(text if isinstance(text, bytes) else text.encode(), path=LOCK_NAME)
+
+
+def entries_of(lock):
+    return {key: record.entries for key, record in lock.records.items()}
+
+
+WHOLE = lock_of(record(TEA, ACME), record(CALLS, ODD, target="ann/memory", source="boss/memory", revision=None))
+
+
+# --- the file ---
+
+
+def test_what_is_written_reads_the_same():
+    found = read(WHOLE.to_text())
+    assert found == SeedLock({key: WHOLE.records[key] for key in sorted(WHOLE.records)})
+    assert found.to_text() == WHOLE.to_text()
+
+
+def test_the_order_of_the_records_does_not_show():
+    turned = lock_of(*reversed(list(WHOLE.records.values())))
+    assert turned.to_text() == WHOLE.to_text()
+
+
+def test_each_text_stands_once_on_a_line_of_its_own():
+    text = lock_of(record(TEA, CALLS), record(TEA, target="ann/user")).to_text()
+    (line,) = [line for line in text.split("\n") if "Likes tea." in line]
+    assert line.rstrip(",") == f'  "{TEA.id}": "Likes tea."'
+    assert text.endswith("}\n")
+
+
+def test_an_empty_lock_is_a_file_too():
+    assert json.loads(SeedLock().to_text()) == {"version": 1, "seeds": {}, "texts": {}}
+    assert read(SeedLock().to_text()) == SeedLock()
+
+
+@together("data", [b"", b"\n", b" \r\n\t\n"])
+def test_no_lock_and_an_empty_one_say_nothing(data):
+    assert read_lock(data) == SeedLock()
+
+
+def test_one_entry_in_two_categories_and_twice_in_one():
+    twice = lock_of(record(TEA, TEA, seeded("Likes tea.", "rules")))
+    assert entries_of(read(twice.to_text())) == entries_of(twice)
+
+
+def test_a_record_takes_the_place_of_the_one_before_it_and_of_no_other():
+    lock = WHOLE.put([record(CALLS)])
+    assert lock.records["neo/user", "boss/user"].entries == (CALLS,)
+    assert lock.records["ann/memory", "boss/memory"] is WHOLE.records["ann/memory", "boss/memory"]
+
+
+def test_an_entry_can_be_taken_out_of_every_record():
+    lock = lock_of(record(TEA, ACME), record(TEA, target="ann/user")).without({TEA.id})
+    assert {key: record.entries for key, record in lock.records.items()} == {
+        ("neo/user", "boss/user"): (ACME,),
+        ("ann/user", "boss/user"): (),
+    }
+    assert "tea" not in lock.to_text()
+
+
+# --- what is not whole ---
+
+
+def test_a_file_cut_at_any_byte_is_a_lock_that_knows_less():
+    data = WHOLE.to_text().encode()
+    for end in range(1, len(data) - 1):
+        found = read(data[:end])
+        assert found.records == {}, end
+        assert found.notes, end
+        assert "cannot be read" in found.notes[0]
+
+
+def test_the_note_says_where_it_broke():
+    assert read('{"version": 1,\n "seeds": {,}}').notes == (
+        "cannot be read: line 2: Expecting property name enclosed in double quotes",
+    )
+
+
+@together(
+    "data",
+    [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"],
+)
+def test_what_is_no_lock_is_named_and_says_nothing(data):
+    found = read(data)
+    assert (found.records, len(found.notes)) == ({}, 1)
+
+
+@together("data", [b"[" * 100_000, b'{"seeds":' * 50_000, b'{"seeds": {"a": ' + b"9" * 5_000 + b"}}"])
+def test_hostile_depth_and_numbers_are_named(data):
+    assert read(data).notes
+
+
+def test_a_hundred_thousand_entries_are_read():
+    many = [seeded(f"fact {number}") for number in range(100_000)]
+    lock = lock_of(record(*many))
+    assert entries_of(read(lock.to_text())) == entries_of(lock)
+
+
+BAD_RECORDS = {
+    "a number": 3,
+    "a list": [],
+    "no day": {"digest": DIGEST, "entries": {}},
+    "a day that is none": {"date": "2026-13-01", "entries": {}},
+    "no entries": {"date": "2026-11-21"},
+    "a list of entries": {"date": "2026-11-21", "entries": [TEA.id]},
+}
+
+
+@together("bad", BAD_RECORDS.values(), ids=BAD_RECORDS)
+def test_a_record_of_the_wrong_form_is_named_and_the_others_count(bad):
+    data = json.loads(WHOLE.to_text())
+    data["seeds"]["neo/user"]["boss/user"] = bad
+    found = read(json.dumps(data))
+    assert list(found.records) == [("ann/memory", "boss/memory")]
+    assert found.notes == ("has records that cannot be read: neo/user from boss/user",)
+
+
+@together("name", ["neo", "neo/", "../neo/user", "neo/users", "Neo/user", "", "neo/user\n", "x" * 9_999])
+def test_a_record_with_a_name_of_no_entity_is_left_out(name):
+    data = json.loads(WHOLE.to_text())
+    data["seeds"] = {name: data["seeds"]["neo/user"]}
+    found = read(json.dumps(data))
+    assert (found.records, len(found.notes)) == ({}, 1)
+    assert len(found.notes[0]) < 200
+
+
+def odd_text(data):
+    data["texts"][TEA.id] = 3
+
+
+def no_text(data):
+    del data["texts"][TEA.id]
+
+
+def empty_text(data):
+    data["texts"][TEA.id] = []
+
+
+def half_a_character(data):
+    data["texts"][TEA.id] += "\ud800"
+
+
+def no_texts(data):
+    data["texts"] = {ACME.id: data["texts"][ACME.id]}
+
+
+def odd_id(data):
+    data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"] = ["b2:zz"]
+
+
+def odd_category(data):
+    data["seeds"]["neo/user"]["boss/user"]["entries"]["Talk ing"] = [TEA.id]
+    del data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"]
+
+
+def not_an_id(data):
+    data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"] = [None]
+
+
+@together("damage", [odd_text, no_text, empty_text, half_a_character, no_texts, odd_id, odd_category, not_an_id])
+def test_an_entry_without_its_text_is_counted_and_the_others_stay(damage):
+    data = json.loads(lock_of(record(TEA, ACME)).to_text())
+    damage(data)
+    found = read(json.dumps(data))
+    assert found.records["neo/user", "boss/user"].entries == (ACME,)
+    assert found.notes == ("names 1 entry of which it has no text (neo/user from boss/user)",)
+
+
+@together("key", ["revision", "digest"])
+def test_a_record_that_names_its_source_by_half_a_character_can_be_written_again(key):
+    data = json.loads(WHOLE.to_text())
+    data["seeds"]["neo/user"]["boss/user"][key] = "\ud800"
+    found = read(json.dumps(data))
+    assert entries_of(found) == entries_of(WHOLE)
+    assert entries_of(read(found.to_text().encode())) == entries_of(WHOLE)
+
+
+def test_a_key_given_twice_counts_once():
+    text = lock_of(record(TEA)).to_text()
+    doubled = text.replace('"version": 1', '"version": 1,\n "version": 1')
+    assert read(doubled) == read(text)
+
+
+def test_one_that_a_newer_catmem_wrote_is_refused():
+    newer = WHOLE.to_text().replace('"version": 1', '"version": 2')
+    with pytest.raises(ConfigError) as caught:
+        read(newer)
+    assert (caught.value.code, caught.value.path) == ("lock_version", LOCK_NAME)
+    assert "Nothing was seeded" in caught.value.hint
+
+
+@together("version", ['"1"', "null", "0", "[]", "1.0"])
+def test_an_odd_version_is_no_newer_one(version):
+    assert read(WHOLE.to_text().replace('"version": 1', f'"version": {version}')).records
+
+
+# --- both sides of a merge in git ---
+
+
+def marked(ours, theirs, base=None):
+    """One file as git leaves it: equal lines once, and the rest as two sides, or three."""
+    mine, other = ours.to_text().split("\n"), theirs.to_text().split("\n")
+    head = next(n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b)
+    tail = next(n for n in range(1, min(len(mine), len(other)) - head) if mine[-n] != other[-n]) - 1
+    sides = [lines[head : len(lines) - tail] for lines in (mine, other)]
+    middle = [] if base is None else ["||||||| merged common ancestors", *base]
+    parts = [*mine[:head], "<<<<<<< HEAD", *sides[0], *middle, "=======", *sides[1], ">>>>>>> theirs"]
+    return "\n".join([*parts, *mine[len(mine) - tail :]])
+
+
+PLAIN = None
+DIFF3 = ['   "whatever": "stood there",']
+
+
+@together("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
+def test_of_a_merge_that_git_left_open_counts_what_both_sides_hold(base):
+    ours, theirs = lock_of(record(TEA, ACME)), lock_of(record(ACME, CALLS))
+    text = marked(ours, theirs, base)
+    assert text.count("<<<<<<<") == 1
+    found = read(text)
+    assert entries_of(found) == {("neo/user", "boss/user"): (ACME,)}
+    assert found.notes[0] == "holds both sides of a merge in git: what they agree on counts"
+
+
+@together("base", [PLAIN, DIFF3], ids=["plain", "diff3"])
+def test_of_a_record_that_one_side_alone_has_nothing_counts(base):
+    ours = lock_of(record(TEA))
+    theirs = lock_of(record(TEA), record(CALLS, target="zoe/user"))
+    assert entries_of(read(marked(ours, theirs, base))) == {("neo/user", "boss/user"): (TEA,)}
+
+
+def test_with_crlf_too():
+    ours, theirs = lock_of(record(TEA, ACME)), lock_of(record(ACME, CALLS))
+    found = read(marked(ours, theirs).replace("\n", "\r\n"))
+    assert entries_of(found) == {("neo/user", "boss/user"): (ACME,)}
+
+
+@together("line", ["<<<<<<< HEAD", "=======", ">>>>>>> theirs"])
+def test_half_of_the_markers_make_it_unreadable_and_no_more(line):
+    text = marked(lock_of(record(TEA)), lock_of(record(CALLS)))
+    found = read("".join(each for each in re.split(r"(?<=\n)", text) if each.rstrip("\n") != line))
+    assert (found.records, bool(found.notes)) == ({}, True)
+
+
+def test_markers_in_the_text_of_an_entry_are_text():
+    entry = seeded("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x")
+    assert read(lock_of(record(entry)).to_text()).records["neo/user", "boss/user"].entries == (entry,)
+
+
+@together(
+    "lines",
+    ["<<<<<<< a\n", "<<<<<<< a\n|||||||\n=======\n", "<<<<<<< a\n=======\n>>>>>>>\n", "=======\n"],
+)
+def test_any_number_of_markers_is_read_in_one_pass(lines):
+    # A search for pairs of markers would not come to an end here.
+    assert read(lines * 100_000).notes

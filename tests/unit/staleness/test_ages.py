@@ -1,0 +1,256 @@
+"""The four clocks of a fact: verified, created, first seen by the journal, the time of the file."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime
+
+import pytest
+
+from catmem.staleness.ages import clocks_of, freshness_of, notes_of
+from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.store.contract import Change
+from catmem.workspace.formatting import apply_format, plan_format
+from catmem.workspace.history import restore
+from catmem.workspace.migrating import apply_migration, plan_file
+from catmem.workspace.purging import purge
+from catmem.writing.operation import Operation
+from tests.unit.staleness.aging import LATER, Aging
+
+OLD = "## Talk\nno calls before ten\n§\n[created: 2026-02-02] has a date\n\n## Rules\ntwo spaces, no tabs\n"
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch):
+    """Days are told where the person is; here that is where UTC is."""
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.fixture
+def aging(tmp_path):
+    aging = Aging(tmp_path)
+    yield aging
+    aging.close()
+
+
+@pytest.fixture
+def legacy(aging):
+    """A file of 10 January that catmem never wrote."""
+    aging.outsider(OLD, "2026-01-10")
+    return aging
+
+
+TEN = "no calls before ten"
+TABS = "two spaces, no tabs"
+JANUARY = ("file_time", "2026-01-10")
+
+
+def test_without_a_journal_the_file_dates_what_has_no_date_of_its_own(legacy):
+    assert legacy.clocks() == {TEN: JANUARY, "has a date": ("created", "2026-02-02"), TABS: JANUARY}
+
+
+def test_adoption_keeps_the_time_of_the_file(legacy):
+    legacy.on("2026-03-01").verify("neo", "has a date", as_of=date(2026, 3, 1))
+    assert legacy.clocks()[TEN] == JANUARY
+    assert legacy.clocks()["has a date"] == ("verified_date", "2026-03-01")
+
+
+def test_a_file_time_after_its_adoption_counts_as_the_day_of_the_adoption(aging):
+    aging.outsider(OLD, "2026-09-09")
+    aging.on("2026-03-01").add("neo", "new", category="talk")
+    assert aging.clocks()[TEN] == ("first_seen", "2026-03-01")
+
+
+def test_an_addition_without_a_date_is_as_old_as_its_record(legacy):
+    workspace = legacy.on("2026-03-01")
+    workspace.add("neo", "uses uv", category="talk", as_of=date(2026, 3, 1))
+    legacy.on("2026-04-01").replace("neo", "uses uv", None, tags={"created": None})
+    assert legacy.clocks()["uses uv"] == ("first_seen", "2026-03-01")
+
+
+def _restored(aging):
+    aging.on("2026-04-01").remove("neo", TEN)
+    restore(aging.on("2026-05-01"), "neo", "1")
+
+
+def _emptied_and_put_back(aging):
+    aging.outsider("", "2026-04-01")
+    aging.on("2026-04-02").add("neo", "in between", category="talk")
+    aging.outsider(OLD, "2026-05-01")
+    aging.on("2026-05-02").add("neo", "afterwards", category="talk")
+
+
+def _moved(aging):
+    aging.on("2026-04-01").move("neo", TEN, "rules")
+
+
+def _tagged(aging):
+    aging.on("2026-04-01").replace("neo", TEN, None, tags={"source": "a person"})
+
+
+def _formatted(aging):
+    workspace = aging.on("2026-04-01")
+    aging.outsider(OLD.replace("ten\n§", "ten\n\n  §"), "2026-04-01")
+    apply_format(workspace, plan_format(workspace, aging.path))
+
+
+def _edited_by_hand_elsewhere(aging):
+    aging.on("2026-04-01").add("neo", "catmem wrote", category="talk")
+    aging.outsider(aging.path.read_text().replace(TABS, "four spaces"), "2026-05-01")
+
+
+def _purged_elsewhere(aging):
+    aging.on("2026-04-01").add("neo", "a leaked secret", category="rules")
+    purge(aging.on("2026-05-01"), "neo", "a leaked secret")
+
+
+def _another_verified(aging):
+    aging.on("2026-04-01").verify("neo", TABS, as_of=date(2026, 4, 1))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        _restored,
+        _emptied_and_put_back,
+        _moved,
+        _tagged,
+        _edited_by_hand_elsewhere,
+        _purged_elsewhere,
+        _another_verified,
+    ],
+)
+def test_what_does_not_move_a_clock(legacy, work):
+    legacy.on("2026-03-01").add("neo", "the first write", category="talk")
+    work(legacy)
+    assert legacy.clocks()[TEN] == JANUARY
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (TEN, "no calls before ten, ever"),
+        (TEN, "nothing of it is left"),
+        (TABS, "tabs"),
+    ],
+)
+def test_new_words_from_catmem_do_not_make_a_fact_young(legacy, old, new):
+    legacy.on("2026-04-01").replace("neo", old, new)
+    assert legacy.clocks()[new] == JANUARY
+
+
+def test_several_new_words_at_once(legacy):
+    operations = [Operation("replace", content=f"all new {n}", old_text=old) for n, old in enumerate((TEN, TABS))]
+    legacy.on("2026-04-01").write("neo", operations)
+    assert legacy.clocks()["all new 0"] == legacy.clocks()["all new 1"] == JANUARY
+
+
+def test_new_words_by_hand_keep_the_clock_if_half_of_them_are_the_old_ones(legacy):
+    legacy.on("2026-04-01").add("neo", "x", category="talk")
+    legacy.outsider(legacy.path.read_text().replace(TEN, "no calls before eleven"), "2026-05-01")
+    assert legacy.clocks()["no calls before eleven"] == JANUARY
+    legacy.on("2026-05-02").add("neo", "y", category="talk")
+    assert legacy.clocks()["no calls before eleven"] == JANUARY
+
+
+def test_what_somebody_else_adds_is_as_old_as_the_file_they_wrote_recorded_or_not(legacy):
+    legacy.on("2026-04-01").add("neo", "x", category="talk")
+    legacy.outsider(legacy.path.read_text() + "§\nby hand\n", "2026-05-01")
+    assert legacy.clocks()["by hand"] == ("file_time", "2026-05-01")
+    assert legacy.clocks()[TEN] == JANUARY
+    legacy.on("2026-06-01").add("neo", "y", category="talk")
+    assert legacy.clocks()["by hand"] == ("file_time", "2026-05-01")
+    assert legacy.clocks()[TEN] == JANUARY
+
+
+def test_a_migration_does_not_make_facts_young(aging):
+    aging.outsider("[rules] two spaces\n§\n[talk] no calls\n§\n[talk] in English\n", "2026-01-10")
+    (aging.folder / "catmem.yaml").write_text("taxonomy: {categories: {talk: {}, rules: {}}}\n", encoding="utf-8")
+    workspace = aging.on("2026-03-01")
+    apply_migration(workspace, plan_file(workspace, aging.path))
+    assert "## Rules" in aging.path.read_text(encoding="utf-8")
+    assert aging.clocks() == dict.fromkeys(["two spaces", "no calls", "in English"], JANUARY)
+
+
+def test_the_parts_of_a_fact_are_as_old_as_the_whole(legacy):
+    legacy.on("2026-04-01").add("neo", "first the one thing, then quite another thing altogether", category="talk")
+    workspace = legacy.on("2026-05-01")
+    workspace.replace("neo", "first the one thing", None, tags={"created": None})
+    text = legacy.path.read_text(encoding="utf-8")
+    split = text.replace("first the one thing, then", "first the one thing,\n§\nthen")
+    legacy.outsider(split, "2026-06-01")
+    found = legacy.clocks()
+    assert found["first the one thing,"] == found["then quite another thing altogether"] == ("first_seen", "2026-04-01")
+
+
+# --- dates in the future, days, damage -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tags", "clock"),
+    [
+        ("verified_date: 2030-01-01, created: 2026-01-05", ("created", "2026-01-05")),
+        ("verified_date: 2030-01-01, created: 2030-01-01", JANUARY),
+        ("verified_date: soon", JANUARY),
+    ],
+)
+def test_a_date_that_is_none_or_in_the_future_dates_nothing(aging, tags, clock):
+    aging.outsider(f"[{tags}] a fact\n", "2026-01-10")
+    assert aging.clocks()["a fact"] == clock
+
+
+def test_a_file_of_the_future_dates_nothing(aging):
+    aging.outsider("a fact\n", "2031-01-10")
+    assert aging.clocks()["a fact"] == (None, None)
+
+
+def test_what_the_journal_saw_later_than_the_day_that_is_asked_about(legacy):
+    legacy.on("2026-04-01").add("neo", "x", category="talk")
+    moment = datetime.fromisoformat("2026-01-20T12:00:00+00:00").timestamp()
+    os.utime(legacy.path, (moment, moment))
+    assert legacy.clocks(date(2026, 1, 5))[TEN] == (None, None)
+
+
+def test_a_damaged_journal_leaves_the_time_of_the_file_and_is_told(legacy):
+    legacy.on("2026-03-01").add("neo", "x", category="talk")
+    legacy.outsider(legacy.path.read_text(encoding="utf-8"), "2026-03-02")
+    (segment,) = (legacy.path.parent / ".catmem" / "journal").glob("*.log")
+    segment.write_bytes(b"damage" + segment.read_bytes())
+    assert legacy.clocks()[TEN] == ("file_time", "2026-03-02")
+    (note,) = notes_of(legacy.workspace)
+    assert "the history of neo/user cannot be read" in note
+
+
+def test_facts_with_dates_of_their_own_need_no_history(legacy, monkeypatch):
+    workspace = legacy.open()
+    document = workspace.view("neo", "user").document
+    dated = [entry for entry in document.entries if entry.tags]
+    monkeypatch.setattr("catmem.staleness.ages._clocks", None)  # would be called, and cannot be
+    (found,) = freshness_of(workspace, workspace.profile("neo"), "neo/user", document, dated, as_of=LATER, reader=None)
+    assert found.basis == "created"
+
+
+def test_a_copy_may_bring_its_clock_along(legacy):
+    """What seeding needs: the copy of an undated fact is as old as the fact."""
+    legacy.on("2026-03-01").add("neo", "x", category="talk")
+    workspace = legacy.on("2026-04-01")
+    document = workspace.view("neo", "user").document
+    entries = [entry for entry in document.entries if entry.body == TEN]
+    (clocks,) = clocks_of(workspace, "neo/user", document, entries, [None])
+    note = {CLOCKS: clocks}
+    copied = f"## Talk\n{TEN}\n".encode()
+    workspace.store.commit("neo/memory", None, lambda _: copied, Change(op="seed", note=note))
+    document = workspace.view("neo", "memory").document
+    profile = workspace.profile("neo")
+    (found,) = freshness_of(workspace, profile, "neo/memory", document, document.entries, as_of=LATER, reader=None)
+    assert (found.basis, found.day) == ("file_time", date(2026, 1, 10))
+
+
+def test_so_does_a_copy_of_what_somebody_reworded_by_hand_and_nobody_has_recorded(legacy):
+    legacy.on("2026-03-01").add("neo", "x", category="talk")
+    legacy.outsider(legacy.path.read_text(encoding="utf-8").replace("before ten", "before eleven"), "2026-05-05")
+    workspace = legacy.on("2026-05-06")
+    document = workspace.view("neo", "user").document
+    (reworded,) = [entry for entry in document.entries if entry.body == "no calls before eleven"]
+    (clocks,) = clocks_of(workspace, "neo/user", document, [reworded], [None])
+    assert clocks[body_key(reworded.body)] == ["file_time", "2026-01-10T12:00:00.000000Z"]

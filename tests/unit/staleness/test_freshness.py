@@ -1,0 +1,179 @@
+"""Dates of facts, and the limits they are judged by."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from catmem.config.config import Category, Config, Taxonomy
+from catmem.config.profile import Profile
+from catmem.staleness.freshness import DEFAULT_STALE_AFTER, Clock, Freshness, freshness, read_date, stale_after_days
+from tests.together import together
+
+DAY = date(2026, 11, 21)
+
+
+class Tagged(NamedTuple):
+    """An entry, as far as its age goes."""
+
+    tags: dict[str, Any]
+    category: str = "plain"
+
+
+def state(tags, *, as_of=DAY, stale_after=90, clock=None):
+    return freshness(Tagged(tags), Profile("reader", stale_after=stale_after), None, as_of=as_of, clock=clock)
+
+
+@together(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
+@together("key", ["verified_date", "created"])
+def test_a_fact_is_stale_after_more_days_than_the_limit(key, age, expected):
+    day = DAY - timedelta(age)
+    found = state({key: day.isoformat()})
+    assert (found.state, found.basis, found.day) == (expected, key, day)
+
+
+def test_the_verified_date_goes_before_the_created_one():
+    assert state({"created": "2020-01-01", "verified_date": "2026-11-01"}).state == "fresh"
+    assert state({"created": "2026-11-01", "verified_date": "2020-01-01"}).state == "stale"
+
+
+def test_expires_is_inclusive():
+    tags = {"expires": "2026-11-21", "verified_date": "2026-11-01"}
+    assert state(tags, as_of=date(2026, 11, 21)).state == "fresh"
+    expired = state(tags, as_of=date(2026, 11, 22))
+    assert (expired.state, expired.basis, expired.day) == ("expired", "expires", date(2026, 11, 21))
+
+
+def test_expired_goes_before_stale():
+    assert state({"expires": "2026-01-01", "verified_date": "2020-01-01"}).state == "expired"
+
+
+def test_a_future_expires_verifies_nothing():
+    assert state({"expires": "2027-01-01"}).state == "unverified"
+
+
+@together("key", ["verified_date", "created"])
+def test_a_date_in_the_future_is_none(key):
+    assert state({key: "2999-12-31"}).state == "unverified"
+
+
+def test_it_may_be_tomorrow_already_further_east():
+    assert state({"created": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
+    assert state({"created": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
+
+
+@together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
+def test_without_a_date_a_fact_is_unverified(tags):
+    found = state(tags)
+    assert (found.state, found.basis, found.day) == ("unverified", None, None)
+
+
+BROKEN = [
+    "", "yesterday", "2026", "2026-11", "2026-13-01", "2026-02-30", "2026-00-10", "0000-01-01", "20261121",
+    "21.11.2026",
+        "2026-11-21T00:00", "2026-W47-6", " 2026-11-2", "2026-11-21 ", "+026-11-21", "2026/11/21", "２０２６-１１-２１",
+    "2026-11-21\n", "2026‐11‐21", ["2026-11-21"], [], None,
+]  # fmt: skip
+
+
+@together("value", BROKEN)
+def test_what_is_no_date_counts_as_none(value):
+    assert read_date(value) is None
+    for key in ("verified_date", "created", "expires"):
+        assert state({key: value}).state == "unverified"
+    assert state({"verified_date": value, "created": "2026-11-20"}).basis == "created"
+
+
+def test_a_leap_day_is_a_date():
+    assert read_date("2024-02-29") == date(2024, 2, 29)
+    assert read_date("2026-02-29") is None
+
+
+@together("as_of", [date.min, date.max])
+def test_the_ends_of_the_calendar(as_of):
+    assert state({"verified_date": "0001-01-01", "expires": "9999-12-31"}, as_of=as_of).state in {"fresh", "stale"}
+
+
+@together(
+    ("tags", "note"),
+    [
+        ({"verified_date": "2026-11-01"}, None),
+        ({"verified_date": "2026-03-02"}, "stale: verified 2026-03-02"),
+        ({"created": "2026-03-02"}, "stale: created 2026-03-02"),
+        ({"expires": "2026-09-30"}, "expired 2026-09-30"),
+        ({}, "unverified"),
+    ],
+)
+def test_the_note_names_a_date_and_no_age(tags, note):
+    assert state(tags).note == note
+    assert state(tags, as_of=DAY + timedelta(1)).note == note
+
+
+def config(**settings):
+    categories = {
+        "own": Category("own", "Own", stale_after=10),
+        "own-domain": Category("own-domain", "Own Domain", domain="slow", stale_after=10),
+        "domain": Category("domain", "Domain", domain="slow"),
+        "plain": Category("plain", "Plain"),
+    }
+    return Config(
+        Path("/nowhere"),
+        taxonomy=Taxonomy(categories=categories),
+        domains={"slow": 20, "quick": 5},
+        **settings,
+    )
+
+
+@together(
+    ("category", "tags", "profile_limit", "expected"),
+    [
+        ("own", {}, 30, 10),
+        ("own-domain", {"domain": "quick"}, 30, 10),
+        ("domain", {}, 30, 20),
+        ("domain", {"domain": "quick"}, 30, 5),
+        ("domain", {"domain": "unknown"}, 30, 30),
+        ("plain", {"domain": "slow"}, 30, 20),
+        ("plain", {"domain": ["slow", "quick", "unknown"]}, 30, 5),
+        ("plain", {"domain": []}, 30, 30),
+        ("plain", {}, 30, 30),
+        ("undeclared", {}, 30, 30),
+        ("undeclared", {"domain": "slow"}, None, 20),
+        ("plain", {}, None, 40),
+        ("undeclared", {}, None, 40),
+    ],
+)
+def test_the_nearest_limit_counts(category, tags, profile_limit, expected):
+    profile = Profile("reader", stale_after=profile_limit)
+    assert stale_after_days(category, tags, profile, config(stale_after=40)) == expected
+
+
+def test_the_default_is_ninety_days():
+    assert DEFAULT_STALE_AFTER == 90
+    assert stale_after_days("x", {}, Profile("reader"), None) == 90
+    assert stale_after_days("x", {}, Profile("reader"), config()) == 90
+    assert stale_after_days("x", {"domain": "slow"}, Profile("reader"), None) == 90
+    assert stale_after_days("x", {}, Profile("reader", stale_after=7), None) == 7
+
+
+@together(
+    ("tags", "age", "basis", "overdue"),
+    [
+        ({}, 30, "first_seen", False),
+        ({}, 31, "first_seen", True),
+        ({"source": "somebody"}, 31, "first_seen", True),
+        ({"created": "2026-11-20"}, 31, "created", False),
+        ({"verified_date": "2026-01-01"}, 0, "verified_date", True),
+        ({"expires": "2026-11-20"}, 0, "expires", True),
+        ({"expires": "2026-11-21"}, 31, "first_seen", True),
+    ],
+)
+def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, overdue):
+    clock = Clock("first_seen", DAY - timedelta(age))
+    found = state(tags, stale_after=30, clock=clock)
+    assert (found.basis, found.overdue) == (basis, overdue)
+    assert (found.state == "unverified") == (basis == "first_seen")
+
+
+def test_a_fact_without_any_clock_is_of_no_age():
+    assert state({}) == Freshness("unverified", None, None, overdue=False)

@@ -1,0 +1,519 @@
+"""What is due for a review, what each answer does, and taking the last one back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from datetime import UTC, date, datetime
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.errors import (
+    ChangedMeanwhileError,
+    ConfigError,
+    DriftError,
+    EditError,
+    OverBudgetError,
+    StaleError,
+    UnknownNameError,
+)
+from catmem.staleness import review as reviewing
+from catmem.staleness.review import Review
+from catmem.workspace.workspace import Workspace
+from catmem.writing.memory_tool import memory_tool
+from tests.golden.case import put
+
+DAY = date(2026, 11, 21)
+CONFIG = "stale_after: 30d\ntaxonomy: {categories: {talk: {aliases: [speech]}, slow: {stale_after: 300d}}}\n"
+NEO = """\
+## Talk
+[verified_date: 2026-08-01] stale
+§
+[created: 2026-07-01] older
+§
+[created: 2026-11-20] fresh
+§
+[created: 2026-01-01, expires: 2026-11-01] gone by
+§
+without a date
+
+## Slow
+[created: 2026-07-01] holds for long
+§
+[verified_date: 2030-01-01, created: 2026-11-20] from the future
+"""
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+_OPENED: list[Workspace] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    while _OPENED:
+        _OPENED.pop().store.close()
+
+
+def workspace_of(place):
+    """The root, opened by somebody of their own; closed at the end of the test."""
+    _OPENED.append(Workspace.open(place))
+    return _OPENED[-1]
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(tmp_path / "profiles" / "alf.yaml", "stale_after: 200d\nuser_memory_categories: ['*']\n")
+    path = put(tmp_path / "homes" / "neo" / "USER.md", NEO)
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", "[created: 2026-07-15] in memory\n")
+    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\n[created: 2026-09-01] of the boss\n")
+    put(tmp_path / "homes" / "alf" / "USER.md", "## Talk\n[created: 2026-09-01] holds for alf\n")
+    moment = datetime(2026, 9, 22, 12, tzinfo=UTC).timestamp()
+    os.utime(path, (moment, moment))
+    return tmp_path
+
+
+def opened(place, **choices):
+    return Review.open(workspace_of(place), as_of=choices.pop("as_of", DAY), **choices)
+
+
+def bodies(review):
+    return [due.entry.body for due in review.due()]
+
+
+def text(place, name="neo", target="USER"):
+    return (place / "homes" / name / f"{target}.md").read_text(encoding="utf-8")
+
+
+def at(review, body):
+    """The fact with this body."""
+    (found,) = [due for due in review.due() if due.entry.body == body]
+    return found
+
+
+# --- what is due ----------------------------------------------------------------------------------------------------
+
+
+def test_orchestrators_first_and_of_each_profile_the_oldest_first(place):
+    assert [(due.entity, due.entry.body) for due in opened(place).due()] == [
+        ("boss/user", "of the boss"),
+        ("neo/user", "older"),
+        ("neo/memory", "in memory"),
+        ("neo/user", "stale"),
+        ("neo/user", "without a date"),
+        ("neo/user", "gone by"),
+        ("neo/user", "from the future"),
+    ]
+
+
+def test_why(place):
+    review = opened(place)
+    assert {due.entry.body: due.why for due in review.due() if due.entity == "neo/user"} == {
+        "older": "stale: created 2026-07-01, 143 days ago; stale after 30",
+        "stale": "stale: verified 2026-08-01, 112 days ago; stale after 30",
+        "gone by": "expired 2026-11-01, 20 days ago",
+        "without a date": "unverified: in a file of 2026-09-22, 60 days ago; stale after 30",
+        "from the future": "dated in the future: verified 2030-01-01",
+    }
+    assert [(due.line, due.state) for due in review.due() if due.entity == "neo/user"] == [
+        (4, "stale"), (2, "stale"), (10, "unverified"), (8, "expired"), (15, "future"),
+    ]  # fmt: skip
+
+
+def test_what_an_addition_leaves_undated_is_first_seen(place):
+    workspace_of(place).replace("neo", "without a date", "in other words")
+    (due,) = [due for due in opened(place).due() if due.entry.body == "in other words"]
+    assert due.why.startswith("unverified: in a file of 2026-09-22")
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({"profiles": ["boss"]}, ["of the boss"]),
+        ({"profiles": ["neo", "boss", "neo"], "states": ["expired"]}, ["gone by"]),
+        ({"states": ["future", "unverified"]}, ["without a date", "from the future"]),
+        ({"category": "speech", "profiles": ["boss"]}, ["of the boss"]),
+        ({"category": "slow"}, ["from the future"]),
+        ({"category": "__uncategorized__"}, ["in memory"]),
+        ({"profiles": ["alf"]}, []),
+        ({"profiles": ["alf"], "as_of": date(2027, 6, 1)}, ["holds for alf"]),
+    ],
+)
+def test_a_part_of_it(place, choices, expected):
+    assert bodies(opened(place, **choices)) == expected
+
+
+def test_an_unknown_profile(place):
+    with pytest.raises(UnknownNameError, match="noe"):
+        opened(place, profiles=["noe"])
+
+
+def test_a_folder_that_is_no_root(tmp_path):
+    """Whoever reviews nothing must not be told that nothing is due."""
+    with pytest.raises(ConfigError, match=r"no catmem\.yaml was found"):
+        opened(tmp_path)
+
+
+def test_two_profiles_with_one_file_are_asked_about_once(place):
+    put(place / "profiles" / "zed.yaml", "memory_dir: homes/neo\nuser_memory_categories: ['*']\n")
+    assert len(opened(place).due()) == 7
+
+
+def test_a_file_that_cannot_be_read_hides_no_other(place):
+    (place / "homes" / "boss" / "USER.md").write_bytes(b"\xff\n")
+    review = opened(place)
+    (error,) = review.unreadable
+    assert error.path is not None
+    assert len(review.due()) == 6
+
+
+def test_a_profile_that_is_not_right_hides_no_other(place):
+    broken = put(place / "profiles" / "alf.yaml", "foo: [\n")
+    review = opened(place)
+    (error,) = review.unreadable
+    assert error.path == str(broken)
+    assert len(review.due()) == 7
+    assert not review.is_whole
+
+
+def test_a_review_of_a_profile_that_is_not_right_fails(place):
+    put(place / "profiles" / "alf.yaml", "foo: [\n")
+    assert not opened(place, profiles=["neo"]).unreadable
+    with pytest.raises(ConfigError):
+        opened(place, profiles=["alf"])
+
+
+def test_a_write_can_say_what_the_review_looked_at(place):
+    review = opened(place)
+    digest = bytes_digest((place / "homes" / "neo" / "USER.md").read_bytes())
+    assert review.base("neo/user") == digest
+    review.keep(at(review, "stale"))
+    assert review.base("neo/user") == "2"
+
+
+def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch):
+    stale = at(opened(place), "stale")
+    monkeypatch.setattr(reviewing, "seeded_copies", lambda _: {stale.key: frozenset({"boss/user"})})
+    for review in (opened(place), opened(place, profiles=["neo"])):
+        assert "stale" not in bodies(review)
+        assert [due.key for due in review.elsewhere()] == [stale.key]
+        assert review.passed_over == 0
+        review.skip(at(review, "older"))
+        assert review.passed_over == 1
+        review.round.begin_anew()
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+def test_keep_verifies(place):
+    review = opened(place)
+    done = review.keep(at(review, "stale"))
+    assert (done.answer, done.entity, done.revision) == ("keep", "neo/user", "2")
+    assert "[verified_date: 2026-11-21] stale" in text(place)
+    assert "stale" not in bodies(review)
+    assert next(workspace_of(place).store.log("neo/user")).op == "verify"
+
+
+def test_keep_drops_a_date_that_says_otherwise(place):
+    review = opened(place)
+    done = review.keep(at(review, "gone by"))
+    assert "its tag expires (2026-11-01) was dropped" in done.notes
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] gone by" in text(place)
+
+
+def test_keep_mends_dates_of_the_future(place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2031-01-01, created: 2030-01-01] a fact\n")
+    review = opened(place, profiles=["neo"], category="talk")
+    done = review.keep(at(review, "a fact"))
+    assert "its tag created (2030-01-01) was in the future, and is 2026-11-21 now" in done.notes
+    assert "[verified_date: 2026-11-21, created: 2026-11-21] a fact" in text(place)
+    assert bodies(review) == []
+
+
+def test_edit_verifies_the_new_words(place):
+    review = opened(place)
+    review.edit(at(review, "gone by"), "in new words")
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] in new words" in text(place)
+    assert not {"gone by", "in new words"} & {*bodies(review)}
+
+
+@pytest.mark.parametrize("words", ["", " \n"])
+def test_edit_needs_words(place, words):
+    review = opened(place)
+    with pytest.raises(EditError, match="no new words"):
+        review.edit(at(review, "stale"), words)
+    assert text(place) == NEO
+
+
+def test_edit_keeps_to_the_limits(place):
+    (place / "catmem.yaml").write_text(CONFIG + "limits: {user: 350}\n", encoding="utf-8")
+    review = opened(place)
+    with pytest.raises(OverBudgetError):
+        review.edit(at(review, "stale"), "x" * 500)
+    assert text(place) == NEO
+    assert "stale" in bodies(review)
+
+
+def test_expire(place):
+    review = opened(place)
+    review.expire(at(review, "stale"))
+    assert "[verified_date: 2026-08-01, expires: 2026-11-20] stale" in text(place)
+    assert "stale" not in bodies(review)
+
+
+def test_expire_leaves_what_is_expired(place):
+    review = opened(place)
+    done = review.expire(at(review, "gone by"))
+    assert done.revision is None
+    assert text(place) == NEO
+    assert "gone by" not in bodies(review)
+
+
+def test_remove_and_the_history_keeps_it(place):
+    review = opened(place)
+    review.remove(at(review, "stale"))
+    assert "stale" not in text(place)
+    assert workspace_of(place).store.read("neo/user", "1").data.decode() == NEO
+
+
+def test_skip_writes_nothing(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    assert text(place) == NEO
+    assert "stale" not in bodies(review)
+
+
+def test_of_two_that_say_the_same_one_is_skipped(place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\n[created: 2026-01-01] twice\n§\n[created: 2026-01-01] twice\n")
+    review = opened(place, profiles=["neo"], category="talk")
+    review.skip(review.due()[0])
+    assert bodies(review) == ["twice"]
+    review.keep(review.due()[0])
+    assert text(place).count("verified_date") == 1
+
+
+def test_a_review_of_a_day_to_come_writes_today_and_ends(place):
+    review = opened(place, as_of=date(2028, 1, 1), profiles=["alf"])
+    due = review.next()
+    review.keep(due)
+    assert "verified_date: 2026-11-21" in text(place, "alf")
+    assert review.next() is None
+
+
+# --- somebody else at work ------------------------------------------------------------------------------------------
+
+
+def test_a_fact_that_somebody_changed_meanwhile_is_refused_and_shown_as_it_is(place):
+    review = opened(place)
+    shown = at(review, "older")
+    workspace_of(place).replace("neo", "older", "older, as others have it")
+    with pytest.raises(ChangedMeanwhileError, match="somebody changed this fact in neo/user meanwhile"):
+        review.keep(shown)
+    assert "verified_date: 2026-11-21" not in text(place)
+    assert "older, as others have it" in bodies(review)
+
+
+def test_a_fact_that_an_outsider_changed_is_refused(place):
+    review = opened(place)
+    shown = at(review, "older")
+    put(place / "homes" / "neo" / "USER.md", NEO.replace("older", "by hand"))
+    with pytest.raises(ChangedMeanwhileError):
+        review.remove(shown)
+    assert "by hand" in text(place)
+
+
+def test_what_others_do_elsewhere_in_the_file_is_no_hindrance(place):
+    review = opened(place)
+    shown = at(review, "stale")
+    put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
+    review.keep(shown)
+    assert "by hand" in text(place)
+    assert "[verified_date: 2026-11-21] stale" in text(place)
+
+
+def test_the_next_fact_is_shown_as_its_file_is_now(place):
+    review = opened(place, profiles=["neo"])
+    assert review.next().line == 4
+    put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
+    assert review.next().line == 6
+
+
+# --- rounds and undo ------------------------------------------------------------------------------------------------
+
+
+def test_a_review_that_was_stopped_goes_on_and_begins_again_when_it_is_over(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    review.expire(at(review, "gone by"))
+    again = opened(place)
+    assert not {"stale", "gone by"} & {*bodies(again)}
+    assert again.passed_over == 2
+    while (due := again.next()) is not None:
+        again.keep(due)
+    again.finish()
+    assert bodies(opened(place)) == ["stale", "gone by"]
+
+
+def test_restart_asks_again(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    assert "stale" in bodies(opened(place, restart=True))
+
+
+def test_the_end_of_one_part_leaves_the_others_as_they_were(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    review.skip(at(review, "of the boss"))
+    part = opened(place, profiles=["boss"])
+    assert part.next() is None
+    part.finish()
+    assert "of the boss" in bodies(opened(place))
+    assert "stale" not in bodies(opened(place))
+
+
+def test_a_round_holds_no_text(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    review.edit(at(review, "older"), "a leaked secret")
+    kept = (place / ".catmem" / "review.json").read_text(encoding="utf-8")
+    assert "b2:" in kept
+    assert not any(words in kept for words in ("stale", "older", "secret"))
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "[]", '{"format": 2}', '{"format": 2, "passed": [["a"]], "last": null}', "\0", "[" * 100_000,
+             '{"format": 2, "passed": [], "last": [1, 2, 3, 4, 5]}',
+             '{"format": 2, "passed": [], "last": ["keep", "neo/user", "2", null]}',
+             '{"format": 2, "passed": [["neo/user", "b2:00", 1e999]], "last": null}',
+             '{"format": 2, "passed": [["neo/user", "b2:00", NaN]], "last": null}',
+             '{"format": 1, "passed": [], "last": ["keep", "neo/user", "2", null]}'],
+)  # fmt: skip
+def test_a_damaged_round_begins_anew_with_a_note(place, kept):
+    put(place / ".catmem" / "review.json", kept)
+    review = opened(place)
+    assert review.round.note == ".catmem/review.json is damaged, so the round begins anew"
+    assert len(review.due()) == 7
+
+
+def test_a_round_that_cannot_be_kept_is_told_and_answers_are_written(place):
+    put(place / ".catmem", "no folder")
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    assert "cannot be kept" in review.round.note
+    assert "[verified_date: 2026-11-21] stale" in text(place)
+
+
+@pytest.mark.parametrize("answer", ["keep", "expire", "remove"])
+@pytest.mark.parametrize("in_another_run", [False, True])
+def test_undo_takes_one_write_back(place, answer, in_another_run):
+    review = opened(place)
+    review.keep(at(review, "older"))
+    before = text(place)
+    getattr(review, answer)(at(review, "stale"))
+    assert text(place) != before
+    undone = (opened(place) if in_another_run else review).undo()
+    assert (undone.answer, undone.entity) == (answer, "neo/user")
+    assert text(place) == before
+    assert "stale" in bodies(opened(place))
+    assert "older" not in bodies(opened(place))
+
+
+def test_undo_of_a_skip(place):
+    review = opened(place)
+    review.skip(at(review, "stale"))
+    assert review.undo().revision is None
+    assert "stale" in bodies(review)
+    assert text(place) == NEO
+
+
+def test_only_the_last_answer_can_be_taken_back(place):
+    review = opened(place)
+    with pytest.raises(EditError, match="no answer to take back"):
+        review.undo()
+    review.keep(at(review, "older"))
+    review.keep(at(review, "stale"))
+    review.undo()
+    with pytest.raises(EditError, match="no answer to take back"):
+        review.undo()
+
+
+def test_undo_is_refused_after_another_write(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    workspace_of(place).add("neo", "something else", category="talk")
+    now = text(place)
+    with pytest.raises(StaleError) as caught:
+        review.undo()
+    assert "was written to since that answer (revision 2)" in caught.value.hint
+    assert text(place) == now
+
+
+def test_undo_is_refused_after_a_change_by_hand(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    now = text(place) + "§\nby hand\n"
+    put(place / "homes" / "neo" / "USER.md", now)
+    with pytest.raises(DriftError):
+        review.undo()
+    assert text(place) == now
+
+
+def test_undo_is_refused_in_a_new_history_with_the_same_number(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    shutil.rmtree(place / "homes" / "neo" / ".catmem")
+    written = workspace_of(place).add("neo", "somebody else's", category="talk")
+    assert written.revision == "2"
+    with pytest.raises(EditError, match="is not in the history any more"):
+        opened(place).undo()
+    assert text(place) == written.after
+
+
+def test_also_where_the_file_says_again_what_the_answer_left(place):
+    review = opened(place)
+    review.keep(at(review, "stale"))
+    left = text(place)
+    shutil.rmtree(place / "homes" / "neo" / ".catmem")
+    workspace = workspace_of(place)
+    workspace.add("neo", "for a moment", category="talk")
+    assert workspace.remove("neo", "for a moment").after == left
+    with pytest.raises(EditError, match="is not in the history any more"):
+        opened(place).undo()
+    assert text(place) == left
+
+
+def test_how_a_fact_was_used(place):
+    workspace = workspace_of(place)
+    workspace.verify("neo", "fresh", as_of=DAY)  # usage is kept beside the history
+    assert memory_tool(workspace, "neo", {"action": "search", "query": "stale"})["success"]
+    (use,) = [due.use for due in opened(place).due() if due.entry.body == "stale"]
+    assert use.times == 1
+
+
+def test_due_facts_as_data(place):
+    (due,) = [due for due in opened(place).due() if due.entry.body == "without a date"]
+    assert json.loads(json.dumps(due.to_dict())) == {
+        "entity": "neo/user",
+        "line": 10,
+        "id": due.entry.id,
+        "category": "talk",
+        "state": "unverified",
+        "basis": "file_time",
+        "date": "2026-09-22",
+        "stale_after": 30,
+        "why": "unverified: in a file of 2026-09-22, 60 days ago; stale after 30",
+        "used": None,
+        "tags": {},
+        "body": "without a date",
+    }

@@ -1,0 +1,206 @@
+"""A root of files that is watched: real files, real other programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import process, write_root
+from tests.golden.case import put
+from tests.unit.workspace.watched import watched
+
+OUTSIDE = "## Talk\nWritten outside.\n"
+DIGEST = bytes_digest(OUTSIDE.encode())
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A root with a file of neo's."""
+    write_root(tmp_path / "root")
+    found = Workspace.open(tmp_path / "root", search=False)
+    yield found
+    found.store.close()
+
+
+@pytest.fixture
+def file(workspace):
+    return workspace.path("neo", "user")
+
+
+def add(workspace, text="Pay on Friday.", name="neo", **how):
+    return workspace.add(name, text, category="rules", **how)
+
+
+def program(text, *arguments):
+    subprocess.run([sys.executable, "-c", text, *map(str, arguments)], check=True, timeout=60)
+
+
+WRITES = {
+    "in place": "import sys; open(sys.argv[1], 'w').write(sys.argv[2])",
+    "renamed over": "import os, sys; open(sys.argv[1] + '~', 'w').write(sys.argv[2]); os.rename(sys.argv[1] + '~', sys.argv[1])",
+    "as vim does": "import os, sys; os.rename(sys.argv[1], sys.argv[1] + '~'); open(sys.argv[1], 'w').write(sys.argv[2])",
+    "removed and made": "import os, sys; os.unlink(sys.argv[1]); open(sys.argv[1], 'w').write(sys.argv[2])",
+}
+
+
+@pytest.mark.parametrize("how", WRITES)
+def test_a_change_by_another_program_is_told(workspace, file, how):
+    add(workspace)
+    with watched(workspace) as told:
+        program(WRITES[how], file, OUTSIDE)
+        news = told.drift(DIGEST)
+    assert (news.revision, news.recorded) == ("2", False)
+    assert told.said(news) == {
+        "entity_id": "neo/user", "revision": "2", "mem_rev": 2, "recorded": False, "digest": DIGEST,
+    }  # fmt: skip
+
+
+def test_a_file_that_is_removed_is_told_and_told_when_it_is_back(workspace, file):
+    add(workspace)
+    text = file.read_bytes()
+    with watched(workspace) as told:
+        file.unlink()
+        told.drift(bytes_digest(b""))
+        file.write_bytes(text)
+        news = told.until(lambda news: news.recorded)[0]
+    assert (news.kind, news.revision, news.digest) == ("drift", "2", bytes_digest(text))
+
+
+def test_a_file_that_no_history_has_is_told_when_it_changes(workspace, file):
+    with watched(workspace) as told:
+        file.write_text(OUTSIDE, encoding="utf-8")
+        assert told.drift(DIGEST).revision == "0"
+
+
+def test_a_write_of_another_process_is_told_with_what_it_adopted(workspace):
+    with watched(workspace) as told:
+        process("add", "-p", "neo", "Pay on Friday.", "-c", "rules", cwd=workspace.root)
+        adopted, written = told.revision("1"), told.revision("2")
+    assert (adopted.record.agent, adopted.record.op) == ("external", "adopt")
+    assert told.said(written)["agent_id"] == "person"
+
+
+def test_a_write_of_its_own_process_is_told(workspace):
+    with watched(workspace) as told:
+        add(workspace, name="boss")
+        told.revision("1", "boss/user")
+
+
+def test_every_revision_is_told_in_its_order(workspace):
+    with watched(workspace) as told:
+        for number in range(20):
+            add(workspace, f"Number {number}.", "boss")
+        assert [told.revision(str(number), "boss/user").revision for number in range(1, 21)]
+
+
+def test_a_branch_is_told(workspace):
+    add(workspace, name="boss")
+    with watched(workspace) as told:
+        add(workspace, "Late.", "boss", expected="0", on_stale="branch")
+        assert told.revision("1a", "boss/user").record.is_branch
+
+
+def test_what_is_only_read_is_not_told(workspace):
+    add(workspace)
+    with watched(workspace) as told:
+        workspace.prompt("neo")
+        workspace.store.verify()
+        assert told.nothing_but(lambda: add(workspace, name="boss")) == []
+
+
+def test_a_profile_that_comes_is_watched(workspace):
+    with watched(workspace) as told:
+        put(workspace.root / "profiles" / "smith.yaml", "tier: 2\nuser_memory_categories: ['talk', 'rules']\n")
+        add(workspace, name="smith")
+        told.revision("1", "smith/user")
+
+
+def test_a_profile_that_is_not_right_for_a_while_is_watched_on(workspace):
+    profile = workspace.root / "profiles" / "neo.yaml"
+    text = profile.read_text(encoding="utf-8")
+    with watched(workspace) as told:
+        profile.write_text("tier: [\n", encoding="utf-8")
+        add(workspace, name="boss")
+        told.until(lambda news: news.entity == "boss/user")
+        profile.write_text(text, encoding="utf-8")
+        add(workspace)
+        _, passed = told.until(lambda news: news.revision == "2")
+    assert [news.revision for news in passed if news.record] == ["1"]
+
+
+def test_a_folder_that_is_put_in_the_place_of_another_is_watched_on(workspace, file):
+    add(workspace)
+    with watched(workspace) as told:
+        shutil.copytree(file.parent, file.parent.with_name("copy"), symlinks=True)
+        file.parent.rename(file.parent.with_name("old"))
+        file.parent.with_name("copy").rename(file.parent)
+        file.write_text(OUTSIDE, encoding="utf-8")
+        told.until(lambda news: news.digest == DIGEST)
+        add(workspace)
+        told.until(lambda news: news.revision == "4")
+
+
+def test_a_file_that_cannot_be_read_is_told_and_told_when_it_can(workspace, file):
+    add(workspace)
+    text = file.read_bytes()
+    with watched(workspace) as told:
+        file.unlink()
+        os.mkfifo(file)
+        trouble = told.until(lambda news: news.kind == "trouble")[0]
+        assert told.said(trouble)["code"] == trouble.error.code
+        assert told.said(trouble, "neo") == {"entity_id": "neo/user", "code": trouble.error.code}
+        file.unlink()
+        file.write_bytes(text)
+        assert told.until(lambda news: news.kind == "recovered")[0].entity == "neo/user"
+        add(workspace, "Again.")
+        told.until(lambda news: news.revision == "3")
+
+
+def test_a_history_that_is_gone_is_told(workspace, file):
+    for number in range(3):
+        add(workspace, f"Number {number}.")
+    with watched(workspace) as told:
+        workspace.store.close()
+        shutil.rmtree(file.parent / ".catmem")
+        assert told.until(lambda news: news.kind == "missed")[0].entity == "neo/user"
+
+
+# --- profiles --------------------------------------------------------------------------------------------------------
+
+
+def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(workspace):
+    profile = workspace.root / "profiles" / "neo.yaml"
+    text = profile.read_text(encoding="utf-8")
+    with watched(workspace) as told:
+        profile.write_text("tier: [2\n", encoding="utf-8")
+        trouble = told.until(lambda news: news.profile == "neo")[0]
+        assert (trouble.kind, trouble.entity) == ("trouble", None)
+        said = told.said(trouble)
+        assert (said["profile"], said["code"], said["path"]) == ("neo", "yaml_syntax", str(profile))
+        assert said["line"]
+        assert said["hint"]
+        assert told.said(trouble, "boss") == {"profile": "neo", "code": "yaml_syntax"}
+        add(workspace, name="boss")
+        told.until(lambda news: news.entity == "boss/user")
+        profile.write_text(text, encoding="utf-8")
+        recovered = told.until(lambda news: news.kind == "recovered")[0]
+        assert told.said(recovered) == {"profile": "neo"}
+
+
+def test_a_profile_that_was_not_right_before_is_told_at_the_first_look(workspace):
+    (workspace.root / "profiles" / "neo.yaml").write_text("memory_dir: /elsewhere\n", encoding="utf-8")
+    with watched(workspace) as told:
+        trouble = told.next()
+        assert (trouble.kind, trouble.profile, trouble.error.code) == ("trouble", "neo", "outside_root")
+
+
+def test_a_bounded_profile_hears_nothing_of_the_profiles_of_others(workspace):
+    (workspace.root / "profiles" / "boss.yaml").write_text("tier: [2\n", encoding="utf-8")
+    with watched(workspace) as told:
+        assert told.said(told.until(lambda news: news.profile == "boss")[0], "neo") is None

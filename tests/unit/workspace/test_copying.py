@@ -1,0 +1,265 @@
+"""Histories that are copied from one store to another. The round trip over all stores: tests/end_to_end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from catmem.errors import ConfigError, StoreError, UnreadableError
+from catmem.store.contract import Change
+from catmem.store.memory import InMemoryStore
+from catmem.workspace.copying import copy_entities, copy_root, history, store_at
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+
+USER, OTHER = "trinity/user", "neo/user"
+
+
+def write(store, text, entity=USER, expected=None, **change):
+    return store.commit(entity, expected, lambda _: text.encode(), Change(**change))
+
+
+def everything(store, entity=USER):
+    """All that is kept of an entity, but the sequences."""
+    return [(replace(recorded, sequence=0), data) for recorded, data in store.replay(entity)]
+
+
+class Changed(InMemoryStore):
+    """A store whose text others may change: `outside` takes the place of what is recorded."""
+
+    outside: bytes | None = None
+
+    def read(self, entity, revision=None):
+        now = super().read(entity, revision)
+        if revision is None and self.outside is not None:
+            return replace(now.of(self.outside, None))
+        return now
+
+    def peek(self, entity):
+        return super().peek(entity) if self.outside is None else self.outside
+
+
+@pytest.fixture
+def source():
+    """Two revisions, a branch of the first, and a merge of both; another entity with one revision and a branch."""
+    store = InMemoryStore()
+    write(store, "one\n", agent="neo", op_id="first", note={"why": "a test"})
+    write(store, "two\n", agent="trinity")
+    write(store, "beside\n", expected="1", on_stale="branch")
+    write(store, "both\n", op="merge", merges=("2a",))
+    write(store, "other\n", OTHER)
+    write(store, "more\n", OTHER)
+    write(store, "left\n", OTHER, expected="1", on_stale="branch")
+    return store
+
+
+@pytest.fixture
+def target():
+    return InMemoryStore()
+
+
+def test_a_copy_has_every_revision_as_it_was(source, target):
+    copied = copy_entities(source, target, [USER, OTHER])
+    for entity in (USER, OTHER):
+        assert everything(target, entity) == everything(source, entity)
+    assert [(each.entity, each.outcome, each.revisions, each.head, each.branches) for each in copied] == [
+        (USER, "copied", 4, "3", ()),
+        (OTHER, "copied", 3, "2", ("2a",)),
+    ]
+
+
+def test_a_copy_is_written_on_as_its_source_would_be(source, target):
+    copy_entities(source, target, [USER])
+    assert write(target, "three\n").revision == write(source, "three\n").revision == "4"
+    assert write(target, "one\n", op_id="first").revision == "1"
+
+
+def test_an_entity_without_revisions_is_left_out(source, target):
+    assert copy_entities(source, target, ["nobody/user"]) == []
+    assert list(target.entities()) == []
+
+
+def test_a_second_copy_finds_it_all_there(source, target):
+    copy_entities(source, target, [USER])
+    again = copy_entities(source, target, [USER, OTHER])
+    assert [(each.entity, each.outcome) for each in again] == [(USER, "already there"), (OTHER, "copied")]
+    assert everything(target) == everything(source)
+
+
+@pytest.mark.parametrize("text", ["something else\n", "one\n"])
+def test_an_entity_with_another_history_is_refused_before_anything_is_copied(source, target, text):
+    write(target, text, OTHER)
+    with pytest.raises(StoreError, match="neo/user: the target has another history, from revision 1 on") as caught:
+        copy_entities(source, target, [USER, OTHER])
+    assert caught.value.code == "not_empty"
+    assert target.head(USER) is None
+
+
+def test_a_target_that_was_written_since_is_refused(source, target):
+    copy_entities(source, target, [USER])
+    write(target, "later\n")
+    with pytest.raises(StoreError, match="from revision 4 on"):
+        copy_entities(source, target, [USER])
+
+
+def test_a_target_that_has_only_the_beginning_decides_whether_it_was_stopped_there(source, target):
+    class Resumable(InMemoryStore):
+        def bring(self, entity, history):
+            self._revisions.pop(entity, None)
+            return super().bring(entity, history)
+
+    resumable = Resumable()
+    for begun in (resumable, target):
+        InMemoryStore.bring(begun, USER, list(source.replay(USER))[:2])
+    assert copy_entities(source, resumable, [OTHER, USER])[1].outcome == "copied"
+    assert everything(resumable) == everything(source)
+    with pytest.raises(StoreError) as caught:
+        copy_entities(source, target, [OTHER, USER])
+    assert caught.value.code == "not_empty"
+    assert target.head(OTHER) is None
+
+
+def test_a_text_that_is_the_newest_revision_is_no_obstacle(source):
+    target = Changed()
+    target.outside = b"both\n"
+    assert copy_entities(source, target, [USER], dry_run=True)[0].outcome == "would be copied"
+
+
+def test_a_text_without_a_record_is_not_written_over(source):
+    target = Changed()
+    target.outside = b"mine\n"
+    with pytest.raises(StoreError, match="a text that no record has"):
+        copy_entities(source, target, [USER])
+
+
+def test_what_others_wrote_is_the_last_revision_of_the_copy_and_the_source_stays(target):
+    source = Changed()
+    write(source, "one\n")
+    source.outside = b"one\ntwo\n"
+    (copied,) = copy_entities(source, target, [USER])
+    assert (copied.adopted, copied.revisions, copied.head) == (True, 2, "2")
+    last, data = list(target.replay(USER))[-1]
+    assert (last.revision, last.op, last.agent, last.parents, data) == ("2", "adopt", "external", ("1",), b"one\ntwo\n")
+    assert [each.revision for each in source.log(USER)] == ["1"]
+    assert copy_entities(source, target, [USER])[0].outcome == "already there"
+
+
+def test_a_text_that_was_never_recorded_becomes_the_first_revision(target):
+    source = Changed()
+    source.outside = b"by hand\n"
+    (copied,) = copy_entities(source, target, [USER])
+    assert (copied.adopted, copied.head, target.peek(USER)) == (True, "1", b"by hand\n")
+
+
+@pytest.mark.parametrize("target", [None, InMemoryStore()])
+def test_a_dry_run_tells_the_same_and_writes_nothing(source, target):
+    (told,) = copy_entities(source, target, [USER], dry_run=True)
+    assert (told.outcome, told.revisions, told.head) == ("would be copied", 4, "3")
+    assert target is None or list(target.entities()) == []
+    assert replace(told, outcome="copied") == copy_entities(source, InMemoryStore(), [USER])[0]
+
+
+def test_a_source_whose_bytes_are_not_as_recorded_is_not_copied(source, target):
+    recorded, _ = source._revisions[USER][1]
+    source._revisions[USER][1] = (recorded, b"forged\n")
+    with pytest.raises(StoreError, match="the bytes of revision 2 are not those that were recorded") as caught:
+        copy_entities(source, target, [USER])
+    assert caught.value.code == "copy_differs"
+
+
+class Forgetful(InMemoryStore):
+    """Takes a history over, and loses what `loses` says of it."""
+
+    def __init__(self, loses):
+        super().__init__()
+        self.loses = loses
+
+    def bring(self, entity, history):
+        return super().bring(entity, self.loses(list(history)))
+
+
+LOSSES = {
+    "the last revision": (lambda kept: kept[:-1], "at revision 3"),
+    "a byte": (lambda kept: [kept[0], (kept[1][0], b"tw\n"), *kept[2:]], "at revision 2"),
+    "a name": (lambda kept: [(replace(kept[0][0], agent="person"), kept[0][1]), *kept[1:]], "at revision 1"),
+    "a note": (lambda kept: [(replace(kept[0][0], note={}), kept[0][1]), *kept[1:]], "at revision 1"),
+    "a parent": (lambda kept: [*kept[:-1], (replace(kept[-1][0], parents=("2",)), kept[-1][1])], "at revision 3"),
+}
+
+
+@pytest.mark.parametrize(("loses", "where"), LOSSES.values(), ids=LOSSES)
+def test_a_store_that_loses_something_is_found_out(source, loses, where):
+    with pytest.raises(StoreError, match=where) as caught:
+        copy_entities(source, Forgetful(loses), [USER])
+    assert caught.value.code == "copy_differs"
+
+
+def test_a_write_to_the_source_meanwhile_is_noticed(source):
+    class Slow(InMemoryStore):
+        def bring(self, entity, history):
+            count = super().bring(entity, history)
+            write(source, "meanwhile\n")
+            return count
+
+    with pytest.raises(StoreError, match="at revision 4") as caught:
+        copy_entities(source, Slow(), [USER])
+    assert caught.value.code == "copy_differs"
+
+
+def test_one_revision_at_a_time_is_in_memory(source):
+    taken = history(source, USER)
+    first, _ = next(taken)
+    assert first.revision == "1"
+    taken.close()  # type: ignore[attr-defined]
+
+
+# --- a root ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(tmp_path):
+    put(tmp_path / "root" / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "root" / "profiles" / "trinity.yaml", "{}\n")
+    put(tmp_path / "root" / "homes" / "trinity" / "USER.md", "by hand\n")
+    return Workspace.open(tmp_path / "root", search=False)
+
+
+@pytest.mark.parametrize("where", ["file", "files:", "mysql://host/db", "sqlite:/x", "sqlite://x", ""])
+def test_what_names_no_store_is_refused(root, where):
+    with pytest.raises(ConfigError, match="names no store") as caught:
+        store_at(root, where)
+    assert caught.value.code == "bad_store"
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    "pair",
+    [("files", "sqlite:/x"), ("sqlite:///no.db", "files:"), ("sqlite:", "sqlite:"), ("mysql://host/db", "files")],
+)
+def test_a_bad_name_is_refused_before_any_file_is_looked_for(root, pair, dry_run):
+    with pytest.raises(ConfigError, match="names no store") as caught:
+        copy_root(root, *pair, dry_run=dry_run)
+    assert caught.value.code == "bad_store"
+
+
+@pytest.mark.parametrize(
+    "pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")]
+)
+def test_a_store_is_not_copied_to_itself(root, pair):
+    with pytest.raises(ConfigError) as caught:
+        copy_root(root, *pair)
+    assert caught.value.code == "same_store"
+
+
+def test_a_database_that_is_not_there_is_not_made_to_be_read(root):
+    with pytest.raises(UnreadableError) as caught:
+        copy_root(root, "sqlite:///none.db", "files")
+    assert caught.value.code == "missing"
+    assert not (root.root / "none.db").exists()
+
+
+def test_a_dry_run_makes_no_database(root):
+    (told,) = copy_root(root, "files", "sqlite:///new.db", dry_run=True)
+    assert (told.entity, told.outcome, told.adopted) == ("trinity/user", "would be copied", True)
+    assert not (root.root / "new.db").exists()

@@ -1,0 +1,193 @@
+"""Making a root: nothing that exists is changed, but for lines added to a .gitignore."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from catmem.errors import UnreadableError, WouldOverwriteError
+from catmem.model.layout import formatted
+from catmem.workspace.init import make_root
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_root_and_what_is_in_it(tmp_path):
+    made = make_root(tmp_path / "a" / "b")
+    assert made.written == (
+        "catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml", ".gitignore",
+    )  # fmt: skip
+    assert made.kept == ()
+    assert set(contents(made.root)) == set(made.written)
+    assert list(Workspace.open(made.root).profiles()) == ["orchestrator"]
+    assert (made.root / ".gitignore").read_text() == ".catmem/\n*.bak.*\n"
+
+
+def test_the_example_works(tmp_path):
+    made = make_root(tmp_path, example=True)
+    workspace = Workspace.open(tmp_path)
+    assert {"neo", "morpheus", "trinity", "orchestrator", "scout"} <= set(workspace.profiles())
+    assert all(workspace.prompt(name).text for name in ("neo", "morpheus", "trinity"))
+    assert set(made.written) == set(contents(tmp_path))
+
+
+@pytest.mark.parametrize("example", [False, True])
+def test_twice_is_harmless(tmp_path, example):
+    first = make_root(tmp_path, example=example)
+    before = contents(tmp_path)
+    second = make_root(tmp_path, example=example)
+    assert second.written == ()
+    assert {*second.kept, ".gitignore"} == set(first.written)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["catmem.yaml", "profiles/orchestrator.yaml"])
+def test_nothing_is_overwritten_and_then_nothing_is_written(tmp_path, name):
+    put(tmp_path / name, "mine")
+    with pytest.raises(WouldOverwriteError) as caught:
+        make_root(tmp_path, example=True)
+    assert caught.value.paths == (name,)
+    assert contents(tmp_path) == {name: b"mine"}
+
+
+def test_a_folder_or_a_dangling_link_is_in_the_way_too(tmp_path):
+    (tmp_path / "catmem.yaml").mkdir()
+    put(tmp_path / "profiles" / "x", "")
+    (tmp_path / "profiles" / "orchestrator.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(WouldOverwriteError) as caught:
+        make_root(tmp_path)
+    assert caught.value.paths == ("catmem.yaml", "profiles/orchestrator.yaml")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_what_was_begun_is_finished(tmp_path):
+    make_root(tmp_path, example=True)
+    (tmp_path / "catmem.yaml").unlink()
+    (tmp_path / ".gitignore").unlink()
+    assert make_root(tmp_path, example=True).written == ("catmem.yaml", ".gitignore")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"*.pyc\n", b"*.pyc\n.catmem/\n*.bak.*\n"),
+        (b"*.pyc", b"*.pyc\n.catmem/\n*.bak.*\n"),
+        (b"", b".catmem/\n*.bak.*\n"),
+        (b"*.bak.*\n", b"*.bak.*\n.catmem/\n"),
+        (b"*.bak.*\r\n.catmem/\r\n", b"*.bak.*\r\n.catmem/\r\n"),
+        (b"caf\xe9\n", b"caf\xe9\n.catmem/\n*.bak.*\n"),
+        (b"# .catmem/\n", b"# .catmem/\n.catmem/\n*.bak.*\n"),
+    ],
+)
+def test_lines_are_added_to_a_gitignore_that_is_there(tmp_path, before, after):
+    put(tmp_path / ".gitignore", before)
+    for _ in range(2):
+        make_root(tmp_path)
+        assert (tmp_path / ".gitignore").read_bytes() == after
+
+
+def make_folder(path):
+    path.mkdir()
+
+
+def make_link(path):
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+def test_a_linked_gitignore_is_not_written_through(tmp_path, tmp_path_factory):
+    outside = put(tmp_path_factory.mktemp("outside") / "precious", "mine\n")
+    (tmp_path / ".gitignore").symlink_to(outside)
+    with pytest.raises(UnreadableError):
+        make_root(tmp_path)
+    assert outside.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("make", [make_folder, os.mkfifo, make_link])
+def test_a_gitignore_that_is_no_file_stops_it_before_anything_is_written(tmp_path, make):
+    make(tmp_path / ".gitignore")
+    with pytest.raises(UnreadableError):
+        make_root(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [".gitignore"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    file = put(tmp_path / "file", "mine")
+    for folder in (file / "below", file):
+        with pytest.raises(UnreadableError):
+            make_root(folder)
+    assert contents(tmp_path) == {"file": b"mine"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_the_right_to_write(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UnreadableError) as caught:
+            make_root(tmp_path)
+        assert caught.value.code == "not_writable"
+    finally:
+        tmp_path.chmod(0o700)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_where_the_profiles_should_be(tmp_path):
+    put(tmp_path / "profiles", "mine")
+    with pytest.raises(UnreadableError):
+        make_root(tmp_path)
+    assert (tmp_path / "profiles").read_text() == "mine"
+
+
+def test_a_new_root_is_closed_and_ready(tmp_path):
+    workspace = Workspace.open(make_root(tmp_path).root)
+    taxonomy = workspace.config.taxonomy
+    assert taxonomy.closed
+    assert list(taxonomy.categories) == ["communication-style", "working-relationship", "workflow-rules", "projects"]
+    user = workspace.path("orchestrator", "user")
+    document = workspace.parse(user.read_bytes())
+    assert document.title
+    assert [section.title for section in document.sections] == ["Communication Style"]
+    assert (document.entries, workspace.problems(document)) == ((), ())
+    assert formatted(document, "plain").encode() == user.read_bytes()
+    assert workspace.prompt("orchestrator")
+    user.write_text(user.read_text() + "Likes short answers.\n\n## Comunication Style\nhidden\n")
+    text = workspace.prompt("orchestrator").text
+    assert ("short answers" in text, "hidden" in text) == (True, False)
+
+
+def test_the_pages_that_the_configuration_names_exist(tmp_path):
+    said = (make_root(tmp_path).root / "catmem.yaml").read_text()
+    pages = re.findall(r"docs/\w+\.md", said)
+    assert pages
+    docs = Path(__file__).parents[3]
+    assert all("## catmem.yaml" in (docs / page).read_text() for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [("profiles", False), ("homes", False), ("homes/neo", True), ("homes", True)]
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_a_linked_folder_is_not_written_through(tmp_path, tmp_path_factory, name, example, there):
+    outside = tmp_path_factory.mktemp("outside")
+    link = tmp_path / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside if there else outside / "nowhere")
+    with pytest.raises(UnreadableError) as caught:
+        make_root(tmp_path, example=example)
+    assert (caught.value.code, caught.value.path) == ("symlink", str(link))
+    assert "Nothing was written" in caught.value.hint
+    assert not list(outside.iterdir())
+    assert contents(tmp_path) == {}
+
+
+def test_the_root_itself_may_be_behind_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    make_root(tmp_path / "link")
+    assert (tmp_path / "real" / "catmem.yaml").is_file()

@@ -1,0 +1,254 @@
+"""Migrating files on disk: what is written can be taken back, and lint finds nothing new in its structure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
+from catmem.lint.linting import Linter
+from catmem.workspace import history
+from catmem.workspace.migrating import apply_migration, files_to_migrate, plan_file
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+
+CONFIG = """\
+version: 1
+taxonomy:
+  categories:
+    communication-style: {aliases: [comm]}
+    finance: {aliases: [fin], domain: finance}
+"""
+FLAT = "[COMM] Short.\n§\n[project:x] Uses uv.\n§\nPlain."
+SECTIONED = "[project: x] Uses uv.\n§\nPlain.\n\n## Communication Style\nShort.\n"
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [communication-style]")
+    put(tmp_path / "homes" / "neo" / "USER.md", FLAT)
+    put(tmp_path / "notes" / "notes.md", FLAT)
+    return tmp_path
+
+
+@pytest.fixture
+def workspace(place):
+    found = Workspace.open(place, search=False)
+    yield found
+    found.store.close()
+
+
+@pytest.fixture
+def user(place):
+    return place / "homes" / "neo" / "USER.md"
+
+
+@pytest.fixture
+def notes(place):
+    return place / "notes" / "notes.md"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_file_of_a_profile_is_written_through_its_store_and_restored(workspace, user):
+    planned = plan_file(workspace, user)
+    assert (planned.entity, planned.migration.new) == ("neo/user", SECTIONED)
+    assert user.read_text() == FLAT
+    done = apply_migration(workspace, planned)
+    assert (done.revision, done.before, done.backup) == ("2", "1", None)
+    assert user.read_text() == SECTIONED
+    assert names(user.parent) == [".catmem", "USER.md"]
+    newest = next(iter(history.log(workspace, "neo/user")))
+    assert (newest.op, newest.note["migrated"]) == ("migrate", {"moved": 1, "tagged": 1, "stayed": 1})
+    assert done.before is not None
+    history.restore(workspace, "neo/user", done.before)
+    assert user.read_text() == FLAT
+
+
+def test_the_revision_to_restore_is_the_one_before(workspace, user):
+    workspace.add("neo", "[FIN] Pays monthly.", category="__uncategorized__", target="user")
+    before = user.read_bytes()
+    done = apply_migration(workspace, plan_file(workspace, user))
+    assert done.before is not None
+    history.restore(workspace, "neo/user", done.before)
+    assert user.read_bytes() == before
+
+
+def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(workspace, notes):
+    notes.chmod(0o640)
+    done = apply_migration(workspace, plan_file(workspace, notes))
+    assert (done.revision, done.before) == (None, None)
+    assert done.backup is not None
+    assert notes.read_text() == SECTIONED
+    assert names(notes.parent) == ["notes.md", done.backup.name]
+    assert done.backup.name.startswith("notes.md.bak.")
+    assert done.backup.stat().st_mode & 0o777 == 0o640
+    done.backup.replace(notes)
+    assert notes.read_text() == FLAT
+
+
+def test_a_file_beside_those_of_a_store_has_a_history_and_a_copy(workspace, user):
+    apply_migration(workspace, plan_file(workspace, user))
+    beside = put(user.parent / "OTHER.md", FLAT)
+    done = apply_migration(workspace, plan_file(workspace, beside))
+    assert beside.read_text() == SECTIONED
+    assert done.backup is not None
+    assert done.backup.read_text() == FLAT
+
+
+def test_a_second_run_writes_nothing(workspace, user, notes):
+    for path in (user, notes):
+        apply_migration(workspace, plan_file(workspace, path))
+        there, stamp = names(path.parent), path.stat().st_mtime_ns
+        again = plan_file(workspace, path)
+        assert not again.migration.changes
+        done = apply_migration(workspace, again)
+        assert (done.revision, done.before, done.backup) == (None, None, None)
+        assert (names(path.parent), path.stat().st_mtime_ns) == (there, stamp)
+
+
+def test_a_change_in_between_is_not_written_over(workspace, user, notes):
+    for path, error in ((user, DriftError), (notes, ChangedMeanwhileError)):
+        planned = plan_file(workspace, path)
+        path.write_text("somebody else")
+        with pytest.raises(error):
+            apply_migration(workspace, planned)
+        assert path.read_text() == "somebody else"
+
+
+def test_what_is_not_written_leaves_no_copy(workspace, notes):
+    planned = plan_file(workspace, notes)
+    notes.chmod(0o440)
+    with pytest.raises(UnreadableError):
+        apply_migration(workspace, planned)
+    assert (names(notes.parent), notes.read_text()) == (["notes.md"], FLAT)
+
+
+def test_a_link_that_is_named_stays_one(workspace, place, notes):
+    link = place / "link.md"
+    link.symlink_to(notes)
+    done = apply_migration(workspace, plan_file(workspace, link))
+    assert link.is_symlink()
+    assert notes.read_text() == SECTIONED
+    assert done.backup is not None
+    assert done.backup.parent == notes.parent
+
+
+def test_a_file_that_is_no_text_is_left(workspace, notes):
+    notes.write_bytes(b"\xff")
+    with pytest.raises(NotUtf8Error) as caught:
+        plan_file(workspace, notes)
+    assert caught.value.path == str(notes)
+
+
+def test_another_kind_of_file_is_not_touched(workspace, place):
+    with pytest.raises(UnreadableError) as caught:
+        files_to_migrate(workspace, [put(place / "notes.txt", FLAT)])
+    assert "catmem migrate -" in caught.value.hint
+
+
+UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declare it"
+
+
+def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
+    assert plan_file(workspace, user).warnings == (
+        UNDECLARED,
+        "the prompt of neo has 2 entries and will not have them without a category",
+    )
+    put(user, FLAT + "\n§\n[FIN] Pays.")
+    assert plan_file(workspace, user).warnings[2] == ("the prompt of neo has 1 entry and will not have it in finance")
+    assert plan_file(workspace, notes).warnings == (UNDECLARED,)
+    put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")
+    assert plan_file(workspace, user).warnings == (UNDECLARED,)
+
+
+def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
+    put(
+        place / "profiles" / "neo.yaml",
+        "{user_memory_categories: ['*'], include_uncategorized: true, limits: {user: 60}}",
+    )
+    _, warning = plan_file(workspace, user).warnings
+    assert warning == "neo/user has 61 characters with its headers, over its limit of 60"
+
+
+# --- real files -----------------------------------------------------------------------------------------------------
+
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("sample-*.md"))
+SAMPLE_CONFIG = """\
+version: 1
+taxonomy:
+  categories:
+    environment: {aliases: [Xxxxxxx, Xxxx]}
+    projects: {aliases: [Xxxxxx, Xxxxxxxxxx, Xxxxxx XX, Xxxxx]}
+    people: {aliases: [Xxx, Xxxxxxxx, Xxxx xxxxxxxxx, Xxxxx Xxxxxxxxx]}
+    identity: {}
+"""
+"""The letters of the samples are masked; these are the most frequent words before a colon."""
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """Each sample in a root of its own kind, migrated: the texts before and after, and the plans."""
+    place = tmp_path_factory.mktemp("samples")
+    put(place / "catmem.yaml", SAMPLE_CONFIG)
+    files = [put(place / "files" / path.stem / "MEMORY.md", path.read_bytes()) for path in SAMPLES]
+    before = errors_of_structure(place)
+    workspace = Workspace.open(place, search=False)
+    plans = [plan_file(workspace, path) for path in files]
+    for planned in plans:
+        apply_migration(workspace, planned)
+    workspace.store.close()
+    return place, files, before, plans
+
+
+def errors_of_structure(place):
+    """The findings of the families CM1 and CM3, in-band labels apart, by file and code."""
+    found = Linter.open(place, search=False, select=["CM1", "CM3"], as_of=date(2026, 11, 21)).run()
+    assert found.errors == ()
+    assert found.files >= len(SAMPLES)
+    return Counter((each.path, each.code) for each in found.diagnostics)
+
+
+def test_the_samples_are_migrated_and_nothing_is_lost(samples):
+    place, files, _, plans = samples
+    workspace = Workspace.open(place, search=False)
+    moved = 0
+    for planned, path in zip(plans, files, strict=True):
+        old, new = workspace.parse(planned.migration.old), workspace.parse(path.read_bytes())
+        words = Counter(
+            f"{each.label}{''.join(each.body.split())}".replace(" ", "") for each in planned.migration.entries
+        )
+        loose = [entry for entry in old.entries if entry.category == "__uncategorized__"]
+        assert words == Counter("".join(entry.body.split()) for entry in loose)
+        assert len(new.entries) == len(old.entries)
+        moved += planned.migration.counts["moved"]
+    assert len(plans) == len(SAMPLES) == 34
+    assert moved == 44
+
+
+def test_lint_finds_nothing_new_in_their_structure(samples):
+    place, _, before, _ = samples
+    after = errors_of_structure(place)
+    assert {code for _, code in after - before} == set()
+    labels = "CM108"
+    assert sum(n for (_, code), n in after.items() if code == labels) < sum(
+        n for (_, code), n in before.items() if code == labels
+    )
+
+
+def test_each_sample_comes_back_from_its_copy(samples):
+    _, files, _, plans = samples
+    for path, planned, sample in zip(files, plans, SAMPLES, strict=True):
+        copies = [each for each in path.parent.iterdir() if ".bak." in each.name]
+        if planned.migration.changes:
+            (copy,) = copies
+            assert copy.read_bytes() == sample.read_bytes()
+        else:
+            assert (copies, path.read_bytes()) == ([], sample.read_bytes())
+            assert names(path.parent) == ["MEMORY.md"]

@@ -1,0 +1,214 @@
+"""A root at a glance, again and again: right each time, and worked out anew only where something changed."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+import pytest
+
+from catmem.staleness.review import Review
+from catmem.workspace.overview import Overviews
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+
+DAY = date(2026, 11, 21)
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n",
+    "neo": "user_memory_categories: [talk]\nmemory_categories: [talk]\nprompt: {budget: {total: 200}}\nlimits: {user: 400}\n",
+    "pupil": "user_memory_categories: [talk]\nseed_from: boss\n",
+}
+BOSS = "## Talk\n[created: 2026-11-01] Likes tables.\n§\n[verified_date: 2020-01-01] Prefers short answers.\n"
+NEO = "## Talk\n[created: 2020-01-01, expires: 2020-02-01] Gone by.\n§\nNo date.\n\n## Vault\nHidden.\n"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    for name, text in PROFILES.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", text)
+    put(tmp_path / "homes" / "boss" / "USER.md", BOSS)
+    put(tmp_path / "homes" / "neo" / "USER.md", NEO)
+    workspace = Workspace.open(tmp_path, search=False)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def overviews(workspace):
+    return Overviews(workspace)
+
+
+def line(overview, name):
+    return next(each for each in overview.lines if each.name == name)
+
+
+def test_profiles_stand_by_tier_and_name(overviews):
+    assert [each.name for each in overviews.read(DAY).lines] == ["boss", "neo", "pupil"]
+
+
+def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace):
+    measure = line(overviews.read(DAY), "neo").measure
+    assert (measure.entries, measure.seen) == (3, 2)
+    assert measure.due == {"expired": 1}
+    assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 200), ("file, user", 400)]
+    assert measure.fullest.name == "prompt, total"
+
+
+def test_a_profile_without_budget_and_limit_has_nothing_that_is_full(overviews):
+    assert line(overviews.read(DAY), "boss").measure.fullest is None
+
+
+def test_a_profile_that_was_never_seeded_says_so(overviews):
+    seeded = line(overviews.read(DAY), "pupil").seeded
+    assert (seeded.source, seeded.arriving, seeded.known, seeded.in_step) == ("boss", 2, False, False)
+    assert line(overviews.read(DAY), "neo").seeded is None
+
+
+def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, workspace):
+    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
+    assert line(overviews.read(DAY), "pupil").seeded.in_step
+    workspace.add("boss", "Reads on trains.", category="talk")
+    assert line(overviews.read(DAY), "pupil").seeded.arriving == 1
+
+
+def test_an_entry_that_both_sides_changed_is_a_conflict(overviews, workspace):
+    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
+    workspace.replace("boss", "Likes tables", content="Likes small tables.")
+    workspace.replace("pupil", "Likes tables", content="Likes large tables.")
+    assert line(overviews.read(DAY), "pupil").seeded.conflicts == 1
+
+
+def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
+    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
+    overview = overviews.read(DAY)
+    assert [line(overview, name).measure.due["stale"] for name in ("boss", "pupil")] == [1, 1]
+    assert overview.due == {"stale": 1, "expired": 1}
+
+
+def test_what_waits_is_what_a_review_asks_about(overviews, workspace):
+    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
+    workspace.verify("boss", "Prefers short")
+    review = Review.open(workspace, as_of=DAY, restart=True)
+    assert sum(overviews.read(DAY).due.values()) == len(review.due())
+
+
+def test_branches_are_counted_until_they_are_merged(overviews, workspace):
+    first = workspace.add("neo", "One.", category="talk").revision
+    workspace.add("neo", "Two.", category="talk")
+    workspace.add("neo", "Three.", category="talk", expected=first, on_stale="branch")
+    assert (line(overviews.read(DAY), "neo").unmerged, overviews.read(DAY).unmerged) == (1, 1)
+    workspace.merge("neo")
+    assert overviews.read(DAY).unmerged == 0
+
+
+def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace):
+    workspace.add("neo", "One.", category="talk")
+    path = workspace.path("neo", "user")
+    path.write_text(path.read_text(encoding="utf-8") + "§\nBy hand.\n", encoding="utf-8")
+    assert overviews.read(DAY).outside == ("neo/user",)
+    workspace.add("neo", "Two.", category="talk")
+    assert overviews.read(DAY).outside == ()
+
+
+def test_a_text_without_a_history_was_changed_by_nobody(overviews):
+    assert overviews.read(DAY).outside == ()
+
+
+def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
+    workspace.path("neo", "user").write_bytes(b"\xff")
+    found = line(overviews.read(DAY), "neo")
+    assert found.measure is None
+    assert [problem.code for problem in found.problems] == ["not_utf8"]
+    assert line(overviews.read(DAY), "boss").measure is not None
+
+
+def test_a_profile_that_is_not_right_hides_no_other(overviews, workspace):
+    put(workspace.root / "profiles" / "wrong.yaml", "tier: many\n")
+    overview = overviews.read(DAY)
+    assert len(overview.problems) == 1
+    assert len(overview.lines) == 3
+
+
+def test_seeds_in_a_circle_are_a_problem_and_no_end(overviews, workspace):
+    put(workspace.root / "profiles" / "boss.yaml", PROFILES["boss"] + "seed_from: pupil\n")
+    overview = overviews.read(DAY)
+    assert [problem.code for problem in overview.problems] == ["seed_cycle"]
+    assert len(overview.lines) == 3
+
+
+# --- again and again ------------------------------------------------------------------------------------------------
+
+
+def changes(workspace):
+    yield lambda: workspace.add("neo", "Another.", category="talk")
+    yield lambda: workspace.path("neo", "user").write_text("## Talk\nBy hand.\n", encoding="utf-8")
+    yield lambda: put(workspace.root / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    yield lambda: workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
+    yield lambda: workspace.verify("boss", "Prefers short")
+    yield lambda: workspace.remove("pupil", "Likes tables")
+    yield (workspace.root / "catmem.seed.lock").unlink
+    yield workspace.path("neo", "user").unlink
+    yield lambda: os.utime(workspace.path("boss", "user"), (0, 0))
+    yield (workspace.root / "profiles" / "pupil.yaml").unlink
+
+
+def test_an_overview_is_never_old(overviews, workspace):
+    overviews.read(DAY)
+    for change in changes(workspace):
+        change()
+        assert overviews.read(DAY) == Overviews(workspace).read(DAY)
+
+
+def test_another_day_is_another_overview(overviews):
+    assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").measure.due
+    assert line(overviews.read(DAY), "boss").measure.due == {"stale": 1}
+
+
+def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):
+    before = overviews.read(DAY)
+    workspace.add("neo", "Another.", category="talk")
+    after = overviews.read(DAY)
+    assert line(after, "boss").measure is line(before, "boss").measure
+    assert line(after, "pupil").seeded is line(before, "pupil").seeded
+    assert line(after, "neo").measure is not line(before, "neo").measure
+
+
+def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(overviews, workspace, tmp_path_factory):
+    workspace.path("neo", "user").unlink()
+    home = workspace.path("neo", "user").parent
+    home.rmdir()
+    home.symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    overview = overviews.read(DAY)
+    assert line(overview, "neo").measure is None
+    assert len(line(overview, "neo").problems) == 1
+    assert line(overview, "boss").measure is not None
+
+
+# --- prepared -------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_prepared_is_what_is_read_and_what_changed_since_is_told(workspace, overviews):
+    overviews.prepare(lambda: False)
+    assert overviews.read() == Overviews(workspace).read()
+    workspace.add("neo", "New here.", category="talk")
+    assert line(overviews.read(), "neo").measure.entries == 4
+    assert overviews.read() == Overviews(workspace).read()
+
+
+def test_preparing_ends_when_it_is_told_to(overviews):
+    asked = []
+
+    def stopped():
+        asked.append(1)
+        return len(asked) > 1
+
+    overviews.prepare(stopped)
+    assert len(asked) == 2
+    assert len(overviews.read(DAY).lines) == 3
+
+
+def test_preparing_passes_over_what_cannot_be_read(workspace, overviews):
+    (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
+    overviews.prepare(lambda: False)
+    assert line(overviews.read(DAY), "neo").problems

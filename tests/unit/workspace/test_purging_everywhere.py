@@ -1,0 +1,369 @@
+"""Where a text may lie besides the file, and that nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, NoMatchError
+from catmem.store.files.file_store import FileStore
+from catmem.workspace.purging import purge
+from catmem.workspace.repairing import apply_repair, plan_repair
+from catmem.workspace.upkeep import fsck
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.workspace.tree import holding
+
+SECRET = b"The card is 4711."
+TEXT = "## Talk\nshort answers\n§\nin\n§\nCome in, the round begins.\n\n## Pay\nThe card is 4711.\n"
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    for name in ("neo", "ann"):
+        put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\nmemory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", TEXT)
+    opened = Workspace.open(tmp_path, search=False)
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture
+def home(workspace):
+    return workspace.path("neo", "user").parent
+
+
+def revisions(workspace, entity="neo/user"):
+    return [data for _, data in workspace.store.replay(entity)]
+
+
+# --- other entries ------------------------------------------------------------------------------------------------
+
+
+def test_a_short_entry_takes_nothing_else_with_it(workspace, home):
+    for word in ("begin", "inside", "round"):
+        workspace.add("neo", word, category="talk")
+    before = revisions(workspace)
+    purge(workspace, "neo", next(entry.id for entry in workspace.read("neo").document.entries if entry.body == "in"))
+    *after, newest = revisions(workspace)
+    assert after == [data.replace(b"\nin\n", b"\n[purged]\n") for data in before]
+    assert newest == before[-1].replace(b"in\n\xc2\xa7\n", b"", 1) == (home / "USER.md").read_bytes()
+    assert fsck(workspace).faults == ()
+
+
+def test_a_revision_that_is_no_text_keeps_its_other_bytes(workspace, home):
+    workspace.add("neo", "x", category="talk")
+    odd = TEXT.replace("short", "caf\udce9 4711").replace("\n", "\r\n").encode(errors="surrogateescape")
+    (home / "USER.md").write_bytes(odd)
+    with pytest.raises(Exception, match="not UTF-8"):
+        workspace.add("neo", "y", category="talk")
+    (home / "USER.md").write_text(TEXT, encoding="utf-8")
+    purge(workspace, "neo", "The card is 4711")
+    assert odd.replace(SECRET, b"[purged]") in revisions(workspace)
+
+
+def test_the_present_file_may_be_no_text(workspace, home):
+    odd = TEXT.encode() + b"\xc2\xa7\ncaf\xe9\n"
+    (home / "USER.md").write_bytes(odd)
+    purge(workspace, "neo", "4711")
+    assert (home / "USER.md").read_bytes() == odd.replace(SECRET + b"\n\xc2\xa7\n", b"")
+    assert revisions(workspace)[-1] == (home / "USER.md").read_bytes()
+
+
+# --- every place --------------------------------------------------------------------------------------------------
+
+
+def as_backup(workspace, home):
+    data = TEXT.replace("\n", "\r\n").encode() + b"\xc2\xa7\r\n\xff\r\n"
+    (home / "USER.md.bak.20261121T120000Z").write_bytes(data)
+    return {"USER.md.bak.20261121T120000Z": data.replace(SECRET, b"[purged]")}
+
+
+def as_other_backup(workspace, home):
+    (home / "USER.md.bak.1700000000").write_bytes(b"## Pay\n[source: x] The card is 4711.\n")
+    return {"USER.md.bak.1700000000": b"## Pay\n[purged]\n"}
+
+
+def as_moved(workspace, home):
+    (home / "USER.moved.md").write_bytes(b"one\n\nThe card is 4711.\ncaf\xe9 4711\nlast\n")
+    return {"USER.moved.md": b"one\n\n[purged]\n[purged]\nlast\n"}
+
+
+def as_leftover(workspace, home):
+    (home / ".catmem" / "gen" / "left-1").write_bytes(b"## Pay\nThe card is 4711.\n\xff")
+    return {".catmem/gen/left-1": None}
+
+
+def as_stopped_write(workspace, home):
+    (home / ".catmem" / "tmp" / "abc").write_bytes(TEXT.encode())
+    return {".catmem/tmp/abc": None}
+
+
+def as_torn_line(workspace, home):
+    (segment,) = (home / ".catmem" / "journal").glob("*.log")
+    line = segment.read_bytes().split(b"\x1e")[2]
+    assert b'"whole"' in line
+    segment.with_name(f"{segment.name}.tail-9").write_bytes(b"\x1e" + line[: line.index(b'"whole"') + 120])
+    return {f".catmem/journal/{segment.name}.tail-9": None}
+
+
+def as_damaged_journal(workspace, home):
+    aside = home / ".catmem" / "damaged-20261121T120000Z-00000000"
+    shutil.copytree(home / ".catmem" / "journal", aside)
+    (segment,) = aside.glob("*.log")
+    data = segment.read_bytes()
+    segment.write_bytes(data.replace(b'"op":"put"', b'"op":"pat"'))
+    return {f".catmem/{aside.name}/{segment.name}": None}
+
+
+def as_good_journal_aside(workspace, home):
+    aside = home / ".catmem" / "damaged-20261121T120000Z-00000000"
+    shutil.copytree(home / ".catmem" / "journal", aside)
+    return {f".catmem/{aside.name}/{path.name}": None for path in aside.iterdir()}
+
+
+def as_retired_file_aside(workspace, home):
+    aside = home / ".catmem" / "damaged-20261121T120000Z-00000000-gen"
+    aside.mkdir()
+    name = f"{7:012d}-{bytes_digest(TEXT.encode()).removeprefix('sha256:')}"
+    (aside / name).write_text(TEXT, encoding="utf-8")
+    (aside / "other").write_text("in\n", encoding="utf-8")
+    return {f".catmem/{aside.name}/{name}": None, f".catmem/{aside.name}/other": b"in\n"}
+
+
+PLACES = [
+    as_backup, as_other_backup, as_moved, as_leftover, as_stopped_write, as_torn_line, as_damaged_journal,
+    as_good_journal_aside, as_retired_file_aside,
+]  # fmt: skip
+
+
+def now_holds(home, expected):
+    return {name: (home / name).read_bytes() if (home / name).exists() else None for name in expected}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_text_goes_from_everywhere(workspace, home, place):
+    workspace.add("neo", "x", category="talk")
+    expected = place(workspace, home)
+    workspace.store.close()
+    report = purge(workspace, "neo", "4711")
+    assert holding(home, b" 4711") == []
+    # A recovery may have moved what a stopped write left.
+    assert now_holds(home, expected) == expected
+    assert report.left == ()
+    changed = {os.path.relpath(workspace.root / name, home) for name in (*report.files, *report.removed)}
+    assert place is as_stopped_write or {name for name in expected if expected[name] != b"in\n"} <= changed
+    assert not fsck(workspace).damaged
+    with pytest.raises(NoMatchError):
+        purge(workspace, "neo", "4711")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_dry_run_names_every_place_and_changes_none(workspace, home, place):
+    workspace.add("neo", "x", category="talk")
+    expected = place(workspace, home)
+    workspace.store.close()
+    before = holding(workspace.root, b" 4711")
+    report = purge(workspace, "neo", "4711", dry_run=True)
+    assert holding(workspace.root, b" 4711") == before
+    named = {os.path.relpath(workspace.root / name, home) for name in (*report.files, *report.removed)}
+    assert {name for name in expected if expected[name] != b"in\n"} <= named
+
+
+@pytest.mark.parametrize("place", [as_backup, as_other_backup, as_moved, as_leftover, as_damaged_journal])
+def test_what_only_lies_beside_is_found(workspace, home, place):
+    workspace.add("neo", "x", category="talk")
+    expected = place(workspace, home)
+    shutil.rmtree(home / ".catmem" / "journal")
+    for retired in (home / ".catmem" / "gen").glob("0*"):
+        retired.unlink()
+    (home / "USER.md").write_text("## Talk\nin\n", encoding="utf-8")
+    report = purge(workspace, "neo", "4711")
+    assert report.entries
+    assert holding(home, b" 4711") == []
+    assert now_holds(home, expected) == expected
+
+
+def test_what_a_repair_moved_goes(workspace, home):
+    workspace.add("neo", "x", category="talk")
+    (home / "USER.md").write_bytes(TEXT.encode().replace(SECRET, b"caf\xe9\nThe card is 4711.\n\xe9 in."))
+    apply_repair(workspace, plan_repair(workspace, "neo", "move"))
+    report = purge(workspace, "neo", "caf")
+    assert holding(home, b"caf\xe9") == []
+    assert (home / "USER.moved.md").read_bytes() == b"[purged]\n[purged]\n"
+    assert "homes/neo/USER.moved.md" in report.files
+
+
+# --- what is left, and named --------------------------------------------------------------------------------------
+
+
+def test_a_file_of_somebody_else_is_named_and_left(workspace, home):
+    (home / ".USER.md.swp").write_bytes(b"b0VIM\0The card is 4711.\0")
+    (home / "notes.md").write_text("The card is 4711. Or not.\n")
+    report = purge(workspace, "neo", "4711")
+    assert [(left.path, left.why) for left in report.left] == [
+        ("homes/neo/.USER.md.swp", "catmem did not make it; see to it yourself")
+    ]
+    assert report.to_dict()["left"] == [{"path": left.path, "why": left.why} for left in report.left]
+
+
+def test_a_retired_file_that_is_open_is_named_and_left(workspace, home):
+    workspace.add("neo", "x", category="talk")
+    (retired,) = (home / ".catmem" / "gen").iterdir()
+    with retired.open("rb"):
+        (left,) = purge(workspace, "neo", "4711").left
+    assert left.path == f"homes/neo/.catmem/gen/{retired.name}"
+    assert left.why.startswith("a program has it open")
+    assert holding(home, b" 4711") == [f".catmem/gen/{retired.name}"]
+    assert purge(workspace, "neo", "4711").removed == (left.path,)
+    assert holding(home, b" 4711") == []
+
+
+def test_without_leases_retired_files_are_named_and_left(workspace, home, monkeypatch):
+    monkeypatch.setenv("CATMEM_STORE_WITHOUT", "leases")
+    workspace.add("neo", "x", category="talk")
+    report = purge(workspace, "neo", "4711")
+    assert {left.why.partition(",")[0] for left in report.left} == {"nobody can tell whether a program has it open"}
+    assert len(report.left) == len(holding(home, b" 4711")) == 2
+
+
+def test_what_was_written_late_to_a_retired_file_is_taken_in_first(workspace, home):
+    workspace.add("neo", "known", category="talk")
+    with (home / "USER.md").open("ab") as late:
+        workspace.add("neo", "x", category="talk")
+        late.write("§\nwritten late\n".encode())
+    assert b"written late" not in (home / "USER.md").read_bytes()
+    report = purge(workspace, "neo", "4711")
+    assert b"written late" in (home / "USER.md").read_bytes()
+    assert holding(home, b" 4711") == []
+    assert report.left == ()
+
+
+def test_what_fails_elsewhere_is_named_and_stops_nothing(workspace, home):
+    (workspace.path("ann", "user").parent / "USER.md").mkdir(parents=True)
+    report = purge(workspace, "neo", "4711")
+    assert holding(home, b" 4711") == []
+    assert [left.path for left in report.left] == ["homes/ann/USER.md"]
+
+
+# --- other entities, and the record -------------------------------------------------------------------------------
+
+
+def test_what_is_touched_elsewhere_is_told_by_entity(workspace):
+    put(workspace.path("ann", "memory"), "## Cards\n[source: x] The card is 4711.\n")
+    put(workspace.path("ann", "user"), "4711 is lucky\n")
+    report = purge(workspace, "neo", "4711")
+    assert report.entities == ("neo/user", "ann/memory")
+    assert [(entity, entry.category, entry.body) for entity, entry in report.elsewhere] == [
+        ("ann/memory", "cards", "The card is 4711.")
+    ]
+    assert [entry["entity"] for entry in report.to_dict()["entries"]] == ["neo/user", "ann/memory"]
+    assert workspace.store.peek("ann/user") == b"4711 is lucky\n"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_file_that_shares_a_folder_with_one_that_held_it_is_not_told(workspace, home, dry_run):
+    for target, text in (("user", "x"), ("memory", "The card is 4711."), ("memory", "y"), ("memory", "z")):
+        workspace.add("ann", text, category="cards", target=target)
+    report = purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert report.entities == ("neo/user", "ann/memory")
+    retired = workspace.path("ann", "user").parent / ".catmem" / "gen"
+    assert any(path.startswith("homes/ann/.catmem/gen/") for path in report.removed)
+    assert bool(holding(retired, b" 4711")) is dry_run
+
+
+def test_what_a_stopped_process_left_of_no_known_file_is_told_of_one_alone(workspace, home):
+    workspace.add("ann", "x", category="talk")
+    left = workspace.path("ann", "user").parent / ".catmem" / "gen" / "left"
+    left.write_bytes(b"## Pay\n" + SECRET + b"\n")
+    report = purge(workspace, "neo", "4711")
+    assert (report.entities, left.exists()) == (("neo/user", "ann/user"), False)
+
+
+def test_neither_the_record_nor_the_report_has_the_text(workspace, home):
+    report = purge(workspace, "neo", "4711")
+    assert " 4711" not in str(report.to_dict())
+    assert next(workspace.store.log("neo/user")).op == "purge"
+    assert holding(workspace.root, b" 4711") == []
+
+
+# --- at the same time ---------------------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from catmem.workspace.workspace import Workspace
+workspace = Workspace.open(sys.argv[1], search=False)
+number = 0
+while True:
+    workspace.add("neo", f"note {number}", category="talk")
+    print(number, flush=True)
+    number += 1
+"""
+
+
+def test_writers_lose_nothing_and_do_not_bring_it_back(workspace, home):
+    workspace.add("neo", "x", category="talk")
+    with subprocess.Popen([sys.executable, "-c", WRITER, workspace.root], stdout=subprocess.PIPE, text=True) as writer:
+        written = [writer.stdout.readline() for _ in range(5)]
+        report = purge(workspace, "neo", "4711")
+        written += [writer.stdout.readline() for _ in range(5)]
+        writer.terminate()
+        written += writer.stdout.readlines()
+    assert report.left == ()
+    # Whatever the writer was stopped at is finished by the next one.
+    workspace.add("neo", "last", category="talk")
+    there = {entry.body for entry in workspace.read("neo").document.entries}
+    assert {f"note {number.strip()}" for number in written} <= there
+    assert holding(home, b" 4711") == []
+    assert not fsck(workspace).damaged
+
+
+def test_a_text_that_is_put_back_during_the_purge_goes_too(workspace, home, monkeypatch):
+    erase, again = FileStore.erase, [TEXT, TEXT]
+
+    def erase_and_save_the_old_text(store, entity, erasure):
+        erased = erase(store, entity, erasure)
+        if again:
+            (home / "USER.md").write_text(again.pop(), encoding="utf-8")
+        return erased
+
+    monkeypatch.setattr(FileStore, "erase", erase_and_save_the_old_text)
+    assert purge(workspace, "neo", "4711").left == ()
+    assert holding(home, b" 4711") == []
+
+
+def test_a_file_that_is_busy_is_tried_again(workspace, home, monkeypatch):
+    erase, busy = FileStore.erase, [BusyError("busy"), BusyError("busy")]
+
+    def erase_later(store, entity, erasure):
+        if busy:
+            raise busy.pop()
+        return erase(store, entity, erasure)
+
+    monkeypatch.setattr(FileStore, "erase", erase_later)
+    assert purge(workspace, "neo", "4711").left == ()
+    assert holding(home, b" 4711") == []
+    busy += [BusyError("busy")] * 5
+    with pytest.raises(BusyError):
+        purge(workspace, "neo", "short")
+
+
+def test_a_new_entry_with_the_text_stays_and_is_named(workspace, home, monkeypatch):
+    erase = FileStore.erase
+
+    def erase_and_add(store, entity, erasure):
+        erased = erase(store, entity, erasure)
+        with (home / "USER.md").open("a", encoding="utf-8") as file:
+            file.write("§\n4711 is blocked\n")
+        return erased
+
+    monkeypatch.setattr(FileStore, "erase", erase_and_add)
+    (left,) = purge(workspace, "neo", "4711").left
+    assert left.path == "homes/neo/USER.md"
+    assert left.why.startswith("another entry that holds the text")
+    assert b"4711 is blocked" in (home / "USER.md").read_bytes()

@@ -1,0 +1,115 @@
+"""Memory files as rows, and rows as memory files again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.model.document import parse
+from catmem.store.sql.codec import FoundRow
+from catmem.text import unify_newlines
+from catmem.workspace.rows import RowCodec
+from tests.property.strategies import texts
+
+USER = "trinity/user"
+CODEC = RowCodec(parse, lambda _: 2)
+TEXT = "## Work Rules\n[created: 2026-11-21, domain: [it, law]] one\n§\ntwo\n\n## Plans\nthree\n"
+
+
+def found(rows):
+    """Rows as a database gives them back."""
+    return [FoundRow(number + 1, number, *row) for number, row in enumerate(rows)]
+
+
+def test_a_row_shows_an_entry():
+    first, second, third = CODEC.rows(USER, TEXT.encode())
+    assert first[:4] == ("work-rules", "Work Rules", 2, "one")
+    assert json.loads(first.tags) == {"created": "2026-11-21", "domain": ["it", "law"]}
+    assert (first.created_at, second.created_at) == ("2026-11-21", None)
+    assert (third.category, third.title, third.tags) == ("plans", "Plans", "{}")
+    assert len({first.mark, second.mark, third.mark}) == 3
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"a\x00b"])
+def test_what_no_row_can_show_has_none(data):
+    assert list(CODEC.rows(USER, data)) == []
+    assert [id_ for id_, _ in CODEC.edited(USER, data, found(CODEC.rows(USER, TEXT.encode()))).bad] == [1, 2, 3]
+
+
+@given(texts())
+def test_rows_that_nobody_changed_give_the_same_bytes(text):
+    data = text.encode()
+    edited = CODEC.edited(USER, data, found(CODEC.rows(USER, data)))
+    assert (edited.data, list(edited.bad)) == (data, [])
+
+
+@given(texts(), texts())
+def test_a_change_of_rows_leads_from_the_one_document_to_the_other(before, after):
+    old, new = list(CODEC.rows(USER, before.encode())), list(CODEC.rows(USER, after.encode()))
+    changed = CODEC.changed(USER, before.encode(), after.encode())
+    assert changed.total == len(old)
+    assert [*old[: changed.first], *changed.rows, *old[changed.first + len(changed.gone) :]] == new
+    assert list(changed.gone) == list(old[changed.first : changed.first + len(changed.gone)])
+
+
+@given(texts(), texts(), st.data())
+def test_rows_in_the_place_of_others_are_all_in_the_document_or_named(before, after, data):
+    rows = found(CODEC.rows(USER, before.encode()))
+    new = [row._replace(id=1000 + row.id, mark=None) for row in found(CODEC.rows(USER, after.encode()))]
+    mixed = data.draw(st.permutations([*rows, *new]))[: len(rows) + 2]
+    edited = CODEC.edited(USER, before.encode(), mixed)
+    bad = {id_ for id_, _ in edited.bad}
+    says = sorted((row.category, unify_newlines(row.content).strip()) for row in CODEC.rows(USER, edited.data))
+    wanted = sorted((row.category, unify_newlines(row.content).strip()) for row in mixed if row.id not in bad)
+    if not bad:
+        assert says == wanted
+
+
+CHANGED = {
+    "a text": (2, {"content": "new"}, "two", "new"),
+    "a tag": (
+        1,
+        {"tags": '{"created": "2026-11-21"}'},
+        "[created: 2026-11-21, domain: [it, law]]",
+        "[created: 2026-11-21]",
+    ),
+    "the day": (2, {"created_at": "2026-01-02"}, "§\ntwo", "§\n[created: 2026-01-02] two"),
+    "what is shown alone": (2, {"title": "Other", "tier": 1}, "", ""),
+}
+
+
+@pytest.mark.parametrize(("id_", "change", "old", "new"), CHANGED.values(), ids=CHANGED)
+def test_a_change_of_a_row_changes_its_entry_alone(id_, change, old, new):
+    rows = [row._replace(**change) if row.id == id_ else row for row in found(CODEC.rows(USER, TEXT.encode()))]
+    edited = CODEC.edited(USER, TEXT.encode(), rows)
+    assert (edited.data.decode(), list(edited.bad)) == (TEXT.replace(old, new), [])
+
+
+def test_a_new_row_may_name_its_category_by_a_title():
+    row = FoundRow(9, 10**18, "Big Plans", None, None, "four", "{}", "2026-03-04", None)
+    edited = CODEC.edited(USER, TEXT.encode(), [*found(CODEC.rows(USER, TEXT.encode())), row])
+    assert edited.data.decode() == TEXT + "\n## Big Plans\n[created: 2026-03-04] four\n"
+
+
+BAD = {
+    "no content": {"content": " "},
+    "a NUL": {"content": "a\x00"},
+    "bytes": {"content": b"\xff"},
+    "a number": {"content": 5},
+    "no category": {"category": "?!"},
+    "tags that are no JSON": {"tags": "{"},
+    "tags that are a list": {"tags": "[]"},
+    "a tag that is a number": {"tags": '{"a": 1}'},
+    "a tag with a name that no tag has": {"tags": '{"a b]": "c"}'},
+}
+
+
+@pytest.mark.parametrize("change", BAD.values(), ids=BAD)
+def test_a_row_that_is_no_entry_is_named_and_leaves_the_entry_as_it_was(change):
+    rows = found(CODEC.rows(USER, TEXT.encode()))
+    edited = CODEC.edited(USER, TEXT.encode(), [rows[0], rows[1]._replace(**change), rows[2]])
+    assert [id_ for id_, _ in edited.bad] == [2]
+    assert edited.data == TEXT.encode()

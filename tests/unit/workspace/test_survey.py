@@ -1,0 +1,168 @@
+"""A survey: how the entities of a root stand, in numbers, with nothing written."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from catmem.errors import CatmemError
+from catmem.workspace.survey import damages
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.audit.audited import make_audited
+
+DAY = date(2026, 11, 21)
+
+
+@pytest.fixture(params=["files", "sqlite:///memory.db"])
+def workspace(tmp_path, request):
+    made = make_audited(tmp_path, f"store: {request.param}\n")
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def in_files(tmp_path):
+    made = make_audited(tmp_path)
+    yield made
+    made.store.close()
+
+
+def standing(workspace, entity="neo/user"):
+    (found,) = [each for each in workspace.survey(as_of=DAY).standings if each.entity == entity]
+    return found
+
+
+def files_of(folder):
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_every_entity_of_the_root_stands_there_once(workspace):
+    assert [(each.entity, each.head, each.entries) for each in workspace.survey().standings] == [
+        ("boss/user", 0, 0),
+        ("boss/memory", 0, 0),
+        ("neo/user", 0, 0),
+        ("neo/memory", 0, 0),
+    ]
+
+
+def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(workspace):
+    workspace.add("neo", "old", category="work", as_of=date(2026, 1, 1))
+    workspace.add("neo", "gone", category="work", as_of=DAY, tags={"expires": "2026-11-20"})
+    workspace.add("neo", "last day", category="work", as_of=DAY, tags={"expires": "2026-11-21"})
+    found = standing(workspace)
+    assert (found.head, found.entries, found.stale, found.expired) == (3, 3, 1, 1)
+    put(workspace.root / "profiles" / "neo.yaml", "stale_after: 3650d\n")
+    assert standing(workspace).stale == 0
+
+
+def test_a_branch_is_unmerged_until_it_is_merged(workspace):
+    workspace.add("neo", "one", category="work")
+    workspace.add("neo", "two", category="work")
+    workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
+    found = standing(workspace)
+    assert (found.head, found.unmerged) == (2, 1)
+    workspace.merge("neo/user")
+    found = standing(workspace)
+    assert (found.head, found.unmerged) == (3, 0)
+
+
+def test_what_was_changed_behind_the_history_is_drifted_until_a_write_takes_it_in(in_files):
+    in_files.add("neo", "one", category="work")
+    path = in_files.path("neo", "user")
+    assert not standing(in_files).drifted
+    path.write_text(path.read_text() + "§\ntwo\n")
+    found = standing(in_files)
+    assert (found.drifted, found.head, found.entries) == (True, 1, 2)
+    in_files.add("neo", "three", category="work")
+    found = standing(in_files)
+    assert (found.drifted, found.head, found.entries) == (False, 3, 3)
+
+
+def test_a_file_that_no_history_knows_yet_is_no_drift(in_files):
+    put(in_files.path("neo", "user"), "## Work\none\n")
+    found = standing(in_files)
+    assert (found.drifted, found.head, found.entries) == (False, 0, 1)
+
+
+def test_a_survey_writes_nothing(workspace):
+    workspace.add("neo", "one", category="work")
+    before = files_of(workspace.root)
+    workspace.survey()
+    damages(workspace)
+    after = files_of(workspace.root)
+    assert {name: data for name, data in after.items() if not name.endswith(("-shm", "-wal"))} == {
+        name: data for name, data in before.items() if not name.endswith(("-shm", "-wal"))
+    }
+
+
+def test_a_profile_that_comes_later_is_in_the_next_survey(workspace):
+    workspace.survey()
+    put(workspace.root / "profiles" / "late.yaml", "writable_categories: [work]\n")
+    workspace.add("late", "one", category="work")
+    assert standing(workspace, "late/user").head == 1
+
+
+def not_text(workspace):
+    workspace.path("neo", "user").write_bytes(b"\xff\xfe\x00")
+
+
+def a_link(workspace):
+    path = workspace.path("neo", "user")
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def torn_journal(workspace):
+    for segment in (workspace.path("neo", "user").parent / ".catmem" / "journal").iterdir():
+        segment.write_bytes(b"\x00" + segment.read_bytes()[1:])
+
+
+@pytest.mark.parametrize("harm", [not_text, a_link, torn_journal])
+def test_what_cannot_be_read_is_told_and_hides_no_other(in_files, harm):
+    in_files.add("neo", "one", category="work")
+    in_files.add("boss", "one", category="work")
+    harm(in_files)
+    survey = in_files.survey()
+    assert "neo/user" in survey.unreadable
+    assert standing(in_files, "boss/user").head == 1
+
+
+def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
+    put(workspace.root / "profiles" / "bad.yaml", "tier: nine\n")
+    survey = workspace.survey()
+    assert survey.unreadable == ("bad/user", "bad/memory")
+    assert len(survey.standings) == 4
+
+
+def test_a_database_that_is_none_is_unreadable_and_damaged(tmp_path):
+    made = make_audited(tmp_path, "store: sqlite:///memory.db\n")
+    (tmp_path / "memory.db").write_bytes(b"no database " * 1000)
+    survey = made.survey()
+    assert (survey.standings, len(survey.unreadable), damages(made)) == ((), 4, 1)
+
+
+def test_damage_of_a_history_is_counted_and_a_change_from_outside_is_none(in_files):
+    in_files.add("neo", "one", category="work")
+    path = in_files.path("neo", "user")
+    path.write_text(path.read_text() + "§\ntwo\n")
+    assert damages(in_files) == 0
+    torn_journal(in_files)
+    assert damages(in_files) >= 1
+
+
+def test_a_bad_configuration_is_an_error(workspace):
+    put(workspace.root / "catmem.yaml", "version: 99\n")
+    with pytest.raises(CatmemError):
+        workspace.survey()
+    with pytest.raises(CatmemError):
+        damages(workspace)
+
+
+def test_a_survey_as_json_names_its_entities(workspace):
+    said = Workspace.open(workspace.root).survey(as_of=DAY).to_dict()
+    assert said["entities"][0] == {
+        "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "drifted": False, "unmerged": 0,
+    }  # fmt: skip
+    assert said["unreadable"] == []

@@ -1,0 +1,178 @@
+"""What stands in a root whose store is a database, and nobody reads, is told to whoever comes near."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from catmem.lint.linting import Linter
+from catmem.workspace.unread import row_notes, unread_note
+from catmem.workspace.upkeep import doctor, fsck
+from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import run, write_root
+from tests.golden.case import put
+
+URL = "sqlite:///.catmem/memory.db"
+REMEDY = f"catmem store copy files {URL}"
+
+
+def opened(folder, store=URL):
+    config = folder / "catmem.yaml"
+    config.write_text(f"store: {store}\n" + config.read_text().replace(f"store: {URL}\n", ""))
+    return Workspace.open(folder, search=False)
+
+
+def client(folder, statement):
+    with closing(sqlite3.connect(folder / ".catmem" / "memory.db", isolation_level=None)) as connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root whose files have entries and a history, and whose store was changed to a new database."""
+    write_root(tmp_path)
+    with closing(Workspace.open(tmp_path, search=False).store):
+        pass
+    run("add", "Kept in files.", "-p", "neo", "-c", "rules", "--root", tmp_path)
+    workspace = opened(tmp_path)
+    yield workspace
+    workspace.store.close()
+
+
+def codes(workspace):
+    return [fault.code for fault in fsck(workspace).faults]
+
+
+def lint_codes(workspace):
+    with closing(Linter.open(workspace.root, search=False)) as linter:
+        return [each.code for each in linter.run().diagnostics if each.code == "CM907"]
+
+
+def test_files_beside_a_new_database_are_told_with_the_way_out(root):
+    assert "homes/neo/USER.md holds entries that nobody reads" in unread_note(root)
+    assert REMEDY in unread_note(root)
+    assert codes(root) == ["unread_file"]
+    assert lint_codes(root) == ["CM907"]
+    assert not (root.root / ".catmem" / "memory.db").exists()
+
+
+def adding(root):
+    return f"catmem import --from hermes -p neo -t user {root.root / 'homes' / 'neo' / 'USER.md'}"
+
+
+def test_they_are_told_after_a_first_write_to_the_database_too(root):
+    root.add("neo", "Into the database.", category="rules")
+    # A copy into a database with a history would be refused.
+    assert adding(root) in unread_note(root)
+    assert codes(root) == ["unread_file"]
+    (folder,) = doctor(root).folders
+    assert adding(root) in folder.note
+
+
+def test_what_is_said_of_a_file_beside_a_database_with_a_history_works(root):
+    run("store", "copy", "files", URL, "--root", root.root)
+    root.add("neo", "In the database.", category="rules")
+    path = root.root / "homes" / "neo" / "USER.md"
+    put(path, path.read_text() + "§\n[domain: home] By hand, to nobody.\n")
+    command = re.search("'catmem (import .*?)'", unread_note(root))
+    run(*shlex.split(command[1]), "--root", root.root)
+    entries = {entry.body: entry for entry in root.read("neo").document.entries}
+    assert {"Kept in files.", "In the database.", "By hand, to nobody."} <= set(entries)
+    assert (entries["By hand, to nobody."].category, entries["By hand, to nobody."].tags["domain"]) == ("pay", "home")
+    path.rename(path.with_name("USER.old.md"))
+    assert unread_note(root) is None
+    assert codes(root) == []
+
+
+def test_what_is_said_of_a_file_beside_an_empty_database_works(root):
+    command = re.search("'catmem (store copy .*?)'", unread_note(root))
+    run(*shlex.split(command[1]), "--root", root.root)
+    assert "Kept in files." in [entry.body for entry in root.read("neo").document.entries]
+    assert unread_note(root) is None
+
+
+def test_files_that_were_copied_there_are_no_news(root):
+    run("store", "copy", "files", URL, "--root", root.root)
+    root.add("neo", "Goes on in the database.", category="rules")
+    assert unread_note(root) is None
+    assert codes(root) == []
+    assert lint_codes(root) == []
+
+
+def test_what_somebody_writes_to_such_a_file_later_is_told(root):
+    run("store", "copy", "files", URL, "--root", root.root)
+    path = root.root / "homes" / "neo" / "USER.md"
+    put(path, path.read_text() + "§\nWritten by hand, to nobody.\n")
+    assert "homes/neo/USER.md" in unread_note(root)
+    assert codes(root) == ["unread_file"]
+
+
+def test_a_file_without_entries_is_no_news(root):
+    put(root.root / "homes" / "neo" / "USER.md", "# About the user\n\n## Rules\n")
+    assert unread_note(root) is None
+    assert codes(root) == []
+
+
+def test_a_root_with_files_is_told_nothing(root):
+    workspace = opened(root.root, "files")
+    assert unread_note(workspace) is None
+    workspace.store.close()
+
+
+def test_each_command_that_reads_or_writes_says_so_on_stderr(root, monkeypatch):
+    monkeypatch.chdir(root.root)
+    for command in (
+        ("list", "-p", "neo"),
+        ("list", "-p", "neo", "--format", "json"),
+        ("prompt", "neo"),
+        ("show", "-p", "neo"),
+        ("search", "-p", "neo", "invoices"),
+        ("log", "neo"),
+        ("add", "To the database.", "-p", "neo", "-c", "rules"),
+    ):
+        result = run(*command)
+        assert f"warning: homes/neo/USER.md holds entries that nobody reads: the store is {URL}" in result.stderr
+        assert "nobody reads" not in result.stdout
+
+
+def test_no_password_is_shown(root):
+    workspace = opened(root.root, "postgresql://somebody:hunter2@127.0.0.1:1/memory")
+    assert unread_note(workspace) is None  # the server does not answer: the command says that itself
+    workspace.store.close()
+
+
+def test_lint_reads_the_rows_and_not_the_files_beside_them(root):
+    put(root.root / "homes" / "neo" / "USER.md", "## Rules\nx\n§\nx\n")
+    root.add("neo", "Into the database, at last.", category="rules")
+    with closing(Linter.open(root.root, search=False)) as linter:
+        found = [(each.path, each.code) for each in linter.run().diagnostics]
+    assert [each for each in found if each[0].startswith("homes/")] == [("homes/neo/USER.md", "CM907")]
+
+
+INSERT = "INSERT INTO user_memories (entity, category, content, tags) VALUES "
+
+
+def test_rows_of_no_profile_are_told_in_true_words(root):
+    root.add("neo", "Into the database.", category="rules")
+    client(root.root, f"{INSERT} ('nea/user', 'rules', 'Lost.', '{{}}'), ('nea/user', 'rules', 'Bad.', '{{oops')")
+    (fault,) = [each for each in fsck(root).faults if each.path == "sqlite:nea/user"]
+    assert (fault.code, fault.damage) == ("unknown_entity", False)
+    assert fault.message == "2 rows are of 'nea/user', which no profile has, so nobody reads them"
+    assert fault.hint.startswith("Did you mean 'neo/user'?")
+    assert len(lint_codes(root)) == 2
+
+
+def test_rows_that_are_no_entries_are_told_to_whoever_lists_them(root, monkeypatch):
+    root.add("neo", "Into the database.", category="rules")
+    assert row_notes(root, "neo") == []
+    client(root.root, f"{INSERT} ('neo/user', 'rules', 'Bad.', '{{oops')")
+    (note,) = row_notes(root, "neo")
+    assert note == "sqlite:neo/user: 1 row of it is no entry, and not shown: row 2: its tags are no JSON"
+    assert row_notes(root, "neo", "memory") == []
+    monkeypatch.chdir(root.root)
+    for command in (("list", "-p", "neo"), ("prompt", "neo"), ("show", "-p", "neo"), ("search", "-p", "neo", "into")):
+        assert f"warning: {note}" in run(*command).stderr

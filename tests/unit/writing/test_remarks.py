@@ -1,0 +1,354 @@
+"""What the answer to a write says beside what was done: its notes and warnings."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from catmem.errors import EditError
+from catmem.writing.operation import Operation
+from tests.roots import make_root, put_bytes, text_of
+
+DAY = date(2026, 5, 1)
+TEXT = """\
+## Talk
+[verified_date: 2026-01-02, domain: a] short answers
+§
+no calls
+
+## Pay
+secret
+"""
+READS_TALK = "user_memory_categories: [talk]\nwritable_categories: ['*']\n"
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    profiles = {"neo": READS_TALK, "boss": "tier: 1\nuser_memory_categories: ['*']\n"}
+    return make_root(tmp_path, profiles=profiles, files={"neo/user": TEXT})
+
+
+# --- an addition ---
+
+
+def test_two_facts_of_one_pattern_are_not_taken_for_one(workspace):
+    workspace.add("neo", "Bob: likes tea", category="talk")
+    assert workspace.add("neo", "Bob: speaks French", category="talk").notes == ()
+    assert workspace.add("neo", "Int 0.5", category="talk").notes == ()
+    assert workspace.add("neo", "Int 0.35", category="talk").notes == ()
+
+
+def test_nearly_the_same_words_are_noted(workspace):
+    workspace.add("neo", "The vendor for cloud billing is Acme", category="talk")
+    (note,) = workspace.add("neo", "The vendor for cloud billing is Acme Ltd", category="talk").notes
+    assert "is nearly what 'The vendor for cloud billing is Acme' says" in note
+
+
+def test_an_entry_that_is_expired_when_it_is_added_is_noted(workspace):
+    (note,) = workspace.add("neo", "Gone already.", category="talk", tags={"expires": "2025-01-01"}).notes
+    assert note == "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed"
+
+
+# --- other words for what was verified ---
+
+
+@pytest.mark.parametrize("tags", [None, {}, {"domain": "b"}, {"verified_date": "2026-01-02"}])
+def test_new_words_for_a_verified_entry_are_noted(workspace, tags):
+    written = workspace.replace("neo", "short", "long answers", tags=tags)
+    assert written.notes == (
+        "'long answers' was changed, and its last verification (2026-01-02) is older than these words",
+    )
+    assert written.entries[0].tags["verified_date"] == "2026-01-02"
+
+
+@pytest.mark.parametrize(
+    ("old_text", "content", "tags"),
+    [
+        ("short", None, {"domain": "b"}),
+        ("short", "short answers", {"domain": "b"}),
+        ("short", "long answers", {"verified_date": "2026-05-01"}),
+        ("short", "long answers", {"verified_date": None}),
+        ("no calls", "calls", None),
+    ],
+    ids=["tags alone", "the same words", "verified with it", "no longer verified", "never verified"],
+)
+def test_without_new_words_or_a_verification_there_is_nothing_to_note(workspace, old_text, content, tags):
+    written = workspace.replace("neo", old_text, content, tags=tags)
+    assert (written.changed, written.notes) == (True, ())
+
+
+# --- what is there already ---
+
+
+@pytest.mark.parametrize(
+    "tags", [{"domain": "b"}, {"domain": ["a"]}, {"source": "me"}, {"domain": "a", "source": "me"}]
+)
+def test_tags_for_a_text_that_is_there_need_a_replace(workspace, tags):
+    written = workspace.add("neo", "short answers", category="talk", tags=tags)
+    (note,) = written.notes
+    assert note.endswith("so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE")
+    assert not written.changed
+
+
+@pytest.mark.parametrize("tags", [None, {}, {"domain": "a"}])
+def test_tags_that_it_has_do_not(workspace, tags):
+    (note,) = workspace.add("neo", "short answers", category="talk", tags=tags).notes
+    assert note.endswith("so no second copy was made")
+
+
+def test_a_replacement_that_doubles_an_entry_is_made_and_noted(workspace):
+    written = workspace.replace("neo", "no calls", "short answers")
+    assert (written.changed, written.notes) == (True, ("'short answers' is in talk twice now",))
+
+
+def test_a_move_that_doubles_an_entry_is_made_and_noted(workspace):
+    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
+    written = workspace.move("neo", "no calls", "talk", category="pay")
+    assert (written.changed, written.notes) == (True, ("'no calls' is in talk twice now",))
+
+
+def test_the_same_words_in_another_category_are_no_double(workspace):
+    assert workspace.replace("neo", "no calls", "secret").notes == ()
+
+
+def test_a_hidden_double_is_not_told(workspace):
+    written = workspace.move("neo", "no calls", "pay", actor="neo")
+    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
+    again = workspace.move("neo", "no calls", "pay", actor="neo")
+    assert (written.notes, again.notes) == ((), ())
+
+
+# --- what is verified and expired ---
+
+
+@pytest.mark.parametrize(
+    ("profile", "effect"),
+    [
+        (READS_TALK, "stays out of prompts until its tag expires is changed"),
+        (f"{READS_TALK}prompt: {{expired: note}}\n", "prompts say so"),
+    ],
+)
+@pytest.mark.parametrize("verified", ["", "verified_date: 2026-05-01, "], ids=["now", "already"])
+def test_an_expired_entry_that_is_verified_is_noted(tmp_path, profile, effect, verified):
+    text = f"## Talk\n[{verified}expires: 2026-04-30] x\n"
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": text})
+    assert workspace.verify("neo", "x", as_of=DAY).notes[-1] == f"'x' expired on 2026-04-30, and {effect}"
+
+
+@pytest.mark.parametrize("tags", ["", "[expires: 2026-05-01] ", "[expires: soon] "])
+def test_one_that_is_not_expired_is_not(workspace, tags):
+    put_bytes(workspace, "neo/user", f"## Talk\n{tags}x\n")
+    assert workspace.verify("neo", "x").notes == ()
+
+
+# --- what its owner does not read ---
+
+UNREAD = "the profile neo does not read the category pay (user), so this will not be in its prompt"
+WRITES = {
+    "add": lambda ws, category, **how: ws.add("neo", "x", category=category, **how),
+    "move": lambda ws, category, **how: ws.move("neo", "no calls", category, **how),
+    "replace": lambda ws, category, **how: ws.replace("neo", "s", "x", category=category, **how),
+}
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_person_is_warned_of_what_the_owner_does_not_read(workspace, write, dry_run):
+    assert write(workspace, "pay", dry_run=dry_run).warnings == (UNREAD,)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_profile_is_not(workspace, write):
+    put_bytes(workspace, "neo/user", "## Rest\nno calls\n\n## Pay\ns\n")
+    assert write(workspace, "pay", actor="boss").warnings == ()
+
+
+def test_what_the_owner_reads_needs_no_warning(workspace):
+    assert workspace.add("neo", "x", category="talk").warnings == ()
+    assert workspace.add("neo", "secret", category="pay").warnings == ()
+    assert workspace.verify("neo", "secret").warnings == ()
+    assert workspace.remove("neo", "secret").warnings == ()
+
+
+def test_each_target_is_read_by_its_own_selectors(workspace):
+    (warning,) = workspace.add("neo", "x", category="talk", target="memory").warnings
+    assert "talk (memory)" in warning
+
+
+def test_what_the_owner_does_not_read_is_not_in_its_prompt(workspace):
+    workspace.add("neo", "told", category="talk")
+    workspace.add("neo", "untold", category="pay")
+    text = workspace.prompt("neo").text
+    assert "told" in text
+    assert "untold" not in text
+
+
+@pytest.mark.parametrize("include", [None, True, False])
+@pytest.mark.parametrize("selectors", ["[talk]", "['*']", "[talk, '!__uncategorized__']"])
+@pytest.mark.parametrize("text", ["one\n", "one\n\n## Talk\ntwo\n"], ids=["flat", "with sections"])
+def test_the_warning_agrees_with_the_prompt(tmp_path, include, selectors, text):
+    profile = f"user_memory_categories: {selectors}\n"
+    if include is not None:
+        profile += f"include_uncategorized: {str(include).lower()}\n"
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": text})
+    written = workspace.add("neo", "new words", category="__uncategorized__")
+    assert bool(written.warnings) != ("new words" in workspace.prompt("neo").text)
+
+
+# --- entries that say the same ---
+
+ALIKE = "'same' is in talk 2 times, word for word; the first of them was meant"
+ON_ALIKE = {
+    "replace": (lambda ws: ws.replace("neo", "same", "other"), "## Talk\nother\n§\nx\n§\nsame\n"),
+    "remove": (lambda ws: ws.remove("neo", "same"), "## Talk\nx\n§\nsame\n"),
+    "move": (lambda ws: ws.move("neo", "same", "pay"), "## Talk\nx\n§\nsame\n\n## Pay\nsame\n"),
+    "verify": (lambda ws: ws.verify("neo", "same"), "## Talk\n[verified_date: 2026-05-01] same\n§\nx\n§\nsame\n"),
+}
+
+
+@pytest.mark.parametrize(("write", "after"), ON_ALIKE.values(), ids=ON_ALIKE)
+def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
+    written = write(workspace)
+    assert (written.after, written.notes) == (after, (ALIKE,))
+
+
+def test_their_id_means_the_first_too(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
+    entry = workspace.read("neo").document.entries[2]
+    assert workspace.remove("neo", entry.id).notes == (ALIKE,)
+
+
+def test_what_others_hold_beside_them_does_not_count(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame here\n§\nsame\n§\nsame\n")
+    assert workspace.remove("neo", "same").notes == (ALIKE,)
+
+
+def test_entries_that_are_hidden_are_not_counted(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nsame\n\n## Pay\nsame\n")
+    assert workspace.remove("neo", "same", actor="neo").notes == ()
+
+
+# --- the first section of a flat file ---
+
+FLAT = "one\n§\ntwo\n"
+NOT_SHOWN = "the entries before the first section have no category now, and are not shown to profiles"
+
+
+@pytest.mark.parametrize("actor", [None, "boss"])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_first_section_hides_what_is_before_it_and_says_so(workspace, actor, dry_run):
+    put_bytes(workspace, "neo/user", FLAT)
+    written = workspace.add("neo", "x", category="talk", actor=actor, dry_run=dry_run)
+    (note,) = written.notes
+    assert note.startswith(NOT_SHOWN)
+    assert "include_uncategorized: true" in note
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_bounded_profile_may_not_hide_its_own_memory_so(workspace, dry_run):
+    put_bytes(workspace, "neo/user", FLAT)
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "x", category="talk", actor="neo", dry_run=dry_run)
+    assert caught.value.code == "would_hide"
+    assert text_of(workspace) == FLAT
+
+
+def test_so_does_a_move(workspace):
+    put_bytes(workspace, "neo/user", FLAT)
+    assert workspace.move("neo", "one", "talk").notes[0].startswith(NOT_SHOWN)
+    assert workspace.move("neo", "two", "talk").notes == ()
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        "include_uncategorized: true\n",
+        "include_uncategorized: false\n",
+        "user_memory_categories: [talk, __uncategorized__]\n",
+        "user_memory_categories: ['!__uncategorized__']\n",
+    ],
+    ids=["it goes on seeing them", "it never saw them", "it names them", "it leaves them out"],
+)
+def test_where_nothing_goes_out_of_sight_there_is_nothing_to_say(tmp_path, profile):
+    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": FLAT})
+    assert workspace.add("neo", "x", category="talk").notes == ()
+
+
+@pytest.mark.parametrize("text", ["", TEXT, f"one\n\n{TEXT}"], ids=["an empty file", "sections", "both"])
+def test_nor_where_it_is_not_the_first(workspace, text):
+    put_bytes(workspace, "neo/user", text)
+    assert workspace.add("neo", "x", category="talk").notes == ()
+
+
+# --- the heading of a flat file ---
+
+HEADED = "# Deploy on Fridays.\n§\nmine\n"
+TITLED = (
+    "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
+    "without the #"
+)
+FIRST_SECTION = {
+    "add": lambda ws: ws.add("neo", "x", category="talk"),
+    "move": lambda ws: ws.move("neo", "mine", "talk"),
+}
+
+
+@pytest.mark.parametrize("write", FIRST_SECTION.values(), ids=FIRST_SECTION)
+def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, write):
+    put_bytes(workspace, "neo/user", HEADED)
+    assert TITLED in write(workspace).notes
+
+
+@pytest.mark.parametrize("text", [FLAT, f"# Title\n\n{TEXT}", ""], ids=["no heading", "a title already", "empty"])
+def test_where_no_entry_becomes_a_title_there_is_nothing_to_note(workspace, text):
+    put_bytes(workspace, "neo/user", text)
+    assert not any("title" in note for note in workspace.add("neo", "x", category="talk").notes)
+
+
+# --- tags that are slips ---
+
+SLIP = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
+SLIPS = {
+    "verifed_date": SLIP,
+    "verified": SLIP.replace("verifed_date is", "verified is"),
+    "expire": SLIP.replace("verifed_date is", "expire is").replace("verified_date may", "expires may"),
+    "mood": None,
+    "team": None,
+    "domain": None,
+}
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    config = "version: 1\ntags: {team: {}}\n"
+    profiles = {"neo": READS_TALK + "may_verify: true\n"}
+    return make_root(tmp_path, config=config, profiles=profiles, files={"neo/user": TEXT})
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+@pytest.mark.parametrize(("name", "note"), SLIPS.items(), ids=SLIPS)
+def test_a_new_tag_that_is_nearly_a_known_one_is_written_and_noted(tagged, name, note, actor):
+    tags = {name: "2026-13-01" if name != "domain" else "a"}
+    added = tagged.add("neo", "x", category="talk", tags=tags, actor=actor)
+    replaced = tagged.replace("neo", "no calls", None, tags=tags, actor=actor)
+    for written in (added, replaced):
+        assert written.entries[0].tags.items() >= tags.items()
+        assert [each for each in written.notes if "declared" in each] == ([] if note is None else [note])
+
+
+def test_several_entries_with_one_slip_are_told_once(tagged):
+    operations = [Operation("add", content=each, category="talk", tags={"verifed_date": "x"}) for each in "xyz"]
+    assert tagged.write("neo", operations).notes == (SLIP,)
+
+
+def test_a_slip_that_is_there_already_is_not_told_again(tagged):
+    tagged.add("neo", "x", category="talk", tags={"verifed_date": "x"})
+    assert tagged.replace("neo", "x", "y", category="talk").notes == ()
+    assert tagged.replace("neo", "y", None, tags={"verifed_date": None}).notes == ()

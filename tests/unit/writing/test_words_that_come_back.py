@@ -1,0 +1,171 @@
+"""Who may not verify a fact cannot make it young by taking it out and putting it back."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+
+import pytest
+
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.golden.case import put
+
+DAY = date(2026, 11, 21)
+TODAY = DAY.isoformat()
+RIGHTS = "user_memory_categories: [talk]\nmemory_categories: [talk]\nwritable_categories: [talk]\ninclude_uncategorized: true\n"
+TEXT = """\
+## Talk
+[verified_date: 2026-01-02] was verified
+§
+without a date
+§
+[created: 2031-01-01] of the future
+§
+[created: 2026-11-01] another
+
+## Pay
+[created: 2026-01-02] hidden
+"""
+OLD = {"was verified": "2026-01-02", "without a date": "2026-01-10", "of the future": "2026-01-10"}
+"""The words and the day that dates them: the file is of 10 January."""
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Makes a root with the profile neo and opens it; its file is of 10 January and has no history."""
+    made = []
+
+    def make(text=TEXT, rights=RIGHTS):
+        put(tmp_path / "catmem.yaml", "version: 1\n")
+        put(tmp_path / "profiles" / "neo.yaml", rights)
+        path = put(tmp_path / "homes" / "neo" / "USER.md", text)
+        os.utime(path, (datetime(2026, 1, 10, 12, tzinfo=UTC).timestamp(),) * 2)
+        made.append(Workspace.open(tmp_path))
+        return made[-1]
+
+    yield make
+    for workspace in made:
+        workspace.store.close()
+
+
+def tags_of(workspace, body, target="user"):
+    return next(entry.tags for entry in workspace.view("neo", target).document.entries if entry.body == body)
+
+
+def in_two_writes(workspace, body, **how):
+    workspace.remove("neo", body, **how)
+    workspace.add("neo", body, category="talk", **how)
+
+
+def in_one_batch(workspace, body, **how):
+    back = Operation("add", body, category="talk")
+    workspace.write("neo", [Operation("remove", old_text=body), back], **how)
+
+
+def with_a_day(workspace, body, **how):
+    workspace.remove("neo", body, **how)
+    workspace.add("neo", body, category="talk", tags={"created": TODAY}, **how)
+
+
+def as_new_words_of_another(workspace, body, **how):
+    workspace.remove("neo", body, **how)
+    workspace.replace("neo", "another", body, **how)
+
+
+def as_new_words_of_what_is_new(workspace, body, **how):
+    workspace.remove("neo", body, **how)
+    workspace.add("neo", "for a moment", category="talk", **how)
+    workspace.replace("neo", "for a moment", body, **how)
+
+
+WAYS = [in_two_writes, in_one_batch, with_a_day, as_new_words_of_another, as_new_words_of_what_is_new]
+
+
+@pytest.mark.parametrize(("body", "day"), OLD.items(), ids=OLD)
+@pytest.mark.parametrize("come_back", WAYS)
+def test_words_that_come_back_are_as_old_as_they_were(opened, come_back, body, day):
+    workspace = opened()
+    come_back(workspace, body, actor="neo")
+    assert tags_of(workspace, body) == {"created": day}
+
+
+@pytest.mark.parametrize(("body", "day"), OLD.items(), ids=OLD)
+def test_also_in_the_other_file(opened, body, day):
+    workspace = opened()
+    workspace.remove("neo", body, actor="neo")
+    workspace.add("neo", body, category="talk", target="memory", actor="neo")
+    assert tags_of(workspace, body, "memory") == {"created": day}
+
+
+@pytest.mark.parametrize(("rights", "actor"), [(RIGHTS, None), (f"{RIGHTS}may_verify: true\n", "neo")])
+@pytest.mark.parametrize("come_back", [in_two_writes, in_one_batch, with_a_day, as_new_words_of_what_is_new])
+def test_from_a_person_and_who_may_verify_they_are_of_today(opened, come_back, rights, actor):
+    workspace = opened(rights=rights)
+    come_back(workspace, "was verified", actor=actor)
+    assert tags_of(workspace, "was verified") == {"created": TODAY}
+
+
+def test_words_that_were_never_there_are_of_today(opened):
+    workspace = opened()
+    workspace.add("neo", "was verified at last", category="talk", actor="neo")
+    assert tags_of(workspace, "was verified at last") == {"created": TODAY}
+
+
+def test_a_day_before_that_is_taken_as_given(opened):
+    workspace = opened()
+    workspace.remove("neo", "was verified", actor="neo")
+    workspace.add("neo", "was verified", category="talk", tags={"created": "2025-05-05"}, actor="neo")
+    assert tags_of(workspace, "was verified") == {"created": "2025-05-05"}
+
+
+@pytest.mark.parametrize(("actor", "tags"), [(None, {}), ("neo", {"created": "2026-01-02"})])
+def test_only_who_may_verify_adds_words_without_a_day(opened, actor, tags):
+    workspace = opened()
+    workspace.remove("neo", "was verified")
+    addition = Operation("add", content="was verified", category="talk", tags={"created": None})
+    workspace.write("neo", [addition], actor=actor)
+    assert tags_of(workspace, "was verified") == tags
+
+
+def test_a_date_does_not_tell_of_words_that_are_hidden(opened):
+    workspace = opened()
+    workspace.add("neo", "hidden", category="talk", actor="neo")
+    added = workspace.view("neo", "user").document.by_category["talk"][-1]
+    assert (added.body, added.tags) == ("hidden", {"created": TODAY})
+
+
+SHARED = "## Talk\n§\nwithout a date\n§\n## __uncategorized__"
+
+
+@pytest.mark.parametrize(("given", "tags"), [({}, {}), ({"created": TODAY}, {"created": "2026-01-10"})])
+def test_a_shared_file_gets_no_tag_that_was_not_given_and_no_day_that_is_too_late(opened, given, tags):
+    workspace = opened(SHARED)
+    workspace.remove("neo", "without a date", actor="neo")
+    workspace.add("neo", "without a date", category="talk", tags=given, actor="neo")
+    assert tags_of(workspace, "without a date") == tags
+
+
+def test_words_that_stood_only_where_the_actor_sees_nothing_cost_no_more_than_words_that_never_were(
+    opened, monkeypatch
+):
+    workspace = opened()
+    for number in range(5):
+        workspace.add("neo", f"fact {number}", category="talk")
+    reads = []
+    real = workspace.store.read
+    monkeypatch.setattr(workspace.store, "read", lambda *asked: reads.append(asked) or real(*asked))
+
+    def reads_for(body):
+        reads.clear()
+        workspace.add("neo", body, category="talk", actor="neo")
+        return len(reads)
+
+    reads_for("to begin with")
+    assert reads_for("never there") == reads_for("hidden")

@@ -1,0 +1,166 @@
+"""Branch mode: a write on an older revision is kept beside the head, and its answer says so."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.workspace.workspace import Workspace
+from catmem.writing.memory_tool import ToolSession, memory_tool
+from tests.golden.case import put
+from tests.roots import make_root, put_bytes, text_of
+
+DAY = date(2026, 5, 1)
+PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
+OLD = "## Talk\nshort answers\n§\nno calls\n\n## Pay\nsecret\n"
+NEW = OLD.replace("secret", "another secret").replace("short", "long")
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """neo/user at revision 2, of a root in branch mode."""
+    made = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": OLD})
+    put_bytes(made, "neo/user", NEW)
+    return made
+
+
+def recorded(workspace):
+    return [(each.revision, each.parents) for each in workspace.store.log("neo/user")]
+
+
+def test_a_stale_write_is_kept_beside_the_head(workspace):
+    written = workspace.replace("neo", "no calls", "no calls before ten", expected=1)
+    assert (written.revision, written.branch, written.changed) == ("2a", True, True)
+    assert (written.before, written.after) == (OLD, OLD.replace("no calls", "no calls before ten"))
+    assert workspace.store.read("neo/user", "2a").data.decode() == written.after
+    assert text_of(workspace) == NEW
+    assert recorded(workspace) == [("2a", ("1",)), ("2", ("1",)), ("1", ())]
+
+
+def test_the_answer_says_that_it_needs_a_merge(workspace):
+    written = workspace.replace("neo", "no calls", "no calls before ten", expected=1)
+    assert written.notes[-1] == (
+        "it was made on an older revision, so it is kept as branch 2a beside what is there now, and is not in the file "
+        "until it is merged (catmem merge neo/user 2a)"
+    )
+    assert written.to_dict()["branch"] is True
+
+
+def test_a_write_on_the_head_is_no_branch(workspace):
+    written = workspace.remove("neo", "no calls", expected=2)
+    assert (written.revision, written.branch, written.to_dict()["branch"]) == ("3", False, False)
+
+
+def test_a_stale_write_that_changes_nothing_is_no_branch(workspace):
+    written = workspace.add("neo", "no calls", category="talk", expected=1)
+    assert (written.changed, written.branch) == (False, False)
+    assert len(recorded(workspace)) == 2
+
+
+def test_each_stale_write_is_a_branch_of_its_own(workspace):
+    names = [workspace.add("neo", f"fact {number}", category="talk", expected=1).revision for number in range(3)]
+    assert names == ["2a", "2b", "2c"]
+
+
+def test_a_write_on_a_branch_goes_on_from_it(workspace):
+    first = workspace.add("neo", "one", category="talk", expected=1)
+    second = workspace.add("neo", "two", category="talk", expected=first.digest)
+    assert (second.revision, second.branch) == ("3a", True)
+    assert recorded(workspace)[0] == ("3a", ("2a",))
+    assert "one" in second.after
+
+
+def test_a_call_may_ask_for_it_and_may_ask_for_a_refusal(workspace, tmp_path):
+    with pytest.raises(StaleError):
+        workspace.add("neo", "one", category="talk", expected=1, on_stale="refuse")
+    strict = make_root(tmp_path / "strict", profiles=PROFILES, files={"neo/user": OLD})
+    put_bytes(strict, "neo/user", NEW)
+    with pytest.raises(StaleError):
+        strict.add("neo", "one", category="talk", expected=1)
+    assert strict.add("neo", "one", category="talk", expected=1, on_stale="branch").branch
+
+
+def test_a_retry_gives_the_first_answer_again(workspace):
+    first = workspace.add("neo", "one", category="talk", expected=1, op_id="a")
+    again = workspace.add("neo", "one", category="talk", expected=1, op_id="a")
+    assert (again.revision, again.branch, again.repeated, again.after) == ("2a", True, True, first.after)
+    assert again.notes[-1] == first.notes[-1]
+    assert len(recorded(workspace)) == 3
+    with pytest.raises(OperationCollisionError):
+        workspace.add("neo", "two", category="talk", expected=1, op_id="a")
+
+
+@pytest.mark.parametrize("by", ["revision", "digest"])
+def test_a_dry_run_shows_the_branch_and_writes_nothing(workspace, by):
+    seen = "1" if by == "revision" else workspace.store.read("neo/user", "1").digest
+    tried = workspace.replace("neo", "short", "curt answers", expected=seen, dry_run=True)
+    assert (tried.branch, tried.changed, tried.before) == (True, True, OLD)
+    assert tried.after == OLD.replace("short", "curt")
+    assert tried.notes[-1].endswith("so it would be kept as a branch beside what is there now")
+    assert len(recorded(workspace)) == 2
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_no_record_holds_cannot_be_branched_from(workspace, dry_run):
+    with pytest.raises(StaleError):
+        workspace.add("neo", "one", category="talk", expected="sha256:" + "0" * 64, dry_run=dry_run)
+    with pytest.raises(UnknownRevisionError):
+        workspace.add("neo", "one", category="talk", expected=9, dry_run=dry_run)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_merging_by_entry_comes_before_branching(workspace, dry_run):
+    written = workspace.replace("neo", "no calls", "calls", expected=1, on_drift="merge", dry_run=dry_run)
+    assert not written.branch
+    assert written.after == NEW.replace("no calls", "calls")
+
+
+def test_the_mode_is_checked(tmp_path):
+    put(tmp_path / "catmem.yaml", "on_stale: maybe\n")
+    with pytest.raises(ConfigError, match="on_stale"):
+        Workspace.open(tmp_path)
+
+
+# --- what a profile learns ---
+
+
+def test_a_branch_tells_a_profile_nothing_of_the_head(workspace):
+    other = put_bytes(workspace, "neo/user", NEW + "§\nmore\n")
+    written = workspace.replace("neo", "no calls", "calls", expected=1, actor="neo")
+    said = json.dumps(written.to_dict(), ensure_ascii=False)
+    assert written.revision == "2a"
+    assert f'"{other}"' not in said
+    assert "another" not in said
+    with pytest.raises(NoMatchError) as caught:
+        workspace.replace("neo", "long answers", "none", expected=1, actor="neo")
+    assert "long" not in str(caught.value.hint)
+
+
+def test_the_memory_tool_says_that_it_is_a_branch_and_goes_on_from_it(workspace):
+    session = ToolSession()
+    session.seen["user"] = workspace.store.read("neo/user", "1").digest
+    asked = {"action": "add", "category": "talk", "content": "likes tea"}
+    answer = memory_tool(workspace, "neo", asked, session=session)
+    assert (answer["success"], answer["revision"], answer["branch"]) == (True, "2a", True)
+    assert "kept as branch 2a" in answer["message"]
+    more = memory_tool(workspace, "neo", {**asked, "content": "likes milk"}, session=session)
+    assert (more["revision"], more["branch"]) == ("3a", True)
+    listed = memory_tool(workspace, "neo", {"action": "list"}, session=session)
+    assert "likes tea" not in json.dumps(listed)
+    assert "branch" not in memory_tool(workspace, "neo", {**asked, "content": "likes rum"}, session=session)
+
+
+def test_a_retry_of_a_branch_leaves_the_tool_on_its_branch(workspace):
+    session = ToolSession()
+    asked = {"action": "add", "category": "talk", "content": "likes tea", "expected": "1", "op_id": "one"}
+    for _ in range(2):
+        memory_tool(workspace, "neo", asked, session=session)
+    assert session.seen["user"] == workspace.store.read("neo/user", "2a").digest

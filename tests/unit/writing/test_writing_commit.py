@@ -1,0 +1,539 @@
+"""How a write is made: batches, views, retries, dry runs, limits, and files that hold what no tool wrote."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    EditError,
+    NoMatchError,
+    OperationCollisionError,
+    OverBudgetError,
+    StaleError,
+    UnknownNameError,
+)
+from catmem.writing.operation import Operation
+from catmem.writing.written import FileUsage
+from tests.roots import make_root, put_bytes, text_of
+
+DAY = date(2026, 5, 1)
+TEXT = "## Talk\nshort answers\n§\nno calls\n\n## Pay\nsecret\n"
+PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return make_root(tmp_path, profiles=PROFILES, files={"neo/user": TEXT})
+
+
+def revision_of(workspace, entity="neo/user"):
+    return workspace.store.read(entity).revision
+
+
+# --- batches ---
+
+
+def test_a_batch_is_one_revision(workspace):
+    written = workspace.write(
+        "neo",
+        [
+            Operation("add", content="one", category="talk", as_of=DAY),
+            Operation("replace", old_text="no calls", content="calls"),
+            Operation("move", old_text="secret", to_category="talk"),
+            Operation("remove", old_text="short"),
+            Operation("verify", old_text="one", as_of=DAY),
+        ],
+    )
+    assert written.revision == revision_of(workspace) == "2"
+    assert written.after == (
+        "## Talk\ncalls\n§\n[verified_date: 2026-05-01, created: 2026-05-01] one\n§\nsecret\n\n## Pay\n"
+    )
+    note = workspace.store.head("neo/user").note
+    assert [action["action"] for action in note["actions"]] == ["add", "replace", "move", "remove", "verify"]
+
+
+def test_the_entries_of_a_batch_are_as_they_are_in_the_end(workspace):
+    written = workspace.write(
+        "neo",
+        [
+            Operation("add", content="one", category="talk"),
+            Operation("replace", old_text="one", content="two"),
+            Operation("remove", old_text="short"),
+            Operation("add", content="before", category="__uncategorized__"),
+        ],
+    )
+    assert [entry.body for entry in written.entries] == ["two", "short answers", "before"]
+    for entry in (written.entries[0], written.entries[2]):
+        assert written.after[entry.start : entry.end] == entry.raw
+
+
+def test_a_batch_is_made_whole_or_not_at_all(workspace):
+    with pytest.raises(NoMatchError) as caught:
+        workspace.write(
+            "neo", [Operation("add", content="one", category="talk"), Operation("remove", old_text="zebra")]
+        )
+    assert caught.value.key == "operations[1]"
+    assert (text_of(workspace), revision_of(workspace)) == (TEXT, "1")
+
+
+def test_the_key_of_a_fault_within_an_operation(workspace):
+    bad = Operation("add", content="x", category="talk", tags={"expires": "soon"})
+    with pytest.raises(EditError) as caught:
+        workspace.write("neo", [Operation("remove", old_text="short"), bad])
+    assert caught.value.key == "operations[1].tags.expires"
+
+
+def test_a_batch_that_comes_to_nothing_is_no_revision(workspace):
+    written = workspace.write(
+        "neo",
+        [
+            Operation("add", content="no calls", category="talk"),
+            Operation("replace", old_text="short", content="curt answers"),
+            Operation("replace", old_text="curt", content="short answers"),
+        ],
+    )
+    assert (written.changed, written.revision) == (False, "1")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Operation("add"),
+        Operation("replace", content="x"),
+        Operation("replace", old_text="x"),
+        Operation("remove"),
+        Operation("move", old_text="x"),
+        Operation("verify"),
+        Operation("delete", old_text="x"),
+    ],
+)
+def test_an_operation_that_lacks_something(workspace, operation):
+    with pytest.raises(EditError) as caught:
+        workspace.write("neo", [operation])
+    assert caught.value.code == "bad_operation"
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("count", [0, 1001])
+def test_a_batch_has_one_to_a_thousand_operations(workspace, count):
+    with pytest.raises(EditError) as caught:
+        workspace.write("neo", [Operation("remove", old_text="short")] * count)
+    assert caught.value.code == "bad_operation"
+
+
+@pytest.mark.parametrize("target", ["", "USER", "../user"])
+def test_a_target_that_is_none(workspace, target):
+    with pytest.raises(UnknownNameError) as caught:
+        workspace.add("neo", "x", target=target)
+    assert caught.value.code == "unknown_target"
+
+
+# --- views and retries ---
+
+
+@pytest.mark.parametrize("view", ["revision", "digest"])
+def test_a_write_on_what_was_seen(workspace, view):
+    seen = getattr(workspace.read("neo"), view)
+    assert workspace.add("neo", "x", category="talk", expected=seen).revision == "2"
+    with pytest.raises(StaleError) as caught:
+        workspace.add("neo", "y", category="talk", expected=seen)
+    assert (caught.value.expected, caught.value.found) == (seen, "2")
+    assert "y" not in text_of(workspace).split()
+
+
+def test_a_reading_names_what_a_write_expects(workspace):
+    reading = workspace.read("neo", "user")
+    assert (reading.entity, reading.revision, reading.document.text) == ("neo/user", "1", TEXT)
+    assert reading.digest == reading.document.digest
+    assert workspace.read("neo", "memory").revision == "0"
+
+
+def test_a_file_that_is_not_there_has_the_revision_0(workspace):
+    assert workspace.add("neo", "x", target="memory", expected="0").revision == "1"
+
+
+def test_a_retry_gives_the_first_answer(workspace):
+    def write(text="x"):
+        operations = [Operation("add", content=text, category="talk"), Operation("remove", old_text="no calls")]
+        return workspace.write("neo", operations, op_id="mine")
+
+    first = write()
+    workspace.remove("neo", "short")
+    again = write()
+    assert (again.revision, again.digest, again.before, again.after) == (
+        first.revision,
+        first.digest,
+        first.before,
+        first.after,
+    )
+    assert (again.entries, again.usage, again.changed) == (first.entries, first.usage, True)
+    assert again.notes == ("this was done before, under the same op_id",)
+    assert revision_of(workspace) == "3"
+    with pytest.raises(OperationCollisionError):
+        write("y")
+
+
+def test_a_retry_belongs_to_who_made_it(workspace):
+    workspace.add("neo", "x", category="talk", op_id="mine")
+    with pytest.raises(OperationCollisionError):
+        workspace.add("neo", "x", category="talk", op_id="mine", actor="neo")
+
+
+# --- dry runs ---
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws, **how: ws.add("neo", "x", category="talk", as_of=DAY, **how),
+        lambda ws, **how: ws.remove("neo", "no calls", **how),
+        lambda ws, **how: ws.add("neo", "no calls", category="talk", **how),
+    ],
+)
+def test_a_dry_run_tells_what_would_be_and_writes_nothing(workspace, write):
+    tried = write(workspace, dry_run=True)
+    assert (text_of(workspace), revision_of(workspace), tried.revision) == (TEXT, "1", "1")
+    done = write(workspace)
+    assert (tried.after, tried.digest, tried.changed, tried.entries, tried.notes) == (
+        done.after,
+        done.digest,
+        done.changed,
+        done.entries,
+        done.notes,
+    )
+
+
+def test_a_dry_run_is_refused_as_the_write_would_be(workspace):
+    with pytest.raises(StaleError):
+        workspace.remove("neo", "short", dry_run=True, expected="0")
+    put_bytes(workspace, "neo/user", TEXT.replace("short", "curt"))
+    with pytest.raises(DriftError):
+        workspace.remove("neo", "curt", dry_run=True, expected="1", on_drift="merge")
+
+
+# --- what somebody else changed ---
+
+
+@pytest.fixture
+def changed(workspace):
+    """Somebody changed one entry, added another and doubled a third since revision 1."""
+    put_bytes(
+        workspace,
+        "neo/user",
+        TEXT.replace("short answers", "curt answers\n§\nnew").replace("secret", "secret\n§\nsecret"),
+    )
+    return workspace
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws, **how: ws.replace("neo", "curt", "x", **how),
+        lambda ws, **how: ws.remove("neo", "new", **how),
+        lambda ws, **how: ws.move("neo", "new", "pay", **how),
+        lambda ws, **how: ws.verify("neo", "curt", **how),
+        lambda ws, **how: ws.write(
+            "neo", [Operation("add", content="x", category="talk"), Operation("remove", old_text="new")], **how
+        ),
+    ],
+)
+def test_an_entry_that_somebody_else_changed_is_not_touched_unseen(changed, write):
+    before = text_of(changed)
+    with pytest.raises(DriftError) as caught:
+        write(changed, expected="1", on_drift="merge")
+    assert caught.value.code == "drift"
+    assert text_of(changed) == before
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws, **how: ws.replace("neo", "no calls", "calls", **how),
+        lambda ws, **how: ws.remove("neo", "no calls", **how),
+        lambda ws, **how: ws.verify("neo", "no calls", **how),
+        lambda ws, **how: ws.add("neo", "x", category="talk", **how),
+        lambda ws, **how: ws.write(
+            "neo",
+            [Operation("add", content="x", category="talk"), Operation("replace", old_text="x", content="y")],
+            **how,
+        ),
+    ],
+)
+def test_everything_else_goes_on(changed, write):
+    assert write(changed, expected="1", on_drift="merge").changed
+    assert "curt answers" in text_of(changed)
+
+
+@pytest.mark.parametrize("elsewhere", ["secret", "other"], ids=["alone", "with a change in another category"])
+def test_an_entry_that_is_only_new_is_not_changed(workspace, elsewhere):
+    text = TEXT.replace("secret", elsewhere)
+    put_bytes(workspace, "neo/user", text.replace("no calls", "no calls\n§\nnew"))
+    assert workspace.remove("neo", "new", expected="1", on_drift="merge").after == text
+
+
+def test_what_a_batch_itself_brings_back_is_its_own(workspace):
+    put_bytes(workspace, "neo/user", TEXT.replace("short answers\n§\n", ""))
+    back = [
+        Operation("add", content="short answers", category="talk"),
+        Operation("replace", old_text="short", tags={"created": None}),
+        Operation("verify", old_text="short", as_of=DAY),
+    ]
+    written = workspace.write("neo", back, expected="1", on_drift="merge")
+    assert "[verified_date: 2026-05-01] short answers" in written.after
+
+
+def test_an_entry_that_stands_twice_now_is_changed(workspace):
+    put_bytes(
+        workspace, "neo/user", TEXT.replace("no calls\n", "no calls\n\n## Rules\nno calls\n\n## Talk\nno calls\n")
+    )
+    with pytest.raises(DriftError):
+        workspace.remove("neo", "no calls", category="talk", expected="1", on_drift="merge")
+    assert workspace.remove("neo", "no calls", category="rules", expected="1", on_drift="merge").changed
+
+
+def test_where_the_base_cannot_be_read_every_entry_counts_as_changed(tmp_path):
+    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": b"## Talk\nno calls \xff\n"})
+    put_bytes(workspace, "neo/user", TEXT)
+    with pytest.raises(DriftError):
+        workspace.remove("neo", "no calls", expected="1", on_drift="merge")
+    assert workspace.add("neo", "x", category="talk", expected="1", on_drift="merge").changed
+
+
+def test_the_roots_word_on_drift_is_the_default(tmp_path):
+    workspace = make_root(tmp_path, config="on_drift: merge\n", profiles=PROFILES, files={"neo/user": TEXT})
+    put_bytes(workspace, "neo/user", TEXT + "\n")
+    assert workspace.remove("neo", "no calls", expected="1").changed
+    with pytest.raises(StaleError):
+        workspace.remove("neo", "short", expected="1", on_drift="refuse")
+
+
+# --- what no tool wrote ---
+
+
+def test_bytes_that_are_no_text_are_not_written_over(tmp_path):
+    data = b"## Talk\n\xff\n"
+    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": data})
+    for write in (
+        lambda: workspace.add("neo", "x", category="talk"),
+        lambda: workspace.add("neo", "x", category="talk", dry_run=True),
+    ):
+        with pytest.raises(DriftError) as caught:
+            write()
+        assert caught.value.code == "not_utf8"
+        assert "catmem repair neo/user" in caught.value.hint
+    assert workspace.store.peek("neo/user") == data
+
+
+def test_a_file_over_every_limit_is_not_written_over(tmp_path):
+    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": b"x\n" * (9 << 20)})
+    with pytest.raises(DriftError) as caught:
+        workspace.add("neo", "x", category="talk")
+    assert caught.value.code == "too_large"
+
+
+LONG = "long " * 9 + "long"
+LIMITED = "limits: {user: 40}\n"
+NO_MENDING = {
+    "the same size": lambda ws, **how: ws.replace("neo", "long", "x" * len(LONG), **how),
+    "another tag": lambda ws, **how: ws.replace("neo", "long", None, tags={"source": "me"}, **how),
+    "verify": lambda ws, **how: ws.verify("neo", "long", **how),
+    "move": lambda ws, **how: ws.move("neo", "long", "talk", **how),
+}
+MENDING = {
+    "remove": (lambda ws, **how: ws.remove("neo", "long", **how), "short\n"),
+    "shorter": (lambda ws, **how: ws.replace("neo", "long", "x", **how), "x\n§\nshort\n"),
+    "still too long": (lambda ws, **how: ws.replace("neo", "long", LONG[5:], **how), f"{LONG[5:]}\n§\nshort\n"),
+}
+
+
+@pytest.fixture
+def with_long_entry(tmp_path):
+    profiles = {"neo": "include_uncategorized: true\nwritable_categories: ['*']\n", "boss": "tier: 1\n"}
+    return make_root(tmp_path, config=LIMITED, profiles=profiles, files={"neo/user": f"{LONG}\n§\nshort\n"})
+
+
+@pytest.mark.parametrize("write", NO_MENDING.values(), ids=NO_MENDING)
+def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write):
+    with pytest.raises(DriftError) as caught:
+        write(with_long_entry)
+    error = caught.value
+    assert error.code == "entry_too_large"
+    assert error.message == "this entry has 49 characters, longer than the whole limit of the file, 40"
+    assert "A person can shorten or remove it, and 'catmem repair neo/user' can split it" in error.hint
+    assert (error.expected, error.found, error.drift_backup) == (None, None, None)
+    assert with_long_entry.remove("neo", "short").changed
+
+
+@pytest.mark.parametrize(("write", "after"), MENDING.values(), ids=MENDING)
+def test_a_person_may_remove_or_shorten_an_entry_over_the_whole_limit(with_long_entry, write, after):
+    assert write(with_long_entry).after == after
+
+
+@pytest.mark.parametrize("actor", ["neo", "boss"])
+@pytest.mark.parametrize(("write", "_"), MENDING.values(), ids=MENDING)
+def test_no_profile_may(with_long_entry, write, _, actor):
+    with pytest.raises(DriftError) as caught:
+        write(with_long_entry, actor=actor)
+    assert caught.value.code == "entry_too_large"
+
+
+def test_an_entry_over_the_size_of_any_entry(tmp_path):
+    huge = "y" * ((1 << 20) + 1)
+    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": f"{huge}\n§\nshort\n"})
+    with pytest.raises(DriftError) as caught:
+        workspace.verify("neo", "yyy")
+    assert caught.value.code == "entry_too_large"
+    assert caught.value.message.endswith("longer than an entry may be, 1,048,576")
+    assert workspace.remove("neo", "yyy").after == "short\n"
+
+
+@pytest.mark.parametrize("size", [(1 << 20) + 1, 17 << 20])
+def test_nothing_is_written_that_would_not_be_read_again(workspace, size):
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "x" * size, category="talk")
+    assert caught.value.code == "too_large"
+
+
+def test_a_file_does_not_grow_over_what_is_read(tmp_path):
+    rest = "\n§\n".join(["x" * (1 << 20)] * 15) + "\n§\n" + "y" * ((1 << 20) - 100)
+    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": rest})
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "z" * 200, category="__uncategorized__")
+    assert caught.value.code == "too_large"
+
+
+# --- limits ---
+
+
+def test_a_file_within_its_limit(tmp_path):
+    workspace = make_root(tmp_path, config=LIMITED, profiles=PROFILES, files={"neo/user": "short\n\n"})
+    assert workspace.add("neo", "x", as_of=DAY).usage == FileUsage(31, 40)
+
+
+def test_the_profiles_own_limit_counts_before_the_roots(tmp_path):
+    profiles = {"neo": "limits: {user: 10}\n", "one": ""}
+    workspace = make_root(tmp_path, config=LIMITED, profiles=profiles)
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "12345678901")
+    assert caught.value.limit == 10
+    assert workspace.add("one", "12345678901").usage.limit == 40
+    assert workspace.add("one", "x" * 1000, target="memory").usage == FileUsage(1022, None)
+
+
+def test_over_the_limit(tmp_path):
+    text = "[expires: 2026-01-01] a\n§\n[created: 2020-01-01] b\n§\nc\n§\n[verified_date: 2026-04-30] d\n§\n[created: 2026-04-29] e\n"
+    workspace = make_root(tmp_path, config="limits: {user: 130}\n", profiles=PROFILES, files={"neo/user": text})
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "f", as_of=DAY)
+    error = caught.value
+    assert error.message == "neo/user would have 137 characters, 7 over its limit of 130; it has 111 now"
+    assert (error.size, error.limit) == (137, 130)
+    assert [(entry["text"], entry["state"], entry["date"], entry["size"]) for entry in error.could_go] == [
+        ("a", "expired", "2026-01-01", 23),
+        ("b", "stale", "2020-01-01", 23),
+        ("c", "unverified", None, 1),
+        ("e", "fresh", "2026-04-29", 23),
+        ("d", "fresh", "2026-04-30", 29),
+    ]
+    assert {"id", "category"} <= error.could_go[0].keys()
+    assert text_of(workspace) == text
+
+
+def test_what_could_leave_is_what_the_actor_sees_and_may_remove(tmp_path):
+    profiles = {"neo": "user_memory_categories: [talk, rules]\nwritable_categories: [talk]\nlimits: {user: 50}\n"}
+    text = "## Talk\nmine\n\n## Rules\nseen\n\n## Pay\nhidden\n"
+    workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "new", category="talk", actor="neo")
+    assert [entry["text"] for entry in caught.value.could_go] == ["mine"]
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "new", category="talk")
+    assert [entry["text"] for entry in caught.value.could_go] == ["mine", "seen", "hidden"]
+
+
+def test_a_batch_is_held_to_the_limit_in_the_end(tmp_path):
+    workspace = make_root(
+        tmp_path, config="limits: {user: 30}\n", profiles=PROFILES, files={"neo/user": "1234567890\n"}
+    )
+    add, remove = Operation("add", content="x" * 5), Operation("remove", old_text="123")
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.write("neo", [add])
+    assert caught.value.key is None
+    assert workspace.write("neo", [add, remove]).usage.size == 27
+
+
+def test_what_shortens_a_file_over_its_limit_is_no_fault(tmp_path):
+    text = "\n§\n".join(f"entry {n}" for n in range(10)) + "\n"
+    workspace = make_root(tmp_path, config=LIMITED, profiles=PROFILES, files={"neo/user": text})
+    assert workspace.remove("neo", "entry 1").usage.size > 40
+    assert workspace.replace("neo", "entry 2", "entry b").usage.size > 40
+    with pytest.raises(OverBudgetError):
+        workspace.verify("neo", "entry 3")
+
+
+def test_an_answer_as_json(workspace):
+    written = workspace.add("neo", "x", category="talk", tags={"domain": ["a"]}, as_of=DAY)
+    assert written.to_dict() == {
+        "entity": "neo/user",
+        "revision": "2",
+        "digest": written.digest,
+        "changed": True,
+        "branch": False,
+        "entries": [
+            {
+                "category": "talk",
+                "body": "x",
+                "tags": {"created": "2026-05-01", "domain": ["a"]},
+                "id": written.entries[0].id,
+            }
+        ],
+        "usage": {"size": len(written.after) - 1, "limit": None},
+        "notes": [],
+        "warnings": [],
+        "prompt": None,
+    }
+
+
+# --- on files ---
+
+
+def test_the_roots_own_store_writes_its_files(tmp_path):
+    from catmem.workspace.workspace import Workspace
+    from tests.golden.case import put
+
+    put(tmp_path / "profiles" / "neo.yaml", PROFILES["neo"])
+    workspace = Workspace.open(tmp_path, search=False)
+    try:
+        assert workspace.add("neo", "x", category="talk", as_of=DAY).revision == "1"
+        file = workspace.path("neo", "user")
+        assert file.read_text(encoding="utf-8") == "## Talk\n[created: 2026-05-01] x\n"
+        workspace.add("neo", "y", category="talk")
+        text = file.read_text(encoding="utf-8").replace("] x\n", "] x, from outside\n")
+        file.write_text(text, encoding="utf-8")
+        assert workspace.read("neo").revision is None
+        for how in ({"expected": "2"}, {"on_drift": "refuse"}):
+            with pytest.raises(DriftError):
+                workspace.verify("neo", "y", dry_run=True, **how)
+        for dry_run in (True, False):
+            with pytest.raises(DriftError):
+                workspace.remove("neo", "outside", dry_run=dry_run)
+        assert workspace.verify("neo", "y", as_of=DAY).changed
+        assert "from outside" in file.read_text(encoding="utf-8")
+        assert workspace.remove("neo", "outside").changed
+    finally:
+        workspace.store.close()
+
+
+def test_errors_of_a_write_are_errors_of_catmem(workspace):
+    for name in ("nobody", "../neo", ""):
+        with pytest.raises(CatmemError):
+            workspace.add(name, "x")

@@ -1,0 +1,404 @@
+"""What a profile may write through the workspace, and what its refusals tell."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    EditError,
+    ForbiddenError,
+    NoMatchError,
+    StaleError,
+    UnknownNameError,
+)
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.golden.case import put
+from tests.roots import make_root, put_bytes, text_of
+
+DAY = date(2026, 5, 1)
+PROFILES = {
+    "neo": "user_memory_categories: [talk, rules]\nwritable_categories: [talk, drop]\n",
+    "one": "user_memory_categories: [talk, rules]\nwritable_categories: [talk]\n",
+    "auditor": "user_memory_categories: [talk, rules]\nmay_verify: true\n",
+    "boss": "tier: 1\nuser_memory_categories: [talk]\n",
+}
+TEXT = "loose\n\n## Talk\nshort answers\n\n## Rules\nbe kind\n\n## Drop\nhidden drop\n\n## Pay\nhidden pay, short\n"
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    files = {f"{name}/user": TEXT for name in PROFILES}
+    return make_root(tmp_path, profiles=PROFILES, files=files)
+
+
+def test_the_actor_is_on_the_record(workspace):
+    workspace.add("neo", "x", category="talk", actor="neo")
+    head = workspace.store.head("neo/user")
+    (action,) = head.note.pop("actions")
+    assert (head.agent, head.op, head.note) == ("neo", "put", {"target": "user", "actor": "neo"})
+    assert (action["action"], action["category"]) == ("add", "talk")
+    workspace.add("neo", "y", category="talk")
+    assert workspace.store.head("neo/user").agent == "person"
+
+
+@pytest.mark.parametrize("hidden", [1, 7])
+def test_what_several_entries_hold_tells_an_agent_nothing_of_what_stands_before_them(workspace, hidden):
+    above = "\n§\n".join(f"secret {number}" for number in range(hidden))
+    put_bytes(workspace, "neo/user", f"## Pay\n{above}\n\n## Talk\nsame thing one\n§\nsame thing two\n")
+    with pytest.raises(AmbiguousError) as told:
+        workspace.remove("neo", "same thing", actor="neo")
+    assert [sorted(place) for place in told.value.places] == [["category", "id"]] * 2
+    assert "line" not in told.value.message
+    with pytest.raises(AmbiguousError, match=rf"line {2 * hidden + 3} \(talk\)"):
+        workspace.remove("neo", "same thing")
+
+
+def test_an_unknown_actor(workspace):
+    with pytest.raises(UnknownNameError, match="nobody"):
+        workspace.add("neo", "x", category="talk", actor="nobody")
+
+
+@pytest.mark.parametrize("owner", ["one", "nobody", "../neo"])
+def test_another_profiles_files_look_as_if_there_were_none(workspace, owner):
+    with pytest.raises(UnknownNameError) as caught:
+        workspace.add(owner, "x", category="talk", actor="neo")
+    assert caught.value.to_dict() == {
+        "code": "unknown_name",
+        "message": f"there is no profile {owner!r}",
+        "hint": "neo acts on its own files only: use the name 'neo'.",
+    }
+
+
+def test_a_tier_1_profile_writes_to_every_profiles_files(workspace):
+    assert workspace.remove("neo", "short", actor="boss").changed
+    assert workspace.add("neo", "x", category="pay", tags={"verified_date": "2026-01-01"}, actor="boss").changed
+
+
+@pytest.mark.parametrize("old_text", ["hidden pay", "hidden", "hidden pay, short", "b2:"])
+@pytest.mark.parametrize("verb", ["remove", "verify", "replace", "move"])
+def test_it_acts_on_what_its_selectors_show_it_and_is_told_of_nothing_else(workspace, verb, old_text):
+    if old_text == "b2:":
+        old_text = workspace.read("neo").document.by_category["pay"][0].id
+    more = {"replace": ["x"], "move": ["talk"]}.get(verb, [])
+    for category in (None, "pay"):
+        with pytest.raises(NoMatchError) as caught:
+            getattr(workspace, verb)("neo", old_text, *more, category=category, actor="boss")
+        assert "hidden" not in caught.value.hint
+    assert text_of(workspace) == TEXT
+
+
+def test_nor_do_hidden_entries_make_its_text_ambiguous_or_an_addition_needless(workspace):
+    assert workspace.remove("neo", "short", actor="boss").entries[0].category == "talk"
+    assert workspace.add("neo", "hidden drop", category="drop", actor="boss").notes == ()
+
+
+def test_sections_that_it_does_not_see_are_not_named_to_it(workspace):
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "x", actor="boss")
+    assert (caught.value.code, caught.value.hint) == ("no_category", "Name one of talk.")
+
+
+# --- categories ---
+
+
+@pytest.mark.parametrize("category", ["talk", "drop"])
+def test_a_profile_adds_to_what_it_may_write_whether_it_sees_it_or_not(workspace, category):
+    assert workspace.add("neo", "x", category=category, actor="neo").entries[0].category == category
+
+
+def test_a_profile_with_one_writable_category_need_not_name_it(workspace):
+    assert workspace.add("one", "x", actor="one").entries[0].category == "talk"
+    assert workspace.add("one", "x", target="memory", actor="one", as_of=DAY).after == (
+        "## Talk\n[created: 2026-05-01] x\n"
+    )
+
+
+@pytest.mark.parametrize("target", ["user", "memory"])
+def test_a_profile_with_several_has_to(workspace, target):
+    with pytest.raises(EditError) as caught:
+        workspace.add("neo", "x", target=target, actor="neo")
+    assert (caught.value.code, caught.value.hint) == ("no_category", "Name one of talk, drop.")
+
+
+def test_a_profile_without_any_is_told_so(workspace):
+    with pytest.raises(EditError) as caught:
+        workspace.add("auditor", "x", actor="auditor")
+    assert (caught.value.code, caught.value.hint) == ("no_category", "There is none that may be written.")
+
+
+@pytest.mark.parametrize("category", ["rules", "pay", "not-there", "__uncategorized__"])
+def test_what_it_may_not_write_is_refused_in_the_same_words(workspace, category):
+    for write in (
+        lambda: workspace.add("neo", "x", category=category, actor="neo"),
+        lambda: workspace.move("neo", "short", category, actor="neo"),
+    ):
+        with pytest.raises(ForbiddenError) as caught:
+            write()
+        assert caught.value.message == f"neo may not write to the category {category!r}"
+        assert caught.value.hint == "It may write to talk, drop."
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws: ws.replace("neo", "be kind", "x", actor="neo"),
+        lambda ws: ws.replace("neo", "be kind", None, tags={"source": "x"}, actor="neo"),
+        lambda ws: ws.remove("neo", "be kind", actor="neo"),
+        lambda ws: ws.move("neo", "be kind", "talk", actor="neo"),
+    ],
+)
+def test_what_it_only_sees_stays(workspace, write):
+    with pytest.raises(ForbiddenError) as caught:
+        write(workspace)
+    assert caught.value.hint == "It may write to talk, drop."
+    assert text_of(workspace) == TEXT
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws, **how: ws.replace("neo", "hidden", "x", **how),
+        lambda ws, **how: ws.remove("neo", "hidden", **how),
+        lambda ws, **how: ws.remove("neo", "hidden", category="drop", **how),
+        lambda ws, **how: ws.remove("neo", "loose", **how),
+        lambda ws, **how: ws.move("neo", "hidden", "talk", **how),
+    ],
+)
+def test_what_it_does_not_see_is_not_there(workspace, write):
+    with pytest.raises(NoMatchError) as caught:
+        write(workspace, actor="neo")
+    assert "hidden" not in caught.value.hint
+    assert text_of(workspace) == TEXT
+
+
+@pytest.mark.parametrize("category", ["pay", "rules", "not-there"])
+def test_a_category_that_it_may_not_write_is_refused_in_the_same_words_as_the_place_to_look(workspace, category):
+    for write in (
+        lambda: workspace.remove("neo", "hidden", category=category, actor="neo"),
+        lambda: workspace.replace("neo", "zebra", "x", category=category, actor="neo"),
+        lambda: workspace.move("neo", "be", "talk", category=category, actor="neo"),
+    ):
+        with pytest.raises(ForbiddenError) as caught:
+            write()
+        assert caught.value.message == f"neo may not write to the category {category!r}"
+
+
+def test_the_id_of_a_hidden_entry_names_nothing(workspace):
+    hidden = workspace.read("neo").document.by_category["pay"][0]
+    with pytest.raises(NoMatchError):
+        workspace.remove("neo", hidden.id, actor="neo")
+
+
+def test_hidden_entries_make_no_text_ambiguous(workspace):
+    with pytest.raises(AmbiguousError):
+        workspace.remove("neo", "short")
+    assert workspace.remove("neo", "short", actor="neo").entries[0].category == "talk"
+
+
+def test_an_addition_does_not_tell_whether_a_hidden_text_is_there(workspace):
+    there = workspace.add("neo", "hidden drop", category="drop", actor="neo")
+    new = workspace.add("neo", "something else", category="drop", actor="neo")
+    assert (there.changed, there.notes) == (new.changed, new.notes) == (True, ())
+
+
+def test_uncategorized_entries_of_a_flat_file_are_seen_and_still_not_writable(workspace):
+    put_bytes(workspace, "neo/user", "loose\n")
+    with pytest.raises(ForbiddenError):
+        workspace.remove("neo", "loose", actor="neo")
+
+
+def test_hidden_names_are_not_suggested(tmp_path):
+    config = "taxonomy: {card_titles: true, categories: {talk: {}, pay-roll: {}}}\n"
+    profiles = {"neo": "writable_categories: ['*', '!pay-roll']\n"}
+    workspace = make_root(tmp_path, config=config, profiles=profiles)
+    with pytest.raises(CatmemError) as caught:
+        workspace.add("neo", "x", category="pay-rol", actor="neo")
+    assert (caught.value.code, caught.value.hint) == ("unknown_category", "The categories to write to are talk.")
+
+
+# --- verifying ---
+
+
+@pytest.mark.parametrize(
+    ("write", "leave_out"),
+    [
+        (lambda ws, **how: ws.verify("neo", "short", **how), False),
+        (lambda ws, **how: ws.add("neo", "x", category="talk", tags={"verified_date": "2026-01-01"}, **how), True),
+        (lambda ws, **how: ws.replace("neo", "short", "x", tags={"verified_date": "2026-01-01"}, **how), True),
+    ],
+    ids=["verify", "add", "replace"],
+)
+def test_a_profile_without_the_right_verifies_nothing(workspace, write, leave_out):
+    with pytest.raises(ForbiddenError) as caught:
+        write(workspace, actor="neo")
+    assert ("Leave verified_date out" in caught.value.hint) is leave_out
+    assert text_of(workspace) == TEXT
+
+
+DATED = "## Talk\n[verified_date: 2026-01-01, created: 2025-01-01, expires: 2026-06-01] x\n§\nplain\n"
+
+
+@pytest.mark.parametrize(
+    ("old_text", "tags"),
+    [
+        ("x", {"verified_date": "2026-02-01"}),
+        ("x", {"verified_date": "2020-01-01"}),
+        ("x", {"verified_date": None}),
+        ("x", {"created": "2026-02-01"}),
+        ("x", {"created": None}),
+        ("x", {"expires": "2030-01-01"}),
+        ("x", {"expires": "2026-05-01"}),
+        ("x", {"expires": None}),
+        ("plain", {"created": "2026-05-01"}),
+    ],
+)
+@pytest.mark.parametrize("content", [None, "other words"])
+def test_nor_does_it_turn_the_clock_of_a_fact(workspace, old_text, tags, content):
+    put_bytes(workspace, "neo/user", DATED)
+    with pytest.raises(ForbiddenError) as caught:
+        workspace.replace("neo", old_text, content, tags=tags, actor="neo")
+    assert caught.value.hint.startswith(f"Leave {next(iter(tags))} out. ")
+    assert text_of(workspace) == DATED
+    assert workspace.replace("neo", old_text, content, tags=tags).changed
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"created": "2025-01-01", "expires": "2026-06-01", "verified_date": "2026-01-01", "source": "me"},
+        {"source": "me"},
+    ],
+)
+def test_a_clock_that_is_given_as_it_is_stays(workspace, tags):
+    put_bytes(workspace, "neo/user", DATED)
+    assert workspace.replace("neo", "x", None, tags=tags, actor="neo").changed
+
+
+@pytest.mark.parametrize("tags", [{"expires": "2026-06-01"}, {"verified_date": None, "created": None}])
+def test_a_fact_without_a_clock_may_be_given_an_end(workspace, tags):
+    put_bytes(workspace, "neo/user", DATED)
+    assert workspace.replace("neo", "plain", "other", tags=tags, actor="neo").changed
+
+
+def test_a_new_fact_may_say_when_it_was_written_and_when_it_ends(workspace):
+    tags = {"created": "2026-04-01", "expires": "2026-06-01"}
+    assert workspace.add("neo", "new", category="talk", tags=tags, actor="neo").entries[0].tags == tags
+
+
+# --- what is refused leaves no trace ---
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda ws, **how: ws.add("auditor", "x", **how),
+        lambda ws, **how: ws.add("auditor", "x", category="talk", **how),
+        lambda ws, **how: ws.remove("auditor", "short", **how),
+        lambda ws, **how: ws.replace("auditor", "short", "x", **how),
+        lambda ws, **how: ws.move("auditor", "short", "rules", **how),
+        lambda ws, **how: ws.verify("auditor", "hidden", category="pay", **how),
+        lambda ws, **how: ws.write(
+            "auditor", [Operation("verify", old_text="short"), Operation("remove", old_text="short")], **how
+        ),
+    ],
+)
+def test_who_has_no_right_does_not_touch_the_store(tmp_path, write):
+    put(tmp_path / "profiles" / "auditor.yaml", PROFILES["auditor"])
+    file = put(tmp_path / "homes" / "auditor" / "USER.md", TEXT)
+    workspace = Workspace.open(tmp_path, search=False)
+    try:
+        for expected in (None, "0"):
+            with pytest.raises((ForbiddenError, EditError)):
+                write(workspace, actor="auditor", expected=expected)
+        assert [each.name for each in file.parent.iterdir()] == ["USER.md"]
+        assert workspace.store.head("auditor/user") is None
+    finally:
+        workspace.store.close()
+
+
+def test_of_several_operations_the_one_without_a_right_is_named(workspace):
+    operations = [Operation("remove", old_text="zebra"), Operation("add", content="x", category="pay")]
+    with pytest.raises(ForbiddenError) as caught:
+        workspace.write("neo", operations, actor="neo")
+    assert caught.value.key == "operations[1]"
+
+
+# --- digests of the whole file ---
+
+
+@pytest.mark.parametrize(("actor", "told"), [("neo", False), ("boss", True), (None, True)])
+def test_a_bounded_profile_is_told_no_digest_of_what_it_does_not_see(workspace, actor, told):
+    seen = workspace.read("neo").digest
+    written = workspace.add("neo", "x", category="talk", actor=actor)
+    assert ("sha256:" in f"{written.to_dict()}") is told
+    for dry_run in (True, False):
+        with pytest.raises(StaleError) as caught:
+            workspace.add("neo", "y", category="talk", actor=actor, expected=seen, dry_run=dry_run)
+        error = caught.value
+        assert ("sha256:" in f"{error.to_dict()} {error}") is told
+        assert error.found == "2"
+
+
+def test_a_date_that_is_there_already_is_no_verification(workspace):
+    put_bytes(workspace, "neo/user", "## Talk\n[verified_date: 2026-01-01] x\n")
+    tags = {"verified_date": "2026-01-01"}
+    assert workspace.replace("neo", "x", "y", tags=tags, actor="neo").entries[0].tags == tags
+
+
+def test_who_may_verify_verifies_what_it_sees_and_need_not_write_it(workspace):
+    assert workspace.verify("auditor", "be kind", as_of=DAY, actor="auditor").entries[0].tags == {
+        "verified_date": "2026-05-01"
+    }
+    with pytest.raises(NoMatchError):
+        workspace.verify("auditor", "hidden pay", actor="auditor")
+    with pytest.raises(ForbiddenError):
+        workspace.replace("auditor", "be kind", "be cruel", actor="auditor")
+
+
+# --- domains, and how long a fact in one is fresh ---
+
+DOMAINS = """\
+version: 1
+stale_after: 30d
+domains: {daily: {stale_after: 1d}, archive: {stale_after: 9999d}}
+taxonomy: {categories: {talk: {}, drop: {stale_after: 9999d}, rules: {}}}
+"""
+DOMAIN_TEXT = "## Talk\n[created: 2026-01-01] x\n§\n[created: 2026-01-01, domain: daily] y\n"
+
+
+@pytest.fixture
+def domains(tmp_path):
+    return make_root(tmp_path, config=DOMAINS, profiles=PROFILES, files={"neo/user": DOMAIN_TEXT})
+
+
+@pytest.mark.parametrize(
+    ("old_text", "domain"), [("x", "archive"), ("x", ["archive"]), ("y", "archive"), ("y", None), ("y", "unheard-of")]
+)
+@pytest.mark.parametrize("content", [None, "other words"])
+def test_nor_does_it_choose_a_domain_in_which_a_fact_is_fresh_for_longer(domains, old_text, domain, content):
+    with pytest.raises(ForbiddenError) as caught:
+        domains.replace("neo", old_text, content, tags={"domain": domain}, actor="neo")
+    assert caught.value.hint.startswith("Leave domain out. ")
+    assert text_of(domains) == DOMAIN_TEXT
+    assert domains.replace("neo", old_text, content, tags={"domain": domain}).changed
+
+
+@pytest.mark.parametrize(
+    ("old_text", "domain"), [("x", "daily"), ("x", "unheard-of"), ("x", ["archive", "daily"]), ("y", ["daily"])]
+)
+def test_another_domain_is_no_matter(domains, old_text, domain):
+    assert domains.replace("neo", old_text, None, tags={"domain": domain}, actor="neo").changed
+
+
+def test_a_move_to_where_facts_are_fresh_for_longer_is_for_who_may_write_there(domains):
+    assert domains.move("neo", "x", "drop", actor="neo").changed

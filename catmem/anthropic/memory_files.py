@@ -18,9 +18,8 @@ from catmem.model.compose import composed
 from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.names import TARGETS
+from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.threats import BuiltinScanner, scan_each
 from catmem.workspace.seen_entry import value_texts
 from catmem.writing.operation import Operation

@@ -29,7 +29,7 @@ from catmem.config.access import Rights, visible
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
-from catmem.workspace.root_profiles import discreet
+from catmem.workspace.root import discreet
 from catmem.writing.operation import Operation, refuse_untaken
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from catmem.files import os_errors
 from catmem.names import FILE_NAMES
 from catmem.store.graph import tips
 from catmem.workspace.history import entity_of
-from catmem.workspace.root_profiles import entities_of_each
+from catmem.workspace.root import entities_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -201,7 +201,7 @@ def export(profiles: tuple[str, ...], target: str | None, form: Form, output: st
     if overwrite and output == "-":
         raise click.UsageError("--overwrite is for the files of a folder: name it with -o.")
     from catmem.workspace.exporting import export, write_export
-    from catmem.workspace.root_profiles import entities_of_each
+    from catmem.workspace.root import entities_of_each
 
     workspace = open_to_read()
     unreadable: Sequence[CatmemError] = ()

@@ -25,7 +25,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.errors import CatmemError
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.text import counted, plural, unmerged_warnings
 
 if TYPE_CHECKING:

@@ -84,12 +84,12 @@ _MODULES = {
     "envelope_commands": ("write", "envelope", "role-hash"),
     "exchange_commands": ("import", "export"),
     "git_commands": ("merge-driver",),
-    "history_commands": ("log", "diff", "restore", "replay"),
+    "history_commands": ("log", "diff", "restore", "replay", "watch"),
     "layout_commands": ("fmt", "migrate"),
     "lint_commands": ("lint", "rule"),
     "prompt_commands": ("prompt", "stats"),
     "serve_commands": ("serve", "mcp"),
-    "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge"),
+    "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
     "view_commands": ("show", "list", "search"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""

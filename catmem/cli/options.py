@@ -290,7 +290,7 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
 def refuse_undeclared(workspace: Workspace, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
     from catmem.config.json_schema import shown
-    from catmem.syntax.slug import slugify
+    from catmem.names import slugify
     from catmem.writing.terms import category_hint
 
     taxonomy = workspace.config.taxonomy
@@ -318,7 +318,7 @@ def open_workspace() -> Workspace:
 
 def open_to_read() -> Workspace:
     """The same for a command that reads memory, which may not be where the store is."""
-    from catmem.workspace.backends import backend_of
+    from catmem.workspace.stores import backend_of
 
     workspace = open_workspace()
     if not backend_of(workspace.config).has_files:

@@ -98,7 +98,7 @@ def warn_of(file: Reading) -> None:
 
 def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
     """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    from catmem.workspace.backends import backend_of
+    from catmem.workspace.stores import backend_of
 
     if backend_of(workspace.config).has_files:
         return
@@ -252,7 +252,7 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
 
 def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
     """A unified diff for people: what a terminal would act on is written out, carriage returns too."""
-    from catmem.model.unified import unified_diff
+    from catmem.text import unified_diff
 
     # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
     old, new = (_lines(printable(text.replace("\r\n", "\\r\\n"))) for text in (before, after))

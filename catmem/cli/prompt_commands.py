@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from catmem.prompt.manifest import Manifest, Row
-    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.prompt import Manifest, Prompt, Row
     from catmem.prompt.sizes import Sizes, Use
     from catmem.prompt.styles import Style
     from catmem.workspace.fleet import Measured, Stats
@@ -110,7 +109,7 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 
 def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
-    from catmem.workspace.backends import backend_of
+    from catmem.workspace.stores import backend_of
 
     missing = workspace.missing_files(owner)
     hidden = sum(manifest.hidden.values())

@@ -86,7 +86,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
         from catmem.config.profile import refuse_no_root
         from catmem.server.app import create_app
         from catmem.server.serving import listen, serve, url_of
-        from catmem.workspace.root_profiles import load_each
+        from catmem.workspace.root import load_each
 
         refuse_no_root(open_workspace().config)  # before a store is opened there
         workspace = open_with_store()

@@ -83,8 +83,8 @@ def simulate(  # noqa: PLR0913 - one parameter an option
     All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
     PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
     """
-    from catmem.workspace.backends import shown_store
     from catmem.workspace.simulation import Trial, race
+    from catmem.workspace.stores import shown_store
 
     if not 0 <= think <= _MILLI:
         raise click.BadParameter("it is from 0 to 1,000.", param_hint="--think")

@@ -21,7 +21,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.selector import is_pattern
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Problem
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml
 from catmem.errors import ConfigError, UnreadableError
-from catmem.names import is_name
+from catmem.names import UNCATEGORIZED, is_name, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import DEFAULT_STALE_AFTER
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

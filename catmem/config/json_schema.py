@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
+from catmem.names import slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import read_date
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -200,8 +200,6 @@ def _meta_validator() -> Validator:
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
     """References that lead out of a schema or nowhere, and patterns that do not compile, with their keys."""
-    from catmem.config.patterns import pattern_fault
-
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
     while waiting:
         key, value = waiting.pop()
@@ -424,3 +422,49 @@ def known_tags(declared: Mapping[str, Any]) -> dict[str, Any]:
 def meant_tag(name: str, known: Collection[str]) -> str | None:
     """The known tag of which ``name``, which is none, is most likely a slip; ``None`` if it is like no other."""
     return SLIPS.get(name) or nearest(name, known)
+
+
+_TOKEN = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?#[^)]*+\)|\((?>(?:\?(?:<?[=!]|[:>]|P?<\w++>|[aiLmsux-]++:))?)|[)|]|"
+    r"(?P<repeat>[*+]|\{[0-9]*+,[0-9]*+\}|\{[0-9]++\}|\?)(?P<kind>[+?]?)|.",
+    re.DOTALL,
+)
+_OPEN = re.compile(r"[*+]|\{[0-9]*,\}")
+_BOUND = re.compile(r"\{(?P<least>[0-9]*)(?:,(?P<most>[0-9]+))?\}")
+_LONG = 32
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why ``pattern`` cannot be used; ``None`` if it can."""
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"is no regular expression: {error}"
+    # Per open group: whether it can be matched in several ways. The first is the pattern itself.
+    open_groups = [False]
+    closed: bool | None = None
+    for token in _TOKEN.finditer(pattern):
+        text = token.group()
+        several, closed = closed, None
+        if token["repeat"]:
+            if _repeats_long(token["repeat"]):
+                if several and token["kind"] != "+":
+                    return "repeats a group that repeats or has alternatives, which may take very long"
+                open_groups[-1] = open_groups[-1] or token["kind"] != "+"
+            elif several:
+                closed = several
+        elif text.startswith("(") and not text.startswith("(?#"):
+            open_groups.append(False)
+        elif text == ")" and len(open_groups) > 1:
+            closed = open_groups.pop()
+            open_groups[-1] = open_groups[-1] or closed
+        elif text == "|":
+            open_groups[-1] = True
+    return None
+
+
+def _repeats_long(repeat: str) -> bool:
+    if _OPEN.fullmatch(repeat):
+        return True
+    bound = _BOUND.fullmatch(repeat)
+    return bound is not None and int(bound["most"] or bound["least"] or 0) > _LONG

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.json_schema import known_tags, nearest, tag_faults
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import key_text
 from catmem.model.document import parse
-from catmem.names import FILE_NAMES, TARGETS
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

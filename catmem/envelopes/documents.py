@@ -18,9 +18,9 @@ from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
+from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import read_date
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.workspace.seen_entry import value_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.terms import body_of

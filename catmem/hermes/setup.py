@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
-from catmem.files import os_errors, read_bounded, replace_file
+from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 from catmem.hermes.setup_config import with_memory, without_memory
 from catmem.hermes.setup_homes import HermesSettings, read_config, refuse_link, refuse_other_version, settings_path
 from catmem.names import FILE_NAMES
 from catmem.text import DEFAULT_LIMITS
-from catmem.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.hermes import store_answers as answers
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.text import decode, unify_newlines
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from catmem.seeding.plan import SeedRefusal
 from catmem.store.contract import Change
 from catmem.store.files.folder import HERMES_FOLDER
 from catmem.text import size_of
-from catmem.workspace.root_profiles import entities_of_each
+from catmem.workspace.root import entities_of_each
 from catmem.writing import gate
 from catmem.writing.written import could_go, over_budget
 

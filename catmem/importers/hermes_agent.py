@@ -15,8 +15,7 @@ from catmem.importers.source_files import (
     within,
 )
 from catmem.model.document import parse
-from catmem.names import FILE_NAMES
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import FILE_NAMES, UNCATEGORIZED
 
 if TYPE_CHECKING:
     from pathlib import Path

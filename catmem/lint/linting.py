@@ -18,7 +18,7 @@ from catmem.config.config import Config, find_root, read_config
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnknownNameError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, rewrite_file
 from catmem.lint.engine import FileResult, finished, lint_file, lint_root, lint_store
 from catmem.lint.fixing import Fixed, fix_all
 from catmem.lint.linted import Context, LintedFile, StoreFault
@@ -32,7 +32,6 @@ from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import open_store
 from catmem.workspace.unread import look_over
 from catmem.writing import gate
-from catmem.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded
 from catmem.lint.linted import LintedYaml
 from catmem.names import FILE_NAMES
-from catmem.workspace.backends import backend_of, entity_name
+from catmem.workspace.stores import backend_of, entity_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

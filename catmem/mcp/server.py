@@ -36,10 +36,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.tools import TOOLS, call_tool
-from catmem.names import TARGETS
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.workspace.answering import prompt_answer
-from catmem.workspace.root_profiles import discreet
+from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.memory_tool import ToolSession
 

@@ -18,7 +18,7 @@ from catmem.model.version import Version
 from catmem.names import FILE_NAMES
 from catmem.store.contract import unknown_revision
 from catmem.workspace.history import entity_of
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from catmem.errors import EditError
 from catmem.model.document import Document
 from catmem.model.edit import add_entry, section_title, stored_text
+from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
-from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

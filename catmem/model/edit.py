@@ -26,10 +26,9 @@ from catmem.model.layout import (
     place_for_section,
     places_behind,
 )
+from catmem.names import slugify
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.escape import escape
-from catmem.syntax.scan import boundary_lines, heading_at, rescan, touched_region, unclosed_spans
-from catmem.syntax.slug import slugify
+from catmem.syntax.scan import boundary_lines, escape, heading_at, rescan, touched_region, unclosed_spans
 from catmem.text import unify_newlines, with_newline
 
 if TYPE_CHECKING:

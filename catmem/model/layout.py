@@ -11,9 +11,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
-from catmem.syntax.escape import with_backslashes
-from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
+from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans, with_backslashes
 from catmem.text import BOM, unify_newlines, with_newline
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from catmem.model.layout import (
     place_for_entry,
     place_for_section,
 )
+from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
-from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

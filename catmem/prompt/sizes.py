@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document
-    from catmem.prompt.manifest import Row
+    from catmem.prompt.prompt import Row
     from catmem.threats import Threat
 
 STATES = ("fresh", "stale", "expired", "unverified")

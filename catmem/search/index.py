@@ -10,11 +10,11 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Entry
+from catmem.names import UNCATEGORIZED
 from catmem.search.query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
 from catmem.staleness.freshness import DATED_BY, read_date
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.escape import unescape
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.syntax.scan import unescape
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:

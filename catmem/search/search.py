@@ -19,9 +19,9 @@ from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked,
 from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import State
 from catmem.threats import BuiltinScanner, scan_each
-from catmem.workspace.backends import places
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
+from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.errors import BusyError, CatmemError, UnreadableError
-from catmem.files import os_errors, read_bounded, take_lock
+from catmem.files import os_errors, read_bounded, rewrite_file, take_lock
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, read_lock
-from catmem.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

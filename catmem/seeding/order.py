@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.seeding.lockfile import SeedFile
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -28,7 +28,7 @@ from catmem.errors import (
 )
 from catmem.model.compose import composed
 from catmem.model.version import Version
-from catmem.names import TARGETS, known_target
+from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.order import known_profiles, seed_chain, seed_order
 from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
@@ -46,9 +46,8 @@ from catmem.seeding.slices import (
 )
 from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 from catmem.writing.matching import legible
 from catmem.writing.written import could_go, over_budget
 

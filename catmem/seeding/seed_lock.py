@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import ConfigError
-from catmem.names import is_entity
+from catmem.names import is_entity, slugify
 from catmem.staleness.freshness import read_date
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -20,9 +20,9 @@ from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
+from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.threats import BuiltinScanner, scan_each
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.workspace.overview import Overviews
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -25,7 +25,7 @@ from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.serving import CONNECTIONS
 from catmem.workspace.change_feed import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
-from catmem.workspace.root_profiles import discreet
+from catmem.workspace.root import discreet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence

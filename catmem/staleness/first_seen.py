@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document
 from catmem.model.pairing import alike, pair_entries, words_of
-from catmem.model.unified import equal_ends
 from catmem.staleness.freshness import DATED_BY, read_date
 from catmem.store.changes import splice
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.external_changes import FILE_TIME
 from catmem.syntax.scan import rescan, touched_region
+from catmem.text import equal_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence

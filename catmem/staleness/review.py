@@ -40,7 +40,7 @@ from catmem.staleness.due import (
 from catmem.store.contract import SIDECAR
 from catmem.workspace.history import restore
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:

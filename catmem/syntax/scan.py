@@ -13,11 +13,11 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_HEADING = 1024
 """A heading line over this many characters is entry text, which also bounds the cost of normalising a title."""
@@ -364,3 +364,34 @@ class _Closings:
         while self._widths[index] < width:
             index += 1
         return self._starts[index]
+
+
+# At the start of a line, one or more backslashes and then what a boundary begins with. The possessive run keeps a long
+# row of backslashes linear. A CR right before the end of the text counts as part of that line end.
+_ESCAPED = re.compile(r"(?:^|(?<=\n))\\++(?=§[ \t]*(?:\r?\n|\r?\Z)|##?[ \t])")
+
+
+def unescape(text: str) -> str:
+    """One backslash less on every escaped line of an entry as it is stored."""
+    if "\\" not in text:
+        return text
+    return _ESCAPED.sub(lambda run: run.group()[1:], text)
+
+
+def escape(text: str, boundaries: Iterable[int]) -> str:
+    """One backslash more on every escaped line and at every offset in ``boundaries`` (starts of lines)."""
+    starts = set(boundaries)
+    if "\\" in text:
+        starts.update(match.start() for match in _ESCAPED.finditer(text))
+    return with_backslashes(text, starts)
+
+
+def with_backslashes(text: str, starts: Iterable[int]) -> str:
+    """One backslash more at each of these offsets."""
+    parts: list[str] = []
+    done = 0
+    for start in sorted(starts):
+        parts += (text[done:start], "\\")
+        done = start
+    parts.append(text[done:])
+    return "".join(parts)

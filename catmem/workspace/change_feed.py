@@ -18,7 +18,7 @@ from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.names import TARGETS
 from catmem.store.contract import revision_number, sees
 from catmem.workspace.history import entity_of
-from catmem.workspace.root_profiles import broken_profiles
+from catmem.workspace.root import broken_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

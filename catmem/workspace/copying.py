@@ -21,9 +21,8 @@ from catmem.config.profile import profile_names, refuse_no_root
 from catmem.digest import bytes_digest, record_dict
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.store.contract import EXTERNAL, Change, Revision
-from catmem.workspace.backends import refuse_no_store, store_file
 from catmem.workspace.history import all_entities
-from catmem.workspace.stores import open_store
+from catmem.workspace.stores import open_store, refuse_no_store, store_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

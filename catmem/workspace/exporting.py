@@ -12,11 +12,10 @@ from catmem.files import os_errors, replace_file
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.names import FILE_NAMES, TARGETS
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.text import printable_json
 from catmem.workspace.init import is_there
-from catmem.workspace.root_profiles import entities_of_each
+from catmem.workspace.root import entities_of_each
 from catmem.workspace.seen_entry import value_texts
 
 if TYPE_CHECKING:

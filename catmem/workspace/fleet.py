@@ -16,11 +16,10 @@ from catmem.config.profile import load_profile
 from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
-from catmem.names import TARGETS
+from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.workspace.profile_memory import read_document
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

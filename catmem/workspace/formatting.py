@@ -12,16 +12,14 @@ from catmem.config.config import find_root
 from catmem.config.profile import profile_names
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, rewrite_file
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Change
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.backends import backend_of
-from catmem.workspace.root_profiles import load_each
-from catmem.workspace.stores import store_of_file
+from catmem.workspace.root import load_each
+from catmem.workspace.stores import backend_of, store_of_file
 from catmem.writing import gate
-from catmem.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

@@ -15,15 +15,14 @@ from catmem.config.json_schema import known_tags
 from catmem.config.profile import limit_of
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, rewrite_file
+from catmem.names import UNCATEGORIZED
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
 from catmem.workspace.formatting import commit_file, entity_at, has_journal, memory_files
 from catmem.workspace.migration import plan_migration
 from catmem.writing import gate
-from catmem.writing.rewrite import rewrite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

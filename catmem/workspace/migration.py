@@ -17,9 +17,9 @@ from catmem.model.edit import TextEdit, apply_edits
 from catmem.model.layout import formatted, is_shared
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
+from catmem.names import UNCATEGORIZED
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
-from catmem.syntax.slug import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

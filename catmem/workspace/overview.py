@@ -26,9 +26,9 @@ from catmem.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.text import size_of
-from catmem.workspace.backends import places
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
+from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

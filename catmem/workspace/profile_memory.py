@@ -16,7 +16,7 @@ from catmem.config.profile import one_reading
 from catmem.errors import CatmemError, StoreError
 from catmem.names import TARGETS
 from catmem.text import conflict_at, unmerged_warnings
-from catmem.workspace.backends import places
+from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -23,7 +23,7 @@ from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
-from catmem.workspace.root_profiles import entities_of_each
+from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import locate
 from catmem.workspace.upkeep import lasting_store, told_from
 from catmem.writing import gate

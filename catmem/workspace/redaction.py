@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Entry
 from catmem.model.edit import apply_edits, remove_entry
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import Change
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.backends import memory_files
 from catmem.workspace.history import entity_of
+from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration

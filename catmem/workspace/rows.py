@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.model.unified import equal_ends
+from catmem.names import slugify
 from catmem.store.sql.codec import Changed, EditedRows, FoundRow, TableRow
-from catmem.syntax.slug import slugify
+from catmem.text import equal_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

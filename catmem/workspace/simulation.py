@@ -23,10 +23,9 @@ from catmem.config.config import load_config
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
 from catmem.store.contract import Change
-from catmem.workspace.backends import refuse_no_store, scratch, shown_store, store_file
 from catmem.workspace.copying import store_at
 from catmem.workspace.root import Root
-from catmem.workspace.stores import merge_files
+from catmem.workspace.stores import merge_files, refuse_no_store, scratch, shown_store, store_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from datetime import date, datetime

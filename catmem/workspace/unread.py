@@ -15,7 +15,7 @@ from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
 from catmem.store.contract import Fault
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.backends import backend_of, shown_store
+from catmem.workspace.stores import backend_of, shown_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

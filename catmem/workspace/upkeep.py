@@ -12,7 +12,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.digest import record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.store.contract import Fault, LastingStore
-from catmem.workspace.root_profiles import entities_of_each
+from catmem.workspace.root import entities_of_each
 from catmem.workspace.unread import look_over, nobody_reads
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from catmem.config.access import Rights, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
-from catmem.names import TARGETS
+from catmem.names import TARGETS, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import freshness
-from catmem.syntax.slug import slugify
 from catmem.text import size_of
-from catmem.workspace.root_profiles import discreet
+from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing import gate
 from catmem.writing.matching import is_digest

@@ -14,9 +14,9 @@ from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
 from catmem.model.pairing import jaccard, words_of
+from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import read_date
 from catmem.syntax.scan import rescan
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.workspace.seen_entry import preview, value_texts
 from catmem.writing.matching import Says, find_entry, says
 from catmem.writing.terms import body_of, each_of

@@ -15,8 +15,8 @@ from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
 from catmem.config.profile import limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.staleness.freshness import read_date, stale_after_days
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import unify_newlines
 from catmem.threats import RULES
 from catmem.workspace.seen_entry import findings_in

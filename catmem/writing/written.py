@@ -13,9 +13,8 @@ from catmem import clock
 from catmem.config.access import hidden_by_sections
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, EditError, OverBudgetError
-from catmem.names import FILE_NAMES, TARGETS
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.staleness.freshness import expired_on, freshness, read_date
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
-    from catmem.prompt.manifest import Row
-    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.prompt import Prompt, Row
     from catmem.store.contract import OnDrift, OnStale, Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.terms import Terms

@@ -13,8 +13,8 @@ from catmem.config.json_schema import _validator
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.workspace.backends import BACKENDS, Backend
 from catmem.workspace.change_feed import Watch
+from catmem.workspace.stores import BACKENDS, Backend
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put

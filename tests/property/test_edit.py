@@ -21,8 +21,8 @@ from catmem.model.edit import (
     retag_entry,
 )
 from catmem.model.layout import formatted, is_shared
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import scan
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 
 place = st.integers(0, 10)

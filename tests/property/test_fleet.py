@@ -10,7 +10,7 @@ from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
 from catmem.config.rights_table import Held, fleet_of, reasons
 from catmem.model.document import parse
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, slugify
 
 SLUGS = ["alpha", "beta", "finance-pay", "finance-tax", "ünï-code", "_", "any", "x_y", "中文"]
 SELECTORS = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from catmem.model.document import parse
 from catmem.model.layout import formatted, is_shared, repeated_entries
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from tests.property.oracles import hermes_entries, hermes_rewrites
 from tests.property.strategies import texts
 

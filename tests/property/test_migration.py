@@ -12,7 +12,7 @@ from catmem.config.config import Category, Config, Taxonomy
 from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.model.splice import titled
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.workspace.migration import plan_migration
 from tests.property.strategies import MARKS, texts
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem.config.selector import Selectors, selector_fault
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, slugify
 
 CATEGORIES = st.text("ab-", min_size=1, max_size=5).map(slugify).filter(bool) | st.just(UNCATEGORIZED)
 PATTERNS = st.text("ab*?-", min_size=1, max_size=6)

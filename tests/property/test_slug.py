@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.syntax.slug import slugify
+from catmem.names import slugify
 from tests.property.oracles import slug
 
 titles = st.one_of(

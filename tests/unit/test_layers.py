@@ -210,11 +210,11 @@ def test_documents_know_no_store(package):
 
 
 def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
-    """Others ask the table of `workspace/backends`, or the store; a name of a kind alone is what such a question needs."""
+    """Others ask the table of `workspace/stores`, or the store; a name of a kind alone is what such a question needs."""
     found = [
         f"{module.name}:{part.lineno}"
         for module in modules(package)
-        if not module.name.startswith(("catmem.store.", "catmem.workspace.backends"))
+        if not module.name.startswith(("catmem.store.", "catmem.workspace.stores"))
         for part in ast.walk(module.tree)
         if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
         if module.name != "catmem.lint.rules.dates"  # what facts are of

@@ -9,7 +9,7 @@ import pytest
 from catmem.model.document import parse
 from catmem.model.edit import add_entry, remove_entry
 from catmem.model.layout import formatted
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples").glob("sample-*.md"))
 PAGE = "sample-46.md"

@@ -10,8 +10,7 @@ from catmem.config.profile import limit_of
 from catmem.lint.diagnostic import Finding
 from catmem.lint.rule import rule
 from catmem.lint.suppress import without_marks
-from catmem.names import FILE_NAMES
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.text import size_of
 
 if TYPE_CHECKING:

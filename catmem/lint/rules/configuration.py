@@ -12,7 +12,7 @@ from catmem.config.yamlfile import key_text
 from catmem.errors import ConfigError
 from catmem.lint.diagnostic import Finding
 from catmem.lint.rule import rule
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,8 +11,8 @@ from catmem.lint.diagnostic import Finding, Fix, Related
 from catmem.lint.rule import rule
 from catmem.lint.spans import ClosedSpans
 from catmem.model.edit import TextEdit, apply_edits
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import scan
-from catmem.syntax.slug import UNCATEGORIZED, slugify
 from catmem.text import BOM
 
 if TYPE_CHECKING:

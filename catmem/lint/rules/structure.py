@@ -17,7 +17,7 @@ from catmem.lint.spans import ClosedSpans, entry_at
 from catmem.lint.suppress import marks
 from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.text import BOM, conflict_at
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from catmem.lint.linted import DATES
 from catmem.lint.rule import rule
 from catmem.lint.spans import first_line, key_span, value_span
 from catmem.model.edit import TextEdit
+from catmem.names import slugify
 from catmem.staleness.freshness import read_date
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.slug import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,7 @@ from catmem.errors import CatmemError, OperationCollisionError, RequestError
 from catmem.server.caller import caller_of
 from catmem.server.error_responses import answer_of
 from catmem.server.guard import in_thread
-from catmem.workspace.root_profiles import discreet
+from catmem.workspace.root import discreet
 from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from catmem import clock
 from catmem.config.access import visible_categories
 from catmem.errors import RequestError
+from catmem.names import UNCATEGORIZED
 from catmem.server.page.formats import own_address, reference, title_of, with_query
 from catmem.server.page.page_view import Page, of_entity
 from catmem.server.page.recent_changes import before, can_be_undone, entry_in, record_of
@@ -26,7 +27,6 @@ from catmem.server.page.writing import Did, bad_form, done, put
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
 from catmem.staleness.freshness import read_date
 from catmem.store.contract import stale, unknown_revision
-from catmem.syntax.slug import UNCATEGORIZED
 from catmem.text import unify_newlines
 from catmem.workspace.history import restore
 from catmem.workspace.profile_memory import seen_file

@@ -12,10 +12,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from markupsafe import Markup
 
 from catmem.model.body import to_html
-from catmem.model.unified import unified_diff
+from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import read_date
-from catmem.syntax.slug import UNCATEGORIZED
-from catmem.text import printable
+from catmem.text import printable, unified_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from catmem.lint.linting import Linter
 from catmem.seeding.lockfile import seeded_copies
 from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.page_view import Page
-from catmem.workspace.root_profiles import load_each
+from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

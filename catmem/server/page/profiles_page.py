@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catmem.config.rights_table import Fleet
-    from catmem.prompt.manifest import Manifest
+    from catmem.prompt.prompt import Manifest
     from catmem.server.page.formats import Bar
     from catmem.server.page.page_view import PageRequest
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.workspace.backends import shown_store
+from catmem.workspace.stores import shown_store
 from tests.golden.case import put
 
 

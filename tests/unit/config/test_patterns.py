@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from catmem.config.patterns import pattern_fault
+from catmem.config.json_schema import pattern_fault
 from tests.together import together
 
 

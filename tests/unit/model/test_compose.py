@@ -8,7 +8,7 @@ from catmem.errors import EditError
 from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
-from catmem.syntax.slug import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from tests.together import together
 
 PLAIN = parse("")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.model import unified
-from catmem.model.unified import unified_diff
+from catmem import text as unified
+from catmem.text import unified_diff
 from tests.patches import lines_of, patched
 from tests.together import together
 

@@ -7,9 +7,9 @@ from datetime import date
 from catmem.config.config import Taxonomy
 from catmem.config.profile import Profile
 from catmem.model.document import parse
+from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.seeding.slices import Parts, is_settled, offer, plan_file, slice_text, sliced
-from catmem.syntax.slug import UNCATEGORIZED
 from tests.together import together
 
 DAY = date(2026, 11, 21)

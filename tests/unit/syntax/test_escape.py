@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from catmem.syntax.escape import escape, unescape, with_backslashes
+from catmem.syntax.scan import escape, unescape, with_backslashes
 from tests.together import together
 
 ESCAPED = ["\\§", "\\§ \t", "\\\\§", "\\# ", "\\# x", "\\## x", "\\##\tx", "\\\\\\## x", "\\#\t"]

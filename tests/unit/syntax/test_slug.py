@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from catmem.syntax.slug import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, slugify
 from tests.together import together
 
 

@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from catmem.errors import ChangedMeanwhileError, UnreadableError
-from catmem.writing.rewrite import rewrite_file
+from catmem.files import rewrite_file
 from tests.golden.case import put
 
 

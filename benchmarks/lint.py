@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import Result, faster, limited, seconds
 from benchmarks.parse import memory_file
-from catmem.lint.linting import Linter
+from catmem.linting.root_lint import Linter
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         UnknownRevisionError,
         UnreadableError,
     )
-    from catmem.lint.diagnostic import Diagnostic
-    from catmem.lint.engine import lint
+    from catmem.linting.diagnostic import Diagnostic
+    from catmem.linting.engine import lint
     from catmem.model.conflict import Conflict
     from catmem.model.document import Document, Entry, Problem, Section, parse
     from catmem.model.merge import Merge, merge
@@ -61,8 +61,8 @@ _HOMES = {
     "catmem.model.conflict": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
-    "catmem.lint.diagnostic": ("Diagnostic",),
-    "catmem.lint.engine": ("lint",),
+    "catmem.linting.diagnostic": ("Diagnostic",),
+    "catmem.linting.engine": ("lint",),
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),
     "catmem.writing.operation": ("Operation",),

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
-    from catmem.lint.diagnostic import Diagnostic
-    from catmem.lint.linting import Linter, LintResult
-    from catmem.lint.renderers import Format
-    from catmem.lint.rule import Rule
+    from catmem.linting.diagnostic import Diagnostic
+    from catmem.linting.renderers import Format
+    from catmem.linting.root_lint import Linter, LintResult
+    from catmem.linting.rule import Rule
 
 
-_BASELINE = "catmem.lint.json"
+_BASELINE = "catmem.linting.json"
 _LARGEST = 64 << 20
 _REPORTING = ("statistics", "output", "form")
 _APART = {
@@ -88,7 +88,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         refuse_beside(option, *others, why=why)
 
     from catmem.config.profile import refuse_no_root
-    from catmem.lint.linting import Linter
+    from catmem.linting.root_lint import Linter
 
     root = given_root()
 
@@ -129,7 +129,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
         say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
     status = int(bool(fixed.fighting))
     if diff:
-        from catmem.lint.renderers import mask_both
+        from catmem.linting.renderers import mask_both
 
         for name, text in fixed.texts.items():
             shown = _shown(linter, name)
@@ -149,7 +149,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
 
 
 def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
-    from catmem.lint.renderers import Report, render
+    from catmem.linting.renderers import Report, render
 
     names: dict[str, str] = {}
     diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
@@ -200,7 +200,7 @@ def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) ->
 
 
 def _write_baseline(found: LintResult, path: Path) -> None:
-    from catmem.lint.suppress import write_baseline
+    from catmem.linting.suppress import write_baseline
 
     _refuse_to_replace(path, _is_baseline)
     _write_text(path, write_baseline(found.diagnostics))
@@ -248,8 +248,8 @@ def _write_text(path: Path, text: str) -> None:
 @format_option
 def rule(code: str | None, *, every: bool) -> None:
     """Print the page of a lint rule. CODE is its code or its name."""
-    from catmem.lint.rule import all_rules
-    from catmem.lint.settings import unknown_rule
+    from catmem.linting.rule import all_rules
+    from catmem.linting.settings import unknown_rule
 
     rules = all_rules()
     if every == (code is not None):

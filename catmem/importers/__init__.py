@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from catmem.importers.source_files import Imported
 
 SOURCES = {
-    "hermes": "hermes",
+    "hermes": "hermes_agent",
     "docker-agent": "docker_agent",
     "cheetahclaws": "cheetahclaws",
     "claude": "claude",

@@ -173,8 +173,8 @@ def prompt_answer(
 
 def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
     """What lint finds in the whole root, without secrets. It quotes files of everybody, so it is for a person."""
-    from catmem.lint.linting import Linter
-    from catmem.lint.renderers import Report, render
+    from catmem.linting.renderers import Report, render
+    from catmem.linting.root_lint import Linter
 
     if actor is not None:
         raise ForbiddenError(f"{actor} may not lint", hint="Lint looks at everything, so it is for a person.")

@@ -10,14 +10,14 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.config import Config
-from catmem.lint.linted import Context, LintedFile
-from catmem.lint.rule import FAMILIES, all_rules
+from catmem.linting.linted import Context, LintedFile
+from catmem.linting.rule import FAMILIES, all_rules
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.lint.rule import Rule
+    from catmem.linting.rule import Rule
 
 PAGE = ROOT / "docs" / "rules.md"
 SAMPLES = ROOT / "tests" / "samples"

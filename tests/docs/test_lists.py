@@ -8,7 +8,7 @@ import pytest
 
 from catmem.cli.exchange_commands import import_
 from catmem.importers import SOURCES
-from catmem.lint.rules.tag_blocks import unknown_tag
+from catmem.linting.rules.tag_blocks import unknown_tag
 from catmem.mcp.tools import TOOLS
 from catmem.resources import SCHEMA_NAMES, schema
 from tests.docs.pages import ROOT

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from catmem.lint.rule import all_rules
+from catmem.linting.rule import all_rules
 from tests.docs import rules_page
 from tests.together import together
 

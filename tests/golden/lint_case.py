@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.lint.diagnostic import NOWHERE, Diagnostic, Fix, Region, Related
-from catmem.lint.renderers import FORMATS, Report, render
+from catmem.linting.diagnostic import NOWHERE, Diagnostic, Fix, Region, Related
+from catmem.linting.renderers import FORMATS, Report, render
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
-from tests.unit.lint.rules_for_tests import registered, word_rule
+from tests.unit.linting.rules_for_tests import registered, word_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

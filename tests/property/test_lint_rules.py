@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.lint.linted import Context, LintedFile
-from catmem.lint.rule import all_rules
+from catmem.linting.linted import Context, LintedFile
+from catmem.linting.rule import all_rules
 from catmem.model.document import parse
 from catmem.model.edit import apply_edits
 from tests.property.strategies import texts

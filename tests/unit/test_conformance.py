@@ -24,7 +24,7 @@ from tests.together import together
 FOLDER = Path(__file__).parents[1] / "conformance"
 TAKEN_HERE = ("parse.json", "edits/*.json", "layouts/*.json", "problems/*.json")
 TAKEN_ELSEWHERE = {
-    "lint": "lint/test_rule_cases.py",
+    "lint": "linting/test_rule_cases.py",
     "merge": "model/test_merge.py",
     "profiles": "config/test_profile.py",
     "prompts": "prompt/test_prompt_cases.py",

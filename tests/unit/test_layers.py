@@ -34,16 +34,16 @@ LAYERS = [
 ]
 
 FEATURES = {
-    "config", "prompt", "threats", "lint", "search", "seeding", "staleness",
+    "config", "prompt", "threats", "linting", "search", "seeding", "staleness",
     "writing", "envelopes", "merging", "audit", "workspace",
 }  # fmt: skip
 PURE = {
-    "catmem.config", "catmem.prompt", "catmem.threats", "catmem.lint", "catmem.search.index", "catmem.search.query",
+    "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.search.ranking", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
     "catmem.workspace.migration",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
-ON_DISK = {"catmem.lint.linting", "catmem.lint.sources"}
+ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources"}
 """The modules of pure packages that are no rules."""
 
 READS = {"catmem.files", "catmem.resources"}
@@ -217,7 +217,7 @@ def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
         if not module.name.startswith(("catmem.store.", "catmem.workspace.stores"))
         for part in ast.walk(module.tree)
         if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
-        if module.name != "catmem.lint.rules.dates"  # what facts are of
+        if module.name != "catmem.linting.rules.dates"  # what facts are of
     ]
     assert found == []
 

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError
-from catmem.lint.diagnostic import SEVERITIES
-from catmem.lint.linting import Linter
+from catmem.linting.diagnostic import SEVERITIES
+from catmem.linting.root_lint import Linter
 from catmem.seeding.lockfile import seeded_copies
 from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.page_view import Page
@@ -16,7 +16,7 @@ from catmem.workspace.root import load_each
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from catmem.lint.diagnostic import Diagnostic
+    from catmem.linting.diagnostic import Diagnostic
     from catmem.model.document import Entry
     from catmem.server.page.page_view import PageRequest
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from tests.golden.case import put
-from tests.unit.lint.rules_for_tests import registered, word_rule
+from tests.unit.linting.rules_for_tests import registered, word_rule
 
 
 def run(*arguments):

@@ -176,7 +176,7 @@ seed(Workspace.open(sys.argv[1], search=False), *sys.argv[3:])
 def stopped(program, folder, after, *targets):
     """Seed in a process of its own, which is killed by the program itself."""
     ended = subprocess.run(
-        [sys.executable, "-c", program, folder, str(after), *targets], cwd=Path(__file__).parents[4], check=False
+        [sys.executable, "-c", program, folder, str(after), *targets], cwd=Path(__file__).parents[3], check=False
     )
     assert ended.returncode == -signal.SIGKILL
 
@@ -393,7 +393,7 @@ def test_two_hundred_targets_with_256_descriptors(tmp_path):
     place = write_files(tmp_path, profiles=fleet)
     said = subprocess.run(
         ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable, "-c", FEW_DESCRIPTORS, place],
-        cwd=Path(__file__).parents[4],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=False,

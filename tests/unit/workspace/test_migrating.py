@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
-from catmem.lint.linting import Linter
+from catmem.linting.root_lint import Linter
 from catmem.workspace import history
 from catmem.workspace.migrating import apply_migration, files_to_migrate, plan_file
 from catmem.workspace.workspace import Workspace

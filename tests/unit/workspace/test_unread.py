@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from catmem.lint.linting import Linter
+from catmem.linting.root_lint import Linter
 from catmem.workspace.unread import row_notes, unread_note
 from catmem.workspace.upkeep import doctor, fsck
 from catmem.workspace.workspace import Workspace

@@ -11,7 +11,7 @@ import os
 import pytest
 
 from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedError, StaleError
-from catmem.lint.linting import Linter
+from catmem.linting.root_lint import Linter
 from catmem.store.contract import Change
 from catmem.store.memory import InMemoryStore
 from catmem.workspace.formatting import apply_format, plan_format

@@ -1,0 +1,247 @@
+"""What rules look at: files that were read already, and what they may know about the root around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem.digest import content_digest
+from catmem.errors import CatmemError
+from catmem.linting.diagnostic import NOWHERE, Region
+from catmem.linting.similar import distinct_words
+from catmem.linting.suppress import is_only_marks, without_marks
+from catmem.model.document import first_of_each, parse
+from catmem.staleness.freshness import read_date
+from catmem.syntax import tags as tag_blocks
+from catmem.text import LineIndex
+from catmem.threats import BuiltinScanner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from catmem.config.config import Config, Taxonomy
+    from catmem.config.profile import Profile
+    from catmem.config.yamlfile import KeyPath
+    from catmem.model.document import Document, Entry, Problem, TagValue
+    from catmem.syntax.scan import Header
+    from catmem.threats import Scanner
+
+Target = Literal["user", "memory"]
+
+DATES = ("verified_date", "created", "expires")
+"""The tags that hold a day."""
+
+_EMPTY = parse("")
+_NO_TAGS: Mapping[str, TagValue] = {}
+_NO_DATES: Mapping[str, date] = {}
+
+
+class LintedEntry:
+    """An entry with body, tags and dates read once, however many rules ask for them.
+
+    ``start`` and ``end`` are its span in the file, ``raw`` the text that stands there. ``body`` is the text without
+    tags, escapes undone, lines ending in LF, ``words`` the same without marks of lint and with one blank between its
+    words; ``pairs`` each key and value of the tags, repeated keys too; ``tags`` of a repeated key the first; ``dates``
+    the days that tags of ``DATES`` hold, without what is no date.
+    """
+
+    __slots__ = ("_tokens", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
+
+    def __init__(self, entry: Entry) -> None:
+        """Read the tags of ``entry``, if it has some."""
+        self.entry = entry
+        self.category, self.start, self.end, raw, limit = entry
+        self.raw = raw
+        self._tokens: tuple[str, ...] | None = None
+        self.pairs: tag_blocks.Pairs = ()
+        self.tags: Mapping[str, TagValue] = _NO_TAGS
+        self.dates: Mapping[str, date] = _NO_DATES
+        if raw[0] in tag_blocks.MAY_BEGIN:
+            self.pairs, self.body = tag_blocks.read(entry.text, limit)
+            if self.pairs:
+                self.tags = first_of_each(self.pairs)
+                self.dates = {key: day for key in DATES if (day := read_date(self.tags.get(key))) is not None}
+        elif "\\" in raw or "\r" in raw:
+            self.body = entry.text
+        else:
+            self.body = raw  # nearly every entry: the text as it stands
+        self.words = " ".join(without_marks(self.body).split())
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The distinct words in their order, in small letters and without punctuation."""
+        if self._tokens is None:
+            self._tokens = distinct_words(self.words)
+        return self._tokens
+
+    @property
+    def day(self) -> date | None:
+        """The day of the fact: when it was last verified, else created."""
+        return self.dates.get("verified_date") or self.dates.get("created")
+
+    @property
+    def id(self) -> str:
+        """The digest of body and tags, as ``Entry.id``."""
+        return content_digest([self.body, self.tags])
+
+
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
+
+    path: str
+    data: bytes = field(default=b"", repr=False)
+    error: CatmemError | None = None
+    """Why the file could not be read or understood. A file that could not be opened has no ``data``."""
+
+    @cached_property
+    def text(self) -> str:
+        """The text; U+FFFD stands for bytes that are not UTF-8."""
+        return self.data.decode("utf-8", "replace")
+
+    @cached_property
+    def line_index(self) -> LineIndex:
+        """Offsets to lines and columns."""
+        return LineIndex(self.text)
+
+    def line(self, offset: int) -> int:
+        """The line, from 1, of the character at ``offset``."""
+        return self.line_index.line(offset)
+
+    def region(self, start: int, end: int) -> Region:
+        """A span in lines and columns."""
+        if not self.data:
+            return NOWHERE
+        return Region.of(self.line_index, start, end)
+
+    def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
+        """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
+
+        Without a line, the first line.
+        """
+        lines = self.text.split("\n")
+        line = min(max(line or 1, 1), len(lines))
+        start = sum(len(before) + 1 for before in lines[: line - 1])
+        end = start + len(lines[line - 1].rstrip("\r"))
+        return min(start + max((column or 1) - 1, 0), end), end
+
+
+@dataclass(frozen=True, eq=False)
+class LintedFile(_Text):
+    """A memory file. ``document`` is empty for one that is not UTF-8, too large, or could not be read (``error``).
+
+    ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
+    """
+
+    document: Document = field(default=_EMPTY, repr=False)
+    owner: str | None = None
+    target: Target | None = None
+
+    @classmethod
+    def of(
+        cls, path: str, data: bytes, config: Config, *, owner: str | None = None, target: Target | None = None
+    ) -> LintedFile:
+        """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
+        try:
+            document = config.taxonomy.parse(data)
+        except CatmemError as error:
+            return cls(path, data, error, owner=owner, target=target)
+        return cls(path, data, None, document, owner, target)
+
+    @cached_property
+    def text(self) -> str:
+        """The text; U+FFFD stands for bytes that are not UTF-8."""
+        return self.document.text if self.error is None else super().text
+
+    @cached_property
+    def entries(self) -> tuple[LintedEntry, ...]:
+        """The entries, in file order, but those that hold only marks of lint."""
+        return tuple(LintedEntry(entry) for entry in self.document.entries if not is_only_marks(entry))
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """The section headers, in file order."""
+        return self.document.scan.headers
+
+    @cached_property
+    def tagged(self) -> tuple[LintedEntry, ...]:
+        """The entries that have tags."""
+        return tuple(entry for entry in self.entries if entry.tags)
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What reading the document found to look wrong."""
+        return self.document.problems
+
+    @cached_property
+    def line_index(self) -> LineIndex:
+        """Offsets to lines and columns."""
+        return self.document.line_index if self.error is None else super().line_index
+
+
+@dataclass(frozen=True, eq=False)
+class LintedYaml(_Text):
+    """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
+
+    ``values`` is what stands in it (``None`` if it could not be read as YAML), ``positions`` the line and column of
+    each key, ``profile`` the profile of a profile file that is right. ``error`` is why loading it failed, ``further``
+    is what else is wrong in it.
+    """
+
+    kind: Literal["config", "profile", "schema"] = "config"
+    values: Any = None
+    positions: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict, repr=False)
+    profile: Profile | None = None
+    further: tuple[CatmemError, ...] = ()
+
+    def span_of(self, key: KeyPath) -> tuple[int, int]:
+        """The span from a key's place to the end of its line; of the nearest key above it that has a place."""
+        while key and key not in self.positions:
+            key = key[:-1]
+        return self.span_at(*self.positions.get(key, (1, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFault:
+    """One thing that the service found in a store: in its journal, backups, branches, or changed from outside.
+
+    ``kind`` is the store's own name for it; ``path`` is from the root.
+    """
+
+    kind: str
+    path: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.
+
+    Only a rule that is ``dated`` may look at ``as_of``. ``rule_options`` are what ``catmem.yaml`` sets, by code, laid
+    over the rule's own defaults.
+    """
+
+    config: Config
+    as_of: date
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    scanner: Scanner = field(default_factory=BuiltinScanner)
+    rule_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    schemas: Mapping[str, Any] = field(default_factory=dict)
+    """The files of the root's folder ``schemas``, read, by name (``rules.yaml``)."""
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The declared categories."""
+        return self.config.taxonomy
+
+    def options(self, code: str) -> Mapping[str, Any]:
+        """The options of a rule: its defaults, and over them what the root sets."""
+        options = self.rule_options.get(code)
+        if options is None:
+            from catmem.linting.rule import all_rules
+
+            return all_rules()[code].options
+        return options

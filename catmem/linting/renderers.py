@@ -1,0 +1,413 @@
+"""The forms in which findings are shown: for people (text), programs (JSON), GitHub and code scanners (SARIF 2.1.0).
+
+Nothing reaches a terminal raw: what acts on one, or shows as nothing, is written as an escape, so a reader sees what is
+there. Columns and offsets of SARIF count code points.
+
+Output of lint stands in logs that many can read, so no form shows a secret: neither what a detector of
+``catmem.threats.secrets`` finds in the file, whether its rule is on or not, nor what a private rule found. In
+the text of the file asterisks stand for it, as many as it has characters, so that every place stays where it was; the
+same words in a message are masked too. A fix that would write one keeps its message and loses its edits, in what is
+printed alone.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem import text as plain
+from catmem.linting.diagnostic import SEVERITIES, Region
+from catmem.linting.rule import all_rules
+from catmem.text import LineIndex, printable_json
+from catmem.threats.secrets import find_logins, find_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from catmem.linting.diagnostic import Diagnostic, Fix
+    from catmem.linting.rule import Rule
+
+WIDTH = 100
+_BEFORE = 30
+_TAB = 4
+_CUT = "…"
+
+Format = Literal["text", "json", "github", "sarif"]
+FORMATS: tuple[Format, ...] = ("text", "json", "github", "sarif")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run found, in order. ``source`` gives the text of a path that is in a diagnostic, ``None`` without one."""
+
+    diagnostics: Sequence[Diagnostic]
+    files: int
+    source: Callable[[str], str | None]
+    version: str = ""
+    """Of catmem, for formats that name their tool."""
+
+    @property
+    def counting(self) -> list[Diagnostic]:
+        """The diagnostics that no mark and no baseline suppresses."""
+        return [diagnostic for diagnostic in self.diagnostics if not diagnostic.suppressed]
+
+    def severities(self) -> dict[str, int]:
+        """How many count, by severity, from the worst to the mildest."""
+        found = Counter(diagnostic.severity for diagnostic in self.counting)
+        return {severity: found[severity] for severity in SEVERITIES}
+
+    def statistics(self) -> dict[str, int]:
+        """How many count, by code, the most frequent first."""
+        found = Counter(diagnostic.code for diagnostic in self.counting)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def render(report: Report, form: Format, *, statistics: bool = False) -> str:
+    """The report in one of ``FORMATS``, ending in a newline unless it is empty. ``statistics`` are for ``text``.
+
+    No secret of a file is in it.
+    """
+    diagnostics, source = without_secrets(report.diagnostics, report.source)
+    report = replace(report, diagnostics=diagnostics, source=source)
+    rendered = _RENDERERS[form](report)
+    if statistics and form == "text":
+        rendered += "".join(f"{count:>6}  {code}\n" for code, count in report.statistics().items())
+    return rendered
+
+
+# --- text ----------------------------------------------------------------------------------------------------------
+
+
+def _text(report: Report) -> str:
+    lines = cache(lambda path: (report.source(path) or "").split("\n"))
+    paragraphs = (_paragraph(diagnostic, lines(diagnostic.path)) for diagnostic in report.counting)
+    return "".join(f"{line}\n" for paragraph in paragraphs for line in paragraph)
+
+
+def _paragraph(diagnostic: Diagnostic, lines: Sequence[str]) -> Iterator[str]:
+    place = f"{diagnostic.path}:{diagnostic.line}:{diagnostic.column}"
+    message = printable(diagnostic.message)
+    yield f"{printable(place)}: {diagnostic.severity} {diagnostic.code} {message} ({diagnostic.name})"
+    number = diagnostic.line
+    if number <= len(lines) and any(lines):
+        line = lines[number - 1].removesuffix("\r")
+        shown = excerpt(line, *_in_line(diagnostic.region, number, len(line)))
+        yield f"{number:>6} | {shown.line}".rstrip()
+        yield f"       | {shown.marks}"
+    for other in diagnostic.related:
+        yield f"  see {printable(f'{other.path or diagnostic.path}:{other.line}:{other.column}: {other.message}')}"
+    if diagnostic.hint:
+        yield f"  hint: {printable(diagnostic.hint)}"
+    if diagnostic.fix is not None:
+        option = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"
+        yield f"  fix ({option}): {printable(diagnostic.fix.message)}"
+
+
+def _in_line(region: Region, number: int, length: int) -> tuple[int, int]:
+    """What a region covers of a line of this number and length, as offsets in it."""
+    if not region.line <= number <= region.end_line:
+        return 0, 0
+    start = region.column - 1 if region.line == number else 0
+    return start, region.end_column - 1 if region.end_line == number else length
+
+
+class Excerpt(NamedTuple):
+    """The line as it is shown, and blanks with marks that stand below it."""
+
+    line: str
+    marks: str
+
+
+def printable(text: str) -> str:
+    """The text with what a terminal would act on, or not show, written as escapes; newlines too."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_cell(character)[0] for character in text)
+
+
+def excerpt(line: str, start: int, end: int) -> Excerpt:
+    """One line, marked from ``start`` to ``end`` (offsets in it), cut to about ``WIDTH`` columns around the start."""
+    end = max(end, start + 1)
+    first = max(start - _BEFORE, 0) if len(line) > WIDTH else 0
+    while first and unicodedata.combining(line[first : first + 1] or " "):
+        first -= 1  # a mark is shown with its letter
+    shown, marks = (_CUT, " ") if first else ("", "")
+    for offset, character in enumerate(line[first : first + WIDTH], first):
+        is_marked = start <= offset < end
+        if character == "\t":
+            width = _TAB - len(marks) % _TAB
+            text = " " * width
+        else:
+            text, width = _cell(character)
+        if len(marks) + width > WIDTH + 1:
+            return Excerpt(shown + _CUT, marks.rstrip())
+        shown += text
+        marks += ("^" if is_marked else " ") * width
+    if first + WIDTH < len(line):
+        shown += _CUT
+    elif start >= len(line):
+        marks += "^"
+    return Excerpt(shown, marks.rstrip())
+
+
+def _cell(character: str) -> tuple[str, int]:
+    """How a character is shown, and in how many columns."""
+    if character.isascii():
+        if character.isprintable():
+            return character, 1
+        escaped = character.encode("unicode_escape").decode("ascii")
+        return escaped, len(escaped)
+    category = unicodedata.category(character)
+    if category[0] == "C" or category in {"Zl", "Zp"} or _is_selector(character):
+        escaped = character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        return escaped, len(escaped)
+    if category in {"Mn", "Me"}:
+        return character, 0
+    return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _is_selector(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------
+
+
+def _json(report: Report) -> str:
+    counting = report.counting
+    value: dict[str, Any] = {
+        "version": 1,
+        "files": report.files,
+        "counts": {**report.severities(), "suppressed": len(report.diagnostics) - len(counting)},
+        "statistics": report.statistics(),
+        "diagnostics": [diagnostic.to_dict() for diagnostic in counting],
+    }
+    return printable_json(value, indent=2) + "\n"
+
+
+# --- GitHub --------------------------------------------------------------------------------------------------------
+
+_GITHUB_LEVELS = {"error": "error", "warning": "warning", "hint": "notice"}
+
+
+def _github(report: Report) -> str:
+    return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.counting)
+
+
+def _command(diagnostic: Diagnostic) -> str:
+    region = diagnostic.region
+    properties = {
+        "file": diagnostic.path,
+        "line": region.line,
+        "endLine": region.end_line,
+        "title": f"{diagnostic.code} {diagnostic.name}",
+    }
+    if region.line == region.end_line:  # GitHub takes columns for one line only
+        properties |= {"col": region.column, "endColumn": region.end_column}
+    said = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    words = "\n".join(part for part in (diagnostic.message, diagnostic.hint) if part)
+    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {said}::{_data(words)}"
+
+
+def _data(text: str) -> str:
+    # Whoever reads the log of a run reads it in a terminal, or as one.
+    return plain.printable(text).replace("%", "%25").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# --- SARIF ---------------------------------------------------------------------------------------------------------
+
+_SARIF_LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
+_KINDS = {"inline": "inSource", "baseline": "external"}
+_BASE = "%SRCROOT%"
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+
+
+def _sarif(report: Report) -> str:
+    known = all_rules()
+    codes = sorted({diagnostic.code for diagnostic in report.diagnostics})
+    places = {code: index for index, code in enumerate(codes)}
+
+    @cache
+    def index(path: str) -> LineIndex | None:
+        text = report.source(path)
+        return None if text is None else LineIndex(text)
+
+    run = {
+        "tool": {
+            "driver": {"name": "catmem", "version": report.version, "rules": [_rule(known[code]) for code in codes]}
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.diagnostics],
+    }
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return printable_json(log, indent=1) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.page, "markdown": rule.page},
+        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
+    }
+
+
+def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex | None]) -> dict[str, Any]:
+    words = ". ".join(part for part in (diagnostic.message, diagnostic.hint) if part)
+    result: dict[str, Any] = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": place,
+        "level": _SARIF_LEVELS[diagnostic.severity],
+        "message": {"text": words},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": _artifact(diagnostic.path),
+                    "region": _region(diagnostic.region, diagnostic.start, diagnostic.end),
+                }
+            }
+        ],
+        "partialFingerprints": {"catmemEntry/v1": diagnostic.fingerprint},
+    }
+    if diagnostic.related:
+        result["relatedLocations"] = [
+            {
+                "id": number,
+                "message": {"text": other.message},
+                "physicalLocation": {
+                    "artifactLocation": _artifact(other.path or diagnostic.path),
+                    "region": {"startLine": other.line, "startColumn": other.column},
+                },
+            }
+            for number, other in enumerate(diagnostic.related, 1)
+        ]
+    if diagnostic.fix is not None and diagnostic.fix.edits:
+        result["fixes"] = [_fix(diagnostic.path, diagnostic.fix, index(diagnostic.path))]
+    # Every result says so once one does; an empty list is a result that counts.
+    result["suppressions"] = [{"kind": _KINDS[diagnostic.suppressed]}] if diagnostic.suppressed else []
+    return result
+
+
+def _region(region: Region | None, start: int, end: int) -> dict[str, int]:
+    """A span; without a ``region`` its lines are not known."""
+    places = ("startLine", "startColumn", "endLine", "endColumn")
+    return {**dict(zip(places, region or (), strict=False)), "charOffset": start, "charLength": end - start}
+
+
+def _fix(path: str, fix: Fix, index: LineIndex | None) -> dict[str, Any]:
+    replacements = [
+        {
+            "deletedRegion": _region(Region.of(index, edit.start, edit.end) if index else None, edit.start, edit.end),
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in fix.edits
+    ]
+    return {
+        "description": {"text": fix.message},
+        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in path.encode(errors="replace"))
+    return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": _BASE}
+
+
+_RENDERERS = {"text": _text, "json": _json, "github": _github, "sarif": _sarif}
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+_VISIBLE = re.compile(r"[^\r\n]")
+_BEGINNING = 8
+"""Messages cut long words short, so so many characters of a secret are enough to mask what follows of it."""
+
+
+def without_secrets(
+    diagnostics: Sequence[Diagnostic], source: Callable[[str], str | None]
+) -> tuple[list[Diagnostic], Callable[[str], str | None]]:
+    """The same diagnostics and the same source, by path, with asterisks in the place of every secret."""
+    known = all_rules()
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for diagnostic in diagnostics:
+        found = spans.setdefault(diagnostic.path, [])
+        if known[diagnostic.code].private:
+            found.append((diagnostic.start, diagnostic.end))
+    texts = {path: source(path) for path in spans}
+    secrets: list[str] = []
+    for path, text in texts.items():
+        if text is not None:
+            spans[path] += secret_spans(text)
+            secrets += (text[start:end] for start, end in spans[path])
+            texts[path] = _covered(text, spans[path])
+    if not secrets:
+        return list(diagnostics), source
+    words = _words(secrets)
+    return [
+        _masked(diagnostic, words) for diagnostic in diagnostics
+    ], lambda path: texts[path] if path in texts else source(path)
+
+
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Where the detectors find a secret in a text."""
+    return [(found.start, found.end) for found in (*find_secrets(text), *find_logins(text))]
+
+
+def mask_both(old: str, new: str) -> tuple[str, str]:
+    """Two texts of one file, such as before and after a fix, with asterisks for the secrets of either."""
+    spans = secret_spans(old), secret_spans(new)
+    secrets = [text[start:end] for text, found in zip((old, new), spans, strict=True) for start, end in found]
+    words = _words(secrets)
+    return mask(_covered(old, spans[0]), words), mask(_covered(new, spans[1]), words)
+
+
+def mask(text: str, words: Iterable[str]) -> str:
+    """The text with asterisks for each of the words, and for what begins like one of them."""
+    for word in words:
+        beginning = word[:_BEGINNING]
+        start = text.find(beginning)
+        while start >= 0:
+            end = start + len(beginning)
+            while end - start < len(word) and text[end : end + 1] == word[end - start]:
+                end += 1
+            text = f"{text[:start]}{'*' * (end - start)}{text[end:]}"
+            start = text.find(beginning, end)
+    return text
+
+
+def _words(secrets: Iterable[str]) -> list[str]:
+    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
+    return sorted((line for line in lines if line.strip("*")), key=lambda line: (-len(line), line))
+
+
+def _covered(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    parts, done = [], 0
+    for start, end in sorted(spans):
+        first = max(start, done)
+        parts += [text[done:first], _VISIBLE.sub("*", text[first : max(end, first)])]
+        done = max(end, first)
+    return "".join((*parts, text[done:]))
+
+
+def _masked(diagnostic: Diagnostic, words: Sequence[str]) -> Diagnostic:
+    fix = diagnostic.fix
+    if fix is not None:
+        shows = any(mask(edit.text, words) != edit.text for edit in fix.edits)
+        fix = replace(fix, edits=() if shows else fix.edits, message=mask(fix.message, words))
+    related = tuple(replace(other, message=mask(other.message, words)) for other in diagnostic.related)
+    return replace(
+        diagnostic,
+        message=mask(diagnostic.message, words),
+        hint=mask(diagnostic.hint, words),
+        fix=fix,
+        related=related,
+    )

@@ -1,0 +1,126 @@
+"""Rules: each a function that yields findings, with a code that is never used again for another.
+
+::
+
+    @rule("CM203", "garbage-entry", options={"words": ("test", "todo")})
+    def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
+        '''Find entries that say nothing.
+
+        ## Why
+        …
+        '''
+
+The docstring is the rule's page: its first line is the summary, the rest has the headings ``## Why``, ``## Example``,
+``## Fix`` and, where there are some, ``## Options``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from catmem.linting.diagnostic import Finding, Severity
+    from catmem.linting.linted import Context
+
+Scope = Literal["file", "profile", "config", "root", "store"]
+"""What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
+``LintedFile`` of each path, in order of the paths, ``store`` the ``StoreFault``s. ``config`` rules get schema files of
+the root too."""
+
+FAMILIES: Mapping[str, str] = {
+    "CM1": "structure",
+    "CM2": "entries",
+    "CM3": "tags",
+    "CM4": "profiles and configuration",
+    "CM5": "budget",
+    "CM6": "safety",
+    "CM9": "store",
+}
+"""What the rules of each hundred are about."""
+
+_CODE = re.compile(r"CM[1-9][0-9]{2}")
+_NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
+
+# Whoever writes an entry could write the mark too, so these are switched off in catmem.yaml alone.
+_NOT_INLINE = ("CM6", "CM9")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. ``options`` are the defaults of what ``lint.options`` of ``catmem.yaml`` may set for it.
+
+    ``fixes`` says which kind of fix it can offer. ``dated`` rules look at the day, so their results last a day. What a
+    ``private`` rule finds is never shown, since output of lint stands in logs that many can read.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    scope: Scope
+    summary: str
+    page: str
+    check: Callable[[Any, Context], Iterator[Finding]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fixes: Literal["", "safe", "unsafe"] = ""
+    dated: bool = False
+    private: bool = False
+
+    @property
+    def suppressible(self) -> bool:
+        """Whether a mark beside an entry may suppress it: never in safety and store."""
+        return not self.code.startswith(_NOT_INLINE)
+
+
+_Check = TypeVar("_Check", bound="Callable[..., Iterator[Finding]]")
+
+_REGISTERED: dict[str, Rule] = {}
+
+
+def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
+    code: str,
+    name: str,
+    *,
+    severity: Severity = "warning",
+    scope: Scope = "file",
+    options: Mapping[str, Any] | None = None,
+    fixes: Literal["", "safe", "unsafe"] = "",
+    dated: bool = False,
+    private: bool = False,
+) -> Callable[[_Check], _Check]:
+    """Register a function as the rule of this code; the function itself stays as it is.
+
+    An option's default is text, a number, true or false, or a tuple of texts. Raises ``ValueError`` for a code or
+    name of the wrong form or one that is taken, and for a rule without a page: each is a mistake in this package.
+    """
+
+    def register(check: _Check) -> _Check:
+        page = inspect.cleandoc(check.__doc__ or "")
+        if not _CODE.fullmatch(code) or code[:3] not in FAMILIES or not _NAME.fullmatch(name) or not page:
+            raise ValueError(f"{code} {name}: not a rule's code, name and page")
+        if code in _REGISTERED or any(name == other.name for other in _REGISTERED.values()):
+            raise ValueError(f"{code} {name} is taken")
+        summary = page.partition("\n")[0]
+        said = dict(options or {})
+        _REGISTERED[code] = Rule(code, name, severity, scope, summary, page, check, said, fixes, dated, private)
+        return check
+
+    return register
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """Every rule by code, in order of the codes."""
+    import importlib
+    import pkgutil
+
+    from catmem.linting import rules
+
+    for module in pkgutil.iter_modules(rules.__path__):
+        importlib.import_module(f"{rules.__name__}.{module.name}")
+    return dict(sorted(_REGISTERED.items()))

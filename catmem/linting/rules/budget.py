@@ -1,0 +1,170 @@
+"""Rules on how much fits: into a file, and into a profile's prompt."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from catmem.config.access import visible_categories
+from catmem.config.profile import limit_of
+from catmem.linting.diagnostic import Finding
+from catmem.linting.rule import rule
+from catmem.linting.suppress import without_marks
+from catmem.names import FILE_NAMES, UNCATEGORIZED
+from catmem.text import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from catmem.config.profile import Profile
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+
+HERMES_LIMITS = {"user": 1375, "memory": 2200}
+"""Characters that stock Hermes Agent lets its two files have."""
+
+_TARGETS = {name: target for target, name in FILE_NAMES.items()}
+_HERMES_HOME = ".hermes"
+
+
+def _limit(file: LintedFile, context: Context) -> tuple[int, str] | None:
+    """The limit of a file in characters, and who sets it: its profile, the root, or Hermes Agent in its home."""
+    target = file.target or _TARGETS.get(file.path.rpartition("/")[2])
+    if target is None:
+        return None
+    owner = context.profiles.get(file.owner or "")
+    limit = context.config.limits.get(target) if owner is None else limit_of(owner, target, context.config)
+    if limit is not None:
+        by_profile = owner is not None and target in owner.limits
+        return limit, f"the profile {owner.name}" if owner is not None and by_profile else "catmem.yaml"
+    # As written: where a profile's files are, its own folder, or the template for all, or else the path says.
+    folder = (owner.memory_dir or context.config.homes) if owner is not None else file.path
+    parts = (*context.config.root.parts, *folder.split("/"))
+    return (HERMES_LIMITS[target], "Hermes Agent") if _HERMES_HOME in parts else None
+
+
+def _last_line(text: str) -> tuple[int, int]:
+    end = size_of(text)
+    return text.rfind("\n", 0, end) + 1, end
+
+
+@rule("CM501", "file-over-limit", severity="error")
+def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find memory files that are longer than they may be.
+
+    ## Why
+    No write that leaves a file over its limit is accepted, so until something is removed an agent can add nothing.
+    The limit is `limits` of the profile, else of `catmem.yaml`, else, for files in a Hermes home (`.hermes`), Hermes
+    Agent's own: 1,375 characters for USER.md and 2,200 for MEMORY.md. Without any, files have no limit.
+
+    ## Example
+    Bad: a USER.md of 1,500 characters, with `limits: {user: 1375}`.
+
+    Good: the same file after what is expired or stale was removed.
+
+    ## Fix
+    Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
+    """
+    limit = _limit(file, context)
+    if limit is not None and file.error is None and (size := size_of(file.text)) > limit[0]:
+        message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
+        yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
+
+
+@rule("CM502", "near-limit", severity="hint", options={"percent": 90})
+def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find memory files that are nearly full.
+
+    ## Why
+    At the limit an agent that wants to add a fact has to remove another one in the middle of its work, and takes
+    whichever comes first. Before that, somebody can choose.
+
+    ## Example
+    Bad: a USER.md of 1,300 characters, with `limits: {user: 1375}`.
+
+    Good: one of 1,000.
+
+    ## Fix
+    Remove what is stale, expired or repeated, or raise the limit. There is no fix.
+
+    ## Options
+    - `percent`: from which part of the limit on a file counts as nearly full (90).
+    """
+    limit = _limit(file, context)
+    if limit is None or file.error is not None:
+        return
+    size = size_of(file.text)
+    percent = context.options("CM502")["percent"]
+    if size <= limit[0] and 100 * size >= percent * limit[0]:
+        message = f"the file has {size:,} of {limit[0]:,} characters ({100 * size // limit[0]} %; {limit[1]})"
+        yield Finding(*_last_line(file.text), message, "Remove what is stale, expired or repeated.")
+
+
+@rule("CM503", "prompt-over-budget", scope="root", dated=True)
+def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find profiles whose own files say more than the budget of their prompt holds.
+
+    ## Why
+    Over the budget whole entries leave the prompt: expired ones, stale ones, those without a category, then the last in
+    the profile's order. The agent works without them and does not know.
+
+    Counted are the texts of the entries that the profile selects and that have not expired. Headings, notes and marks
+    of the prompt's style come on top, so a prompt may be over its budget without this finding; `catmem prompt PROFILE
+    --explain` shows it exactly.
+
+    ## Example
+    Bad: `prompt: {budget: {user: 1375}}`, and selected entries of 1,600 characters in USER.md.
+
+    Good: a budget that holds them, or a selection of fewer categories.
+
+    ## Fix
+    Raise the budget, select fewer categories, or shorten entries. There is no fix.
+    """
+    owned: dict[str, dict[str, LintedFile]] = {}
+    for file in files.values():
+        if file.owner is not None and file.target is not None:
+            owned.setdefault(file.owner, {})[file.target] = file
+    for name, own in owned.items():
+        profile = context.profiles.get(name)
+        if profile is None or not profile.prompt.budget:
+            continue
+        shown = {target: _shown(file, target, profile, context) for target, file in own.items()}
+        for target, budget in profile.prompt.budget.items():
+            among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
+            if target != "total":
+                among = [(own[target].path, entry) for entry in shown.get(target, ())]
+            size = sum(_size(entry) for _, entry in among)
+            if size > budget:
+                path, first = _first_over([*among], budget)
+                message = (
+                    f"the entries that {name} selects have {size:,} characters, {size - budget:,} over the {target} "
+                    f"budget of {budget:,} of its prompt, so some are left out"
+                )
+                hint = f"catmem prompt {name} --explain shows which; shorten some, or raise prompt.budget.{target}."
+                yield Finding(first.start, first.end, message, hint, path=path)
+
+
+def _size(entry: LintedEntry) -> int:
+    return len(without_marks(entry.body))
+
+
+def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str, LintedEntry]:
+    """The first entry that no longer fits when they are taken in order."""
+    size = 0
+    for path, entry in among:
+        size += _size(entry)
+        if size > budget:
+            return path, entry
+    return among[-1]
+
+
+def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
+    """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
+    present = dict.fromkeys(entry.category for entry in file.entries)
+    places = visible_categories(file.document, present, target, profile, context.taxonomy)
+    drops = profile.prompt.expired == "drop"
+    shown = [
+        entry
+        for entry in file.entries
+        if entry.category in places and not (drops and context.as_of > entry.dates.get("expires", date.max))
+    ]
+    return sorted(shown, key=lambda each: (each.category == UNCATEGORIZED, places[each.category], each.start))

@@ -1,0 +1,418 @@
+"""Rules on ``catmem.yaml`` and profiles of a root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.config.config import CONFIG_NAME
+from catmem.config.json_schema import suggestion, validate
+from catmem.config.profile import SELECTOR_KEYS
+from catmem.config.selector import is_pattern, split
+from catmem.config.yamlfile import key_text
+from catmem.errors import ConfigError
+from catmem.linting.diagnostic import Finding
+from catmem.linting.rule import rule
+from catmem.names import UNCATEGORIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from catmem.config.profile import Profile
+    from catmem.config.yamlfile import KeyPath
+    from catmem.errors import CatmemError
+    from catmem.linting.linted import Context, LintedFile, LintedYaml
+
+_CHAIN = frozenset({"extends_cycle", "extends_depth", "unknown_name"})
+_OUTSIDE = "outside_root"
+_TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
+
+
+@rule("CM401", "invalid-configuration", severity="error", scope="config")
+def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
+    """Find what is wrong in `catmem.yaml`, and schema files that are no YAML.
+
+    ## Why
+    Without its configuration a root has no categories and no limits, so nothing that reads it may guess. Commands stop
+    at the first error; here all of them are listed.
+
+    ## Example
+    Bad:
+
+    ```yaml
+    taxonomy:
+      close: true
+    ```
+
+    Good:
+
+    ```yaml
+    taxonomy:
+      closed: true
+    ```
+
+    ## Fix
+    Correct the key or value at the place. `docs/schemas.md` describes every key.
+    """
+    yield from _invalid(file, "config" if file.kind == "config" else None)
+
+
+@rule("CM402", "invalid-profile", severity="error", scope="profile")
+def invalid_profile(file: LintedYaml, _: Context) -> Iterator[Finding]:
+    """Find profiles that cannot be used as they are.
+
+    ## Why
+    A specialist without a profile gets no prompt. Commands go on without it and tell its first error; here all of them
+    are listed.
+
+    ## Example
+    Bad:
+
+    ```yaml
+    name: trinity
+    user_memory_category: [communication-style]
+    ```
+
+    Good:
+
+    ```yaml
+    name: trinity
+    user_memory_categories: [communication-style]
+    ```
+
+    ## Fix
+    Correct the key or value at the place. `docs/profiles.md` describes every key.
+    """
+    if file.error is None or file.error.code not in {*_CHAIN, _OUTSIDE}:
+        yield from _invalid(file, "profile")
+
+
+@rule("CM403", "undeclared-selector", scope="profile")
+def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]:
+    """Find selectors of a profile that match no category of a closed taxonomy.
+
+    ## Why
+    In a closed taxonomy there are no categories but the declared ones, so such a selector never selects or takes away
+    anything: most likely its name is mistyped. One with `!` that does nothing shows what it was to hide.
+
+    ## Example
+    With the category `finance-payroll` in `catmem.yaml`:
+
+    Bad:
+
+    ```yaml
+    user_memory_categories: ["finance-*", "!finance-pay-roll"]
+    ```
+
+    Good:
+
+    ```yaml
+    user_memory_categories: ["finance-*", "!finance-payroll"]
+    ```
+
+    ## Fix
+    Correct the name, or declare the category.
+    """
+    if file.profile is None or not context.taxonomy.closed:
+        return
+    declared = context.taxonomy.declared()
+    for key, selector in _unmatched(file.profile, set(declared.values()), context):
+        hint = suggestion(split(selector)[1], declared, "declared categories")
+        yield Finding(*_span(file, key), f"{selector!r} matches no declared category", hint)
+
+
+@rule("CM404", "broken-extends", severity="error", scope="profile")
+def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
+    """Find profiles that extend each other in a circle, too deeply, or a profile that is not there.
+
+    ## Why
+    A profile inherits what its parent says. Where that leads round in a circle or nowhere, nobody can say what it is.
+
+    ## Example
+    Bad: `neo.yaml` says `extends: trinity`, and `trinity.yaml` says `extends: neo`.
+
+    Good: both say `extends: specialist`, which extends none.
+
+    ## Fix
+    Remove one `extends` of the circle, or correct the name.
+    """
+    error = file.error
+    if error is not None and error.code in _CHAIN:
+        yield _at_error(file, error)
+
+
+@rule("CM405", "unread-category", severity="hint", scope="config")
+def unread_category(file: LintedYaml, context: Context) -> Iterator[Finding]:
+    """Find declared categories that no profile reads.
+
+    ## Why
+    What is written there is in no prompt. Either a selector is mistyped or the category is no longer needed.
+
+    ## Example
+    Bad: `catmem.yaml` declares `travel`, and no profile names it.
+
+    Good: the profile that is to read it has `user_memory_categories: [travel]`.
+
+    ## Fix
+    Name the category in a profile, or remove it.
+    """
+    if file.kind != "config" or not context.profiles:
+        return
+    for category in context.taxonomy.categories:
+        if not any(_reads(profile, category, context) for profile in context.profiles.values()):
+            place = ("taxonomy", "categories", category)
+            yield Finding(*file.span_of(place), f"no profile reads the category {category}", "Name it in a profile.")
+
+
+@rule("CM406", "writable-not-readable", scope="profile")
+def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Finding]:
+    """Find categories that a profile may write and not read.
+
+    ## Why
+    An agent that cannot see what is there writes it again and again, and cannot correct or verify any of it.
+
+    ## Example
+    Bad:
+
+    ```yaml
+    user_memory_categories: [communication-style]
+    writable_categories: [approval-conventions]
+    ```
+
+    Good:
+
+    ```yaml
+    user_memory_categories: [communication-style, approval-conventions]
+    writable_categories: [approval-conventions]
+    ```
+
+    ## Fix
+    Add the category to what the profile reads, or take it out of what it writes.
+    """
+    profile = file.profile
+    if profile is None:
+        return
+    writable = profile.writable(context.taxonomy)
+    named = [name for negative, name in map(split, writable.patterns) if not negative and not is_pattern(name)]
+    for category in dict.fromkeys((*named, *context.taxonomy.categories)):
+        if writable.matches(category) and not _reads(profile, category, context):
+            place = ("writable_categories", writable.position(category) or 0)
+            message = f"{profile.name} may write {category} and does not read it"
+            yield Finding(*_span(file, place), message, "Add it to what the profile reads.")
+
+
+@rule("CM407", "memory-outside-root", severity="error", scope="profile")
+def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
+    """Find profiles whose memory folder lies outside the root.
+
+    ## Why
+    A profile may come from somebody else. A folder such as `../../.ssh` would let it read and write what is not the
+    root's. Symbolic links are followed before this is judged.
+
+    ## Example
+    Bad:
+
+    ```yaml
+    memory_dir: ../shared
+    ```
+
+    Good:
+
+    ```yaml
+    memory_dir: homes/shared
+    ```
+
+    ## Fix
+    Choose a folder inside the root. If this is meant, say `allow_outside: true` in the profile.
+    """
+    error = file.error
+    if error is not None and error.code == _OUTSIDE:
+        yield _at_error(file, error)
+
+
+@rule("CM409", "selector-without-match", scope="root")
+def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
+
+    ## Why
+    In an open taxonomy every header opens a category, so a mistyped selector is no error: it just selects nothing, and
+    the prompt is shorter than anybody thinks.
+
+    ## Example
+    Bad, in a root whose files have a section `## Finance Rules`:
+
+    ```yaml
+    user_memory_categories: [finanse-rules]
+    ```
+
+    Good:
+
+    ```yaml
+    user_memory_categories: [finance-rules]
+    ```
+
+    ## Fix
+    Correct the selector. In a closed taxonomy CM403 looks after this.
+    """
+    if context.taxonomy.closed or not files:
+        return
+    present = _present(files)
+    for profile in context.profiles.values():
+        for key, selector in _unmatched(profile, {*present, *context.taxonomy.categories, UNCATEGORIZED}, context):
+            place = profile.places.get(key)
+            if place is not None:
+                hint = suggestion(split(selector)[1], {*present, *context.taxonomy.categories}, "categories")
+                message = f"{selector!r} matches no category that is declared or in a file ({_where(place.line, key)})"
+                yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
+
+
+@rule("CM410", "nobody-reads", severity="hint", scope="root")
+def nobody_reads(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find sections of a profile's file whose category no profile reads.
+
+    ## Why
+    What stands there is in no prompt, though it looks like memory that works.
+
+    ## Example
+    Bad: `homes/neo/USER.md` has a section `## Travel`, and no profile names `travel`.
+
+    Good: one of them does, or the section is gone.
+
+    ## Fix
+    Name the category in a profile, move the entries to a category that is read, or remove them.
+    """
+    if not context.profiles:
+        return
+    known = {*context.taxonomy.declared(), UNCATEGORIZED}
+    unread: dict[str, bool] = {}
+    for path, file in files.items():
+        if file.owner is None:
+            continue
+        said: set[str] = set()
+        for header in file.headers:
+            category = header.category
+            if category in known or category in said:
+                continue
+            said.add(category)
+            if category not in unread:
+                unread[category] = not any(_reads(each, category, context) for each in context.profiles.values())
+            if unread[category]:
+                hint = suggestion(category, {*context.taxonomy.categories, *_named(context)}, "categories")
+                message = f"no profile reads the category {category}"
+                yield Finding(header.start, header.end, message, hint, path=path)
+
+
+@rule("CM411", "broken-seed-from", severity="error", scope="root")
+def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
+
+    ## Why
+    `catmem seed` copies from the source to its targets, one tier after the other. Where that leads round in a circle or
+    nowhere, nothing is seeded, and a new specialist starts cold.
+
+    ## Example
+    Bad: `neo.yaml` says `seed_from: trinity`, and `trinity.yaml` says `seed_from: neo`.
+
+    Good: both say `seed_from: orchestrator`, which says none.
+
+    ## Fix
+    Remove one `seed_from` of the circle, or correct the name.
+    """
+    told: set[tuple[str, int, str]] = set()
+    for profile in context.profiles.values():
+        place = profile.places.get(("seed_from",))
+        fault = _seed_fault(profile, context.profiles)
+        if place is None or fault is None or (place.path, place.line, fault) in told:
+            continue
+        told.add((place.path, place.line, fault))  # one that several inherit is said once
+        hint = "Remove one 'seed_from' of the circle."
+        if profile.seed_from not in context.profiles:
+            hint = suggestion(str(profile.seed_from), context.profiles, "profiles")
+        message = f"{fault} ({_where(place.line, ('seed_from',))})"
+        yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
+
+
+def _seed_fault(profile: Profile, profiles: Mapping[str, Profile]) -> str | None:
+    """What is wrong with where a profile is seeded from; a circle further up is said of those who are in it."""
+    if profile.seed_from is None:
+        return None
+    if profile.seed_from not in profiles:
+        return f"there is no profile {profile.seed_from!r} to be seeded from"
+    chain = [profile.name]
+    source: str | None = profile.seed_from
+    while source is not None and source in profiles and source not in chain:
+        chain.append(source)
+        source = profiles[source].seed_from
+    if source != profile.name:
+        return None
+    return f"the profiles are seeded from each other in a circle: {' -> '.join([*chain, profile.name])}"
+
+
+def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
+    """Every fault by the schema, else the error that loading stopped at."""
+    values = {} if file.values is None and file.error is None else file.values
+    faults = validate(values, schema, positions=file.positions) if schema and values is not None else []
+    for fault in faults:
+        key = key_text(fault.key)
+        yield Finding(*file.span_of(fault.key), f"{key}: {fault.message}" if key else fault.message, fault.hint or "")
+    if file.error is not None and not faults:
+        yield _at_error(file, file.error)
+    for error in file.further:
+        yield _at_error(file, error)
+
+
+def _at_error(file: LintedYaml, error: CatmemError) -> Finding:
+    place = (error.line, error.column) if isinstance(error, ConfigError) and _is_here(file, error) else (1, 1)
+    return Finding(*file.span_at(*place), error.message, error.hint or "")
+
+
+def _is_here(file: LintedYaml, error: CatmemError) -> bool:
+    """Whether an error is about this very file; one in a parent's file is reported here all the same, on line 1."""
+    return error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
+
+
+def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[tuple[KeyPath, str]]:
+    """The selectors that match none of the ``known`` categories, with their keys."""
+    for key in SELECTOR_KEYS:
+        target = _TARGETS.get(key)
+        taxonomy = context.taxonomy
+        selectors = profile.selectors(target, taxonomy) if target else profile.writable(taxonomy)
+        unmatched = set(selectors.unmatched(known))
+        # Aliases are resolved one by one, so an index is the same in both lists.
+        for index, (said, resolved) in enumerate(zip(getattr(profile, key), selectors.patterns, strict=True)):
+            if resolved in unmatched:
+                yield (key, index), said
+
+
+def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
+    """The span of a setting; the first line for one that the profile inherits from another file."""
+    return file.span_of(key) if key[:1] in file.positions else file.span_at(1)
+
+
+def _reads(profile: Profile, category: str, context: Context) -> bool:
+    return any(profile.selectors(target, context.taxonomy).matches(category) for target in _TARGETS.values())
+
+
+def _present(files: Mapping[str, LintedFile]) -> set[str]:
+    sections = {header.category for file in files.values() for header in file.headers}
+    return sections | {entry.category for file in files.values() for entry in file.entries}
+
+
+def _named(context: Context) -> set[str]:
+    names = {
+        split(selector)[1]
+        for profile in context.profiles.values()
+        for key in SELECTOR_KEYS
+        for selector in getattr(profile, key)
+    }
+    return {name for name in names if not is_pattern(name)}
+
+
+def _where(line: int, key: KeyPath) -> str:
+    return f"{key_text(key)}, line {line}"
+
+
+def _name_of(path: str, context: Context) -> str:
+    """A path as lint names it: from the root, with ``/``."""
+    name = path.replace("\\", "/")
+    root = f"{context.config.root}".replace("\\", "/").rstrip("/") + "/"
+    return name.removeprefix(root) or CONFIG_NAME

@@ -1,0 +1,418 @@
+"""Rules on what entries say: nothing, too much, a thing more than once, or once so and once otherwise."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from catmem.linting.diagnostic import Finding, Fix, Related
+from catmem.linting.rule import rule
+from catmem.linting.similar import similar_pairs
+from catmem.linting.spans import first_line, removal
+from catmem.linting.suppress import without_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from catmem.config.profile import Profile
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+
+    _Place: TypeAlias = tuple[LintedFile, LintedEntry]
+
+_NOTHING = (
+    *("test", "testing", "todo", "tbd", "fixme", "asdf", "foo", "bar", "foobar", "hello", "hello world"),
+    *("placeholder", "none", "null", "nil", "n/a", "na", "nothing", "empty", "unknown", "example", "sample", "dummy"),
+    *("delete me", "remove me", "ok", "okay", "yes", "no", "memory", "note", "notes"),
+)
+
+
+@rule("CM203", "garbage-entry", options={"words": _NOTHING}, fixes="unsafe")
+def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find entries that say nothing: a test, a placeholder, a lone word.
+
+    ## Why
+    An agent that tries out its memory leaves `test` behind, and a template leaves `<your name here>`. A lone word is
+    mostly the rest of a sentence. All of them stand in every prompt from then on.
+
+    A lone word in a script that puts no blanks between words (Chinese, Japanese, Thai) is not reported, nor is one with
+    a digit or a sign in it: an address, a path, a number.
+
+    ## Example
+    Bad:
+
+    ```
+    test
+    §
+    TODO
+    §
+    <your name here>
+    ```
+
+    Good:
+
+    ```
+    Tests run with pytest.
+    ```
+
+    ## Fix
+    The unsafe fix removes the entry.
+
+    ## Options
+    - `words`: what counts as nothing when it is all that an entry says, in small letters.
+    """
+    words = context.options("CM203")["words"]
+    for entry in file.entries:
+        body = entry.body
+        if len(body) > _SHORT and not body.startswith(_MAY_BEGIN_LONG):
+            continue
+        what = _garbage(without_marks(body), words)
+        if what:
+            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
+            yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
+
+
+_SHORT = 120
+_MAY_BEGIN_LONG = ("Lorem", "lorem", "<!--")
+_FRAME = " \t\r\n.,;:!?…-\u2013\u2014*_~`'\"()[]{}<>#|/\\=+"
+_PLACEHOLDER = re.compile(
+    r"<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|\[(?:insert|your|enter|add|describe|fill)\b[^\[\]\n]{0,80}\]|x{3,}|_{3,}"
+    r"|(?:insert|enter|add|put) [^\n]{1,40} here\.?|lorem ipsum\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_LONE_WORD = re.compile(r"[^\W\d_]{1,40}")
+_NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+
+def _garbage(body: str, words: Collection[str]) -> str:
+    """What kind of nothing a body is; empty for one that says something."""
+    if not body:
+        return ""  # a rule of its own, or a mark
+    if _PLACEHOLDER.fullmatch(body):
+        return "a placeholder"
+    bare = body.strip(_FRAME)
+    if not bare:
+        return "only punctuation"
+    if " ".join(bare.casefold().split()) in words:
+        return "a test or a placeholder"
+    if _LONE_WORD.fullmatch(bare) and not _NO_BLANKS.search(bare):
+        return "a lone word"
+    return ""
+
+
+@rule("CM204", "long-entry", options={"limit": 1000})
+def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find entries over a length.
+
+    ## Why
+    An entry is one fact: it is dated, verified, replaced and left out of a prompt as a whole. One of a thousand
+    characters holds several, and when the budget is short all of them go at once.
+
+    ## Example
+    Bad: an entry into which a whole page was pasted.
+
+    Good: one entry for each fact of that page, and its address.
+
+    ## Fix
+    Cut it into several entries, or shorten it. There is no fix.
+
+    ## Options
+    - `limit`: characters (code points) of an entry as stored (1000).
+    """
+    limit = context.options("CM204")["limit"]
+    for entry in file.entries:
+        size = len(entry.raw)
+        if size > limit:
+            message = f"this entry has {size:,} characters, {size - limit:,} over the limit of {limit:,}"
+            yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
+
+
+@rule("CM207", "entry-without-text", fixes="unsafe")
+def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find entries that hold tags and no text.
+
+    ## Why
+    No prompt shows such an entry. Most often a delimiter or a header came between the tags and their text, which then
+    stands there without a date.
+
+    ## Example
+    Bad:
+
+    ```
+    [verified_date: 2026-05-01]
+    §
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01]
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix removes the entry. If its tags belong to the entry below, remove the delimiter instead.
+    """
+    for entry in file.entries:
+        if not entry.body:
+            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
+            yield Finding(
+                entry.start, entry.end, "this entry has tags and no text", "Give it a text, or remove it.", fix
+            )
+
+
+_FEW_OWNERS = 8
+_DIGIT = re.compile(r"\d")
+
+
+@rule("CM201", "duplicate-entry", fixes="safe")
+def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find entries that stand twice in a file, in one category or in two.
+
+    ## Why
+    A duplicate costs its length in every prompt. Once one of the two is changed, they contradict each other. Hermes
+    Agent keeps only the first of two equal entries when it writes the file.
+
+    Two entries are equal if their words are, whatever blanks stand between and whatever their tags say.
+
+    ## Example
+    Bad:
+
+    ```
+    Vendor is Acme.
+    §
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The safe fix removes the second if both stand in the same category, with the same text, and the second has no tags
+    or the same ones. In two categories, or with different dates, a person has to choose.
+    """
+    first: dict[str, LintedEntry] = {}
+    for entry in file.entries:
+        before = first.setdefault(entry.words, entry)
+        if before is entry or not entry.words:
+            continue
+        fix, where = None, ""
+        if before.category != entry.category:
+            where = f", in the category {before.category}"
+        elif before.body == entry.body and entry.tags in ({}, before.tags):
+            fix = Fix((removal(file.document, entry),), safe=True, message="Remove this one")
+        message = f"this entry stands on line {file.line(before.start)} already{where}"
+        related = Related(file.path, before.start, before.end, "the first of the two")
+        yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))
+
+
+@rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
+def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries of one profile (or of one file that is nobody's) that say nearly the same.
+
+    ## Why
+    Agents write down what they know already, in slightly other words. Both are paid for in every prompt, and sooner or
+    later only one of them is kept up to date.
+
+    Compared are the words of the two, in USER.md and MEMORY.md alike. Entries that differ in a number are taken for two
+    records of a list, not for one fact. Of entries with different dates that contradict each other CM205 speaks.
+
+    ## Example
+    Bad:
+
+    ```
+    The user prefers short answers with British spelling.
+    §
+    User prefers short answers with British spelling.
+    ```
+
+    Good:
+
+    ```
+    The user prefers short answers with British spelling.
+    ```
+
+    ## Fix
+    Join the two. There is no fix, since each may hold a word that the other lacks.
+
+    ## Options
+    - `similarity`: the share of words in common from which on two entries count as nearly the same (0.8).
+    - `words`: entries with fewer distinct words are not compared (5).
+    """
+    options = context.options("CM202")
+    for group in _groups(files).values():
+        long = [place for place in group if len(place[1].tokens) >= options["words"]]
+        reported: set[int] = set()
+        for pair in similar_pairs([entry.tokens for _, entry in long], options["similarity"]):
+            (file, one), (other_file, other) = long[pair.first], long[pair.second]
+            if pair.second in reported or one.words == other.words or _contradict(one, other) or _records(one, other):
+                continue
+            reported.add(pair.second)
+            place = _line_of(file, one, other_file)
+            message = f"this says nearly the same as {place} ({pair.similarity:.0%} of the words)"
+            related = Related(file.path, one.start, one.end, "the other of the two")
+            yield Finding(
+                other.start, other.end, message, "Join the two into one.", related=(related,), path=other_file.path
+            )
+
+
+@rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
+def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries that say nearly the same with another value, at different dates.
+
+    ## Why
+    `Vendor for cloud billing is Acme` of March and `Vendor for cloud billing is Globex` of May cannot both hold, and a
+    prompt with both lets the model choose. Most likely the later one was added where the earlier should have been
+    replaced.
+
+    Compared are dated entries (`verified_date`, else `created`) of one profile, and of profiles that no seeding ties
+    together: what a seed has not brought over yet `catmem seed --status` shows. Entries that differ in several
+    places, or in a number near their beginning, are taken for two records of a list. A contradiction in quite other
+    words is not found.
+
+    ## Example
+    Bad:
+
+    ```
+    [verified_date: 2026-03-02] Vendor for cloud billing is Acme.
+    §
+    [verified_date: 2026-05-01] Vendor for cloud billing is Globex.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01] Vendor for cloud billing is Globex.
+    ```
+
+    ## Fix
+    Find out which one holds, and remove the other. There is no fix: the later one need not be right.
+
+    ## Options
+    - `similarity`: the share of words in common from which on two entries are about one thing (0.6).
+    - `words`: entries with fewer distinct words are not compared (4).
+    """
+    options = context.options("CM205")
+    groups = _groups(files)
+    owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
+    seen: set[tuple[str, int, str, int]] = set()
+    for group in [*groups.values(), owned]:
+        dated = [place for place in group if place[1].day and len(place[1].tokens) >= options["words"]]
+        for pair in similar_pairs([entry.tokens for _, entry in dated], options["similarity"]):
+            one, other = dated[pair.first], dated[pair.second]
+            if not _contradict(one[1], other[1]) or _seeded(one[0].owner, other[0].owner, context.profiles):
+                continue
+            older, newer = sorted((one, other), key=lambda place: str(place[1].day))
+            key = older[0].path, older[1].start, newer[0].path, newer[1].start
+            if key not in seen:
+                seen.add(key)
+                yield _contradiction(older, newer)
+
+
+def _contradiction(older: _Place, newer: _Place) -> Finding:
+    (file, old), (newer_file, new) = older, newer
+    message = f"{_line_of(newer_file, new, file)} says otherwise and is newer ({new.day} against {old.day})"
+    related = Related(newer_file.path, new.start, new.end, f"the newer of the two, of {new.day}")
+    return Finding(
+        old.start, old.end, message, "Find out which holds, and remove the other.", related=(related,), path=file.path
+    )
+
+
+@rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
+def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries that stand in another file as well: the other one of the profile, or one of another profile.
+
+    ## Why
+    Two files that one prompt is made of should say a thing once. Two profiles that both keep a fact keep it up to date
+    by chance: give it to the orchestrator, and seed it.
+
+    Profiles of which one is seeded from the other, or both from a third, are meant to hold the same and are not
+    compared. Nor are files that are nobody's.
+
+    ## Example
+    Bad: `Vendor is Acme.` in `homes/trinity/USER.md` and in `homes/trinity/MEMORY.md`.
+
+    Good: it stands in one of them.
+
+    ## Fix
+    Keep one. There is no fix, since the two files are written one by one.
+    """
+    first: dict[str, list[_Place]] = {}
+    for path, file in files.items():
+        for entry in file.entries if file.owner is not None else ():
+            if not entry.words:
+                continue
+            known = first.setdefault(entry.words, [])
+            same = (
+                place
+                for place in known
+                if place[0].path != path and not _seeded(place[0].owner, file.owner, context.profiles)
+            )
+            before = next(same, None)
+            if before is not None:
+                other_file, other = before
+                message = f"this entry stands in {other_file.path} too, on line {other_file.line(other.start)}"
+                related = Related(other_file.path, other.start, other.end, "the other of the two")
+                yield Finding(entry.start, entry.end, message, "Keep it in one place.", related=(related,), path=path)
+            if len(known) < _FEW_OWNERS and all(place[0].path != path for place in known):
+                known.append((file, entry))
+
+
+# --- across entries ------------------------------------------------------------------------------------------------
+
+
+def _groups(files: Mapping[str, LintedFile]) -> dict[tuple[str, str], list[_Place]]:
+    """The entries of each owner, and of each file that is nobody's, with their files."""
+    groups: dict[tuple[str, str], list[_Place]] = {}
+    for path, file in files.items():
+        key = ("file", path) if file.owner is None else ("owner", file.owner)
+        groups.setdefault(key, []).extend((file, entry) for entry in file.entries)
+    return groups
+
+
+def _line_of(file: LintedFile, entry: LintedEntry, seen_from: LintedFile) -> str:
+    line = f"line {file.line(entry.start)}"
+    return line if file.path == seen_from.path else f"{line} of {file.path}"
+
+
+def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile]) -> bool:
+    """Whether two different profiles are tied by seeding: one from the other, or both from a third."""
+    if one is None or other is None or one == other:
+        return False
+    sources = [profiles[name].seed_from if name in profiles else None for name in (one, other)]
+    return one == sources[1] or other == sources[0] or (sources[0] is not None and sources[0] == sources[1])
+
+
+def _contradict(one: LintedEntry, other: LintedEntry) -> bool:
+    """Whether two similar entries have different dates and differ in one place, each in words of its own."""
+    if not one.day or not other.day or one.day == other.day or one.words == other.words:
+        return False
+    mine, theirs = _own_words(one.tokens, other.tokens), _own_words(other.tokens, one.tokens)
+    if not mine or not theirs or not (_side_by_side(mine, one.tokens) and _side_by_side(theirs, other.tokens)):
+        return False
+    return not _numbered(one.tokens, other.tokens)
+
+
+def _side_by_side(some: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether some of the words stand together, with one other between them at most."""
+    return words.index(some[-1]) - words.index(some[0]) <= len(some)
+
+
+def _records(one: LintedEntry, other: LintedEntry) -> bool:
+    """Whether two similar entries differ in a number: the second line of a list rather than the same fact again."""
+    return any(map(_DIGIT.search, set(one.tokens) ^ set(other.tokens)))
+
+
+def _numbered(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether all that two entries differ in are numbers, the first of them near the beginning: `Server 1 is …`."""
+    mine, theirs = _own_words(one, other), _own_words(other, one)
+    first = min(one.index(mine[0]), other.index(theirs[0]))
+    return all(map(_DIGIT.search, (*mine, *theirs))) and 2 * first < min(len(one), len(other))
+
+
+def _own_words(words: Sequence[str], others: Iterable[str]) -> list[str]:
+    known = set(others)
+    return [word for word in words if word not in known]

@@ -1,0 +1,413 @@
+"""Rules on section headers: repeated, unknown, empty ones, and what looks like one."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from catmem.config.access import undeclared_sections
+from catmem.linting.diagnostic import Finding, Fix, Related
+from catmem.linting.rule import rule
+from catmem.linting.spans import ClosedSpans
+from catmem.model.edit import TextEdit, apply_edits
+from catmem.names import UNCATEGORIZED, slugify
+from catmem.syntax.scan import scan
+from catmem.text import BOM
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping, Sequence
+
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+    from catmem.model.document import Document, Section
+
+_MOST_READINGS = 20
+
+# A first or last line that only the blanks around it kept from being a boundary.
+_EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
+
+_HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
+
+
+@rule("CM102", "duplicate-section", fixes="safe")
+def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find sections whose category has a section above already.
+
+    ## Why
+    By category the two read as one, so a reader of the file who sees only the first misses facts, and what is added
+    may end up in either.
+
+    ## Example
+    Bad:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+
+    ## Style
+    Short answers.
+
+    ## Finance
+    Invoices are due on the 15th.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    §
+    Invoices are due on the 15th.
+
+    ## Style
+    Short answers.
+    ```
+
+    ## Fix
+    The safe fix puts the entries at the end of the first section of the category and takes the second header out.
+    Every category reads as before. There is no fix where the file would not allow that.
+    """
+    document = file.document
+    if len(file.headers) == len({header.category for header in file.headers}):
+        return
+    first: dict[str, Section] = {}
+    joined: set[str] = set()
+    # Without fences and comments a line means the same wherever it stands. Else reading the file again has to show it,
+    # for a few sections only: it takes time.
+    plain = not any(opening in file.text for opening in ("```", "~~~", "<!--"))
+    for section in document.sections:
+        before = first.setdefault(section.category, section)
+        if before is section:
+            continue
+        # One section of a category at a time, so that their order stays; the others in the next round.
+        may_join = section.category not in joined and (plain or len(joined) < _MOST_READINGS)
+        fix = _join(file, document, before, section, plain=plain) if may_join else None
+        joined.add(section.category)
+        message = f"a second section of category {section.category}; the first is on line {file.line(before.start)}"
+        related = Related(file.path, before.start, before.header_end, "the first section is here")
+        yield Finding(
+            section.start, section.header_end, message, "Put its entries into the first.", fix, related=(related,)
+        )
+
+
+def _join(file: LintedFile, document: Document, first: Section, second: Section, *, plain: bool) -> Fix | None:
+    text, newline = document.text, document.newline
+    moving = _inside(file, second)
+    moved = f"{newline}§{newline}".join(entry.raw for entry in moving)
+    start, end = second.start, second.end
+    if end == len(text):
+        # The blank lines above the header would be left over.
+        start = text.index("\n", len(text[:start].rstrip())) + 1
+        if not text.endswith("\n"):
+            start -= len("\r\n") if text.endswith("\r\n", 0, start) else len("\n")
+            plain = False  # with the line end its last line may lose what kept it from being a boundary
+    edits = [TextEdit(start, end, "")]
+    if moved:
+        # Behind the whole last line: the blanks at its end are not part of the entry and may still be needed.
+        inside = _inside(file, first)
+        where = text.index("\n", inside[-1].end if inside else first.header_end) + 1
+        lead = f"§{newline}{moved}" if inside else moved
+        if where > start:  # the newline in front of it goes with the header
+            edits = [TextEdit(start, end, newline + lead)]
+        else:
+            edits.insert(0, TextEdit(where, where, lead + newline))
+    stays_text = plain and not any(_EDGE_OF_BOUNDARY.search(entry.raw) for entry in moving)
+    if not stays_text and _reading(document, apply_edits(text, edits)) != _reading(document, text):
+        return None
+    return Fix(tuple(edits), safe=True, message=f"Join it with the first section of {second.category}")
+
+
+def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
+    first = bisect_left(file.entries, section.start, key=lambda entry: entry.start)
+    return file.entries[first : bisect_left(file.entries, section.end, key=lambda entry: entry.start)]
+
+
+def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[str]]]:
+    from catmem.model.document import Document
+
+    read = Document(scan(text, document.scan.categories), document.limits)
+    return read.title, {name: [entry.raw for entry in entries] for name, entries in sorted(read.by_category.items())}
+
+
+@rule("CM103", "unknown-category", severity="error", fixes="unsafe")
+def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find sections of a closed taxonomy whose category is not declared.
+
+    ## Why
+    No pattern of a profile selects an undeclared category of a closed taxonomy, so a mistyped title takes its facts out
+    of every prompt without a word.
+
+    ## Example
+    Bad, when `finance` is declared:
+
+    ```
+    ## Finanse
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix gives the section the title of the nearest declared category, where one is near.
+    """
+    document, taxonomy = file.document, context.taxonomy
+    if not taxonomy.closed:
+        return
+    for section, near in undeclared_sections(document, taxonomy):
+        hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
+        message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
+        fix = _retitled(section, taxonomy.of_slug(near), context) if near else None
+        yield Finding(section.start, section.header_end, message, hint, fix)
+
+
+def _retitled(section: Section, category: str, context: Context) -> Fix:
+    known = context.taxonomy.categories.get(category)
+    title = known.title if known else category
+    edit = TextEdit(section.start, section.header_end, f"## {title}")
+    return Fix((edit,), safe=False, message=f"Change the title to {title!r}")
+
+
+@rule("CM104", "heading-level-slip", fixes="unsafe")
+def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find headings that look like a section header and are none.
+
+    ## Why
+    A section header is `##`, a blank and the title, at the start of its line. Another level, a missing blank or an
+    indent makes it text of the entry above, and the facts below stay in that entry's category.
+
+    Reported are headings with the name of a declared category, of another section of the file, or (for `##` itself) any
+    name in a file that has sections.
+
+    ## Example
+    Bad:
+
+    ```
+    ## Style
+    Short answers.
+
+    ##Finance
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Style
+    Short answers.
+
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix writes the heading as a section header, which gives another category to what stands below it.
+    """
+    document, text = file.document, file.document.text
+    if "#" not in text:
+        return
+    starts = {header.start for header in file.headers}
+    if document.scan.title:
+        starts.add(document.scan.title.start)
+    present = {header.category for header in file.headers}
+    taxonomy, closed = context.taxonomy, ClosedSpans(file)
+    for match in _headings(text, starts):
+        start = match.start()
+        if closed.hold(start):
+            continue
+        level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
+        slug = slugify(title)
+        known = taxonomy.named(slug) is not None or slug in present
+        near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
+        spaced = match[1][-1:] in " \t" or level == len("##")
+        if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
+            end = start + len(match[0].rstrip())
+            category = taxonomy.of_slug(slug)
+            fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
+            message = f"this looks like the header of section {category} and is text of an entry"
+            yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
+
+
+def _headings(text: str, known: Container[int]) -> Iterator[re.Match[str]]:
+    """Each line that could be a heading, but for those that begin at a known place."""
+    position = text.find("#")
+    while position >= 0:
+        start = text.rfind("\n", max(position - _INDENT - 1, 0), position) + 1
+        if not start and text.startswith(BOM):
+            start = len(BOM)
+        # Of a line that begins further away, this is not the beginning.
+        match = None if start in known or position - start > _INDENT else _HEADING.match(text, start)
+        if match:
+            yield match
+        end = text.find("\n", position)
+        position = -1 if end < 0 else text.find("#", end)
+
+
+_INDENT = 3
+
+
+@rule("CM106", "empty-section", severity="hint", fixes="unsafe")
+def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find sections without entries.
+
+    ## Why
+    An empty section says nothing, and in a long file it is in the way. It may be there on purpose, as a place for what
+    is to come. The last section of the `shared` layout, `## __uncategorized__`, is not reported.
+
+    ## Example
+    Bad:
+
+    ```
+    ## Style
+
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix takes the header out. The only header of a file stays: without one the file reads otherwise.
+    """
+    sections = file.document.sections
+    for section in sections:
+        if section.category == UNCATEGORIZED or _inside(file, section):
+            continue
+        fix = None
+        if len(sections) > 1:
+            edit = TextEdit(section.start, section.end, "")
+            fix = Fix((edit,), safe=False, message="Remove the header")
+        message = f"the section {section.category} has no entries"
+        yield Finding(section.start, section.header_end, message, "Remove it if nothing is to come.", fix)
+
+
+@rule("CM111", "empty-slug")
+def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find level-2 headings without a letter or a number in their title.
+
+    ## Why
+    A category takes its name from the title, and `## ---` gives none. The line is text of the entry above it, and what
+    stands below stays in that entry's category.
+
+    ## Example
+    Bad:
+
+    ```
+    ## !!!
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    Give the section a title, or take the `##` away if it is meant as text.
+    """
+    for problem in file.problems if file.document.scan.slugless else ():
+        if problem.rule == "empty-slug":
+            yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
+
+
+@rule("CM112", "nearly-known-category", severity="hint", options={"likeness": 0.85}, fixes="unsafe")
+def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find sections of an open taxonomy whose category is nearly, but not quite, a declared one.
+
+    ## Why
+    In an open taxonomy every title opens a category. `## Finanse` beside a declared `finance` is most likely a slip,
+    and no profile that names `finance` gets its facts.
+
+    ## Example
+    Bad, when `finance` is declared:
+
+    ```
+    ## Finanse
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix gives the section the title of the declared category. If it is a category of its own, declare it.
+
+    ## Options
+    - `likeness`: how like the two names have to be, from 0 to 1 (0.85).
+    """
+    document, taxonomy = file.document, context.taxonomy
+    if taxonomy.closed or not taxonomy.categories:
+        return
+    from difflib import SequenceMatcher
+
+    likeness = context.options("CM112")["likeness"]
+    for section, near in undeclared_sections(document, taxonomy):
+        if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
+            message = f"the category {section.category} is not declared, and {near} is"
+            fix = _retitled(section, taxonomy.of_slug(near), context)
+            yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
+
+
+@rule("CM412", "hidden-by-sections", scope="root")
+def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries without a category that the profile's own prompt hides because the file has sections.
+
+    ## Why
+    A profile sees the entries of a file without sections. With the first section, which a hand edit, an import or a
+    seed may bring, those before it leave its prompt: they have no category, and nobody said that they are to be
+    shown. The agent forgets what it wrote down, and nothing says so.
+
+    ## Example
+    Bad, when the profile says nothing of `include_uncategorized`:
+
+    ```
+    Bins go out on Thursdays.
+
+    ## Food
+    Likes tea.
+    ```
+
+    Good:
+
+    ```
+    ## Home
+    Bins go out on Thursdays.
+
+    ## Food
+    Likes tea.
+    ```
+
+    ## Fix
+    Give them a category (`catmem move -p NAME TEXT -c CATEGORY`), or say `include_uncategorized: true` in the profile.
+    If they are meant to be hidden, `include_uncategorized: false` says so.
+    """
+    for path, file in files.items():
+        profile = context.profiles.get(file.owner or "")
+        if profile is None or file.target is None or not file.headers or profile.include_uncategorized is not None:
+            continue
+        loose = [entry for entry in file.entries if entry.category == UNCATEGORIZED]
+        selectors = profile.selectors(file.target, context.taxonomy)
+        if not loose or selectors.position(UNCATEGORIZED) is not None or selectors.takes_away(UNCATEGORIZED):
+            continue
+        entries = "1 entry has" if len(loose) == 1 else f"{len(loose):,} entries have"
+        message = (
+            f"{entries} no category, and the prompt of {profile.name} leaves out such entries of a file with sections"
+        )
+        hint = f"Give each one (catmem move -p {profile.name} -t {file.target} TEXT -c CATEGORY), or set "
+        hint += "include_uncategorized in the profile."
+        yield Finding(loose[0].start, loose[0].end, message, hint, path=path)

@@ -1,0 +1,417 @@
+"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters, labels and marks.
+
+A file that cannot be read is here too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from catmem.config.labels import NOT_LABELS
+from catmem.errors import NotUtf8Error
+from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.rule import all_rules, rule
+from catmem.linting.settings import unknown_rule
+from catmem.linting.spans import ClosedSpans, entry_at
+from catmem.linting.suppress import marks
+from catmem.model.document import unclosed
+from catmem.model.edit import TextEdit
+from catmem.names import UNCATEGORIZED
+from catmem.text import BOM, conflict_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+    from catmem.model.document import Document
+
+_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
+_DECORATED = re.compile(r"[-=*_~#>|.:+§ \t]*+")
+_LF = re.compile(r"(?<!\r)\n")
+_CRLF = re.compile(r"(?<!\r)\r\n")
+
+
+@rule("CM101", "unclosed-fence", fixes="unsafe")
+def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find code fences and comments that are not closed before their entry ends.
+
+    ## Why
+    A fence that is not closed hides nothing: a `## ` line below it opens a section, and a delimiter line ends the
+    entry. Whoever wrote it meant otherwise, and a viewer of Markdown shows the rest of the file as code.
+
+    ## Example
+    Bad:
+
+    ````
+    Build with
+    ```
+    make
+    §
+    Deploy on Fridays only.
+    ````
+
+    Good:
+
+    ````
+    Build with
+    ```
+    make
+    ```
+    §
+    Deploy on Fridays only.
+    ````
+
+    ## Fix
+    The unsafe fix closes it where its entry ends; the right place may be further up.
+    """
+    document = file.document
+    closed: set[int] = set()
+    for problem in unclosed(document):
+        entry = entry_at(file.entries, problem.start)
+        # One at a time: the closing line of the first may hide the others.
+        fix = None if entry is None or entry.start in closed else _closing(document, entry, problem.start)
+        closed.update([entry.start] if entry else ())
+        yield Finding(problem.start, problem.end, problem.message, "Close it, or take its first line out.", fix)
+
+
+def _closing(document: Document, entry: LintedEntry, start: int) -> Fix | None:
+    opening = _FENCE.match(document.text, start)
+    if opening is None:
+        return None
+    closing = "-->" if opening[1] == "<!--" else opening[1]
+    edit = TextEdit(entry.end, entry.end, f"{document.newline}{closing}")
+    return Fix((edit,), safe=False, message="Close it at the end of the entry")
+
+
+@rule("CM105", "near-miss-delimiter", fixes="unsafe")
+def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find lines that look like a delimiter and are none.
+
+    ## Why
+    Only a line that holds `§` alone, with nothing before it, ends an entry. Everything else is text, so two facts
+    become one entry: they are verified, replaced and removed together.
+
+    A `§` before a number (`§ 433 BGB`), one with a backslash, and one in a closed code fence are not reported.
+
+    ## Example
+    Bad:
+
+    ```
+    Vendor is Acme.
+    --§--
+    Invoices are due on the 15th.
+    § Payment is by transfer.
+    ```
+
+    Good:
+
+    ```
+    Vendor is Acme.
+    §
+    Invoices are due on the 15th.
+    §
+    Payment is by transfer.
+    ```
+
+    ## Fix
+    The unsafe fix puts the `§` on a line of its own, which cuts the entry there.
+    """
+    document, text = file.document, file.document.text
+    if text.count("§") == len(document.scan.delimiters):
+        return
+    newline, closed = document.newline, ClosedSpans(file)
+    for start, line in _lines_with(text, "§"):
+        new = _meant(line, newline)
+        if new is not None and not closed.hold(start):
+            end = start + len(line)
+            fix = Fix((TextEdit(start, end, new),), safe=False, message="Put the § on a line of its own")
+            message = "this looks like a delimiter line and is text of an entry"
+            yield Finding(start, end, message, "A delimiter line holds § alone, with nothing before it.", fix)
+
+
+def _lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
+    """Each line that holds ``sign``, without blanks and CR at its end, with its place."""
+    position = text.find(sign)
+    while position >= 0:
+        start = text.rfind("\n", 0, position) + 1 or (1 if text.startswith(BOM) else 0)
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        yield start, text[start:end].rstrip(" \t\r")
+        position = text.find(sign, end)
+
+
+def _meant(line: str, newline: str) -> str | None:
+    """What a line that holds ``§`` was meant to be, if it was meant to be a delimiter and is none."""
+    before, _, after = line.partition("§")
+    if before.startswith("\\") or (not before and not after):
+        return None
+    if _DECORATED.fullmatch(before + after):
+        return "§"
+    text = after.strip()
+    if not before.strip() and after[:1].isspace() and text and not text[0].isdigit():
+        return f"§{newline}{text}"
+    if not after and before[-1:].isspace():
+        return f"{before.rstrip()}{newline}§"
+    return None
+
+
+@rule("CM107", "mixed-newlines", fixes="safe")
+def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find files in which some lines end in LF and some in CRLF.
+
+    ## Why
+    catmem reads both. Other programs compare lines byte for byte: git shows lines as changed that are not, and Hermes
+    Agent does not see a delimiter line that ends in CRLF.
+
+    ## Example
+    Bad: an editor on Windows has added two lines to a file that was written on Linux.
+
+    Good: every line of the file ends alike.
+
+    ## Fix
+    The safe fix gives every line the newline that most lines have. What an entry says stays the same.
+    """
+    document, text = file.document, file.document.text
+    if "\r\n" not in text:
+        return
+    total, crlf = text.count("\n"), text.count("\r\n")
+    if total == crlf:
+        return
+    rare = _LF if document.newline == "\r\n" else _CRLF
+    # A CR of its own in front of a line end is part of the text and stays, and so does that line end.
+    edits = tuple(TextEdit(*match.span(), document.newline) for match in rare.finditer(text))
+    if not edits:
+        return
+    fewer, more = ("LF", "CRLF") if document.newline == "\r\n" else ("CRLF", "LF")
+    count = len(edits)
+    message = f"{count:,} line{'s end' if count > 1 else ' ends'} in {fewer}, the others in {more}"
+    fix = Fix(edits, safe=True, message=f"End every line in {more}")
+    start = text.rfind("\n", 0, edits[0].start) + 1
+    yield Finding(start, edits[0].start, message, "Let every line end alike.", fix)
+
+
+@rule("CM113", "unfinished-merge", severity="error")
+def unfinished_merge(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find the markers that git leaves in a file where a merge was not finished.
+
+    ## Why
+    They are lines like all others: both versions of an entry go into prompts, with the markers, and a seed would copy
+    them to every specialist, so it refuses.
+
+    ## Example
+    Bad:
+
+    ```markdown
+    <<<<<<< HEAD
+    Vendor is Acme.
+    =======
+    Vendor is Brill.
+    >>>>>>> update
+    ```
+
+    Good:
+
+    ```markdown
+    Vendor is Brill.
+    ```
+
+    ## Fix
+    Keep one version and take out the three marker lines. `catmem init --git` has git merge by entry from then on.
+    """
+    text = file.document.text
+    start = conflict_at(text)
+    if start is not None:
+        end = text.find("\n", start)
+        yield Finding(start, end, "git left an unfinished merge here", "Keep one version; take the marker lines out.")
+
+
+@rule("CM110", "not-utf8", severity="error")
+def not_utf8(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find memory files that are not UTF-8.
+
+    ## Why
+    Such a file cannot be read without a guess at its encoding, so catmem does not read it: it is in no prompt, and no
+    command changes it.
+
+    ## Example
+    Bad: a file in Latin-1, in which `é` is the byte E9.
+
+    Good: the same file in UTF-8, in which it is the bytes C3 A9.
+
+    ## Fix
+    Convert it: `iconv -f LATIN1 -t UTF-8`, with the encoding that it has. There is no fix, since that is a guess.
+    """
+    error = file.error
+    if isinstance(error, NotUtf8Error):
+        start = len(file.data[: error.offset].decode("utf-8", "replace"))
+        yield Finding(start, start + 1, error.message, error.hint or "")
+
+
+@rule("CM192", "unreadable", severity="error")
+def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime.
+
+    ## Why
+    A file that cannot be read is not an empty one. What it holds is in no prompt and was not looked at by any rule.
+    Bytes that are not UTF-8 have a rule of their own.
+
+    ## Example
+    Bad: `homes/neo/USER.md` is a folder, or a symbolic link to a file that is not there.
+
+    Good: it is a file that whoever runs catmem may read.
+
+    ## Fix
+    What to do depends on why it cannot be read, which the message says.
+    """
+    error = file.error
+    if error is not None and not isinstance(error, NotUtf8Error):
+        yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
+
+
+# A label in brackets: capitals, or a name and a value; not a link, a reference, a footnote or a box to tick.
+_BRACKETS = re.compile(r"(?:[-*+] )?\[([^\[\]\n]{2,64}+)\](?![(\[:])")
+_LABEL = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}|[a-z][a-z0-9_-]*:[^\s:][^\n]*")
+_WORDS_AND_COLON = re.compile(r"(?:[-*+] )?(?:\*\*)?([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*)?:(?:\*\*)?[ \t\n]")
+
+
+@rule("CM108", "in-band-label")
+def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find labels in the text of an entry that belong into a section header or a tag.
+
+    ## Why
+    `[COMM] Prefers short answers.` says its category in a way that no profile can select: every reader of
+    `__uncategorized__` gets the entry, and no reader of the category does.
+
+    Reported are labels in brackets, of capitals (`[COMM]`) or with a value (`[project:x]`), on entries without a
+    category, and any label, also `Label: …`, that names a declared category or one of its aliases but stands elsewhere.
+
+    ## Example
+    Bad:
+
+    ```
+    [COMM] Prefers short answers.
+    ```
+
+    Good:
+
+    ```
+    ## Communication Style
+    Prefers short answers.
+    ```
+
+    ## Fix
+    `catmem migrate FILE` makes sections and tags of the labels of a whole file. If an entry repeats the name of its own
+    section, remove the label.
+    """
+    taxonomy = context.taxonomy
+    for entry in file.entries:
+        body = entry.body
+        if "[" not in body[:3]:
+            label = _WORDS_AND_COLON.match(body) if taxonomy.categories else None
+            category = taxonomy.named(label[1]) if label else None
+            found = label is not None and category is not None and category != entry.category
+        else:
+            label = _BRACKETS.match(body)
+            category = taxonomy.named(label[1]) if label else None
+            said = label is not None and _LABEL.fullmatch(label[1]) is not None and label[1] not in NOT_LABELS
+            found = category is not None or (said and entry.category == UNCATEGORIZED)
+        if label is None or not found:
+            continue
+        start = file.text.find(label[0].rstrip(), entry.start, entry.end)
+        start, end = (start, start + len(label[0].rstrip())) if start >= 0 else (entry.start, entry.end)
+        shown = label[0].strip().removeprefix("- ")
+        if category is None or category == UNCATEGORIZED:
+            message = f"the label {shown} does what a section or a tag is for"
+            hint = "Put the entry into a section; catmem migrate does that for a whole file."
+        elif category == entry.category:
+            message = f"the label {shown} repeats the section that the entry stands in"
+            hint = "Remove the label."
+        else:
+            message = f"the label {shown} names the category {category}, and the entry stands in {entry.category}"
+            hint = f"Move it (catmem move -c {category}); catmem migrate does that for a whole file."
+        yield Finding(start, end, message, hint)
+
+
+_TAGS_BELOW = re.compile(r"\r?\n(?:[-*+] )?\[[a-z][a-z0-9_-]*:[ \t]|\r?\n---[ \t]*\r?\n")
+
+
+@rule("CM190", "needless-suppression")
+def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
+    """Find marks that suppress nothing.
+
+    ## Why
+    A mark that is no longer needed hides the next finding of its rule, which nobody has looked at yet.
+
+    A code whose rule is switched off for the file is not reported: the mark may be needed when it is on again.
+
+    ## Example
+    Bad, since the entry says something:
+
+    ```
+    The office is in Lisbon.
+    <!-- catmem: ignore CM203 -->
+    ```
+
+    Good:
+
+    ```
+    The office is in Lisbon.
+    ```
+
+    ## Fix
+    Remove the code from the mark, or the whole mark.
+    """
+    # Only known when all other rules have run, those across files too: the engine reports it.
+    yield from ()
+
+
+@rule("CM191", "bad-suppression")
+def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block.
+
+    ## Why
+    Whoever wrote the mark believes that it works. Findings of safety (CM6) and of the store (CM9) cannot be suppressed
+    by a mark, since whoever writes a hostile entry could write the mark as well; `ignore` and `per_file` of
+    `catmem.yaml` can. A mark above a tag block makes the tags text: they have to be the first thing in an entry.
+
+    ## Example
+    Bad:
+
+    ```
+    <!-- catmem: ignore CM999 -->
+    TODO
+    ```
+
+    Good, below the text and its tags:
+
+    ```
+    [verified_date: 2026-05-01] TODO
+    <!-- catmem: ignore CM203 -->
+    ```
+
+    ## Fix
+    Write `<!-- catmem: ignore CM203 -->`, with one or more codes, on a line of its own. For a mark above a tag block,
+    the unsafe fix moves it to the end of the entry.
+    """
+    known = all_rules()
+    text = file.text
+    for mark in marks(file.document):
+        if not mark.codes:
+            hint = "Write <!-- catmem: ignore CM203 --> with the codes of the rules, on a line of its own."
+            yield Finding(mark.start, mark.end, "this mark does not have the right form, so it does nothing", hint)
+        for code in mark.codes:
+            if code not in known:
+                hint = unknown_rule(code).hint or ""
+                yield Finding(mark.start, mark.end, f"there is no rule {code} to suppress", hint)
+            elif not known[code].suppressible:
+                hint = "Switch it off with ignore or per_file under lint in catmem.yaml, if it is wrong here."
+                yield Finding(mark.start, mark.end, f"{code} cannot be suppressed by a mark", hint)
+        start, end = mark.covers
+        if start == mark.start and _TAGS_BELOW.match(text, mark.end):
+            below = text.index("\n", mark.end) + 1
+            moved = file.document.newline + text[mark.start : mark.end]
+            edits = (TextEdit(mark.start, below, ""), TextEdit(end, end, moved))
+            fix = Fix(edits, safe=False, message="Move the mark to the end of the entry")
+            message = "the tags below this mark are text, since a tag block has to come first in an entry"
+            yield Finding(mark.start, mark.end, message, "Put the mark at the end of the entry.", fix)

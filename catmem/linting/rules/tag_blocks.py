@@ -1,0 +1,276 @@
+"""Rules on the form of tag blocks, and on which tags there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from catmem.config.json_schema import SLIPS, known_tags, meant_tag, tag_faults
+from catmem.errors import EditError
+from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.linted import DATES
+from catmem.linting.rule import rule
+from catmem.linting.spans import first_line, key_span, value_span
+from catmem.model.edit import TextEdit
+from catmem.names import slugify
+from catmem.staleness.freshness import read_date
+from catmem.syntax import tags as tag_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+
+_BRACKETS = re.compile(r"((?:[-*+] )?)\[([^\[\]\n]{1,400}+)\]")
+_LOOSE_PAIR = re.compile(r"\s*([^\W\d_][\w -]{0,40}?)\s*[:=]\s*(.{0,200}?)\s*", re.DOTALL)
+_DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ]\d{2}:\d{2}.{0,20})?")
+
+
+@rule("CM301", "malformed-tags", fixes="safe")
+def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find what looks like a tag block and is none.
+
+    ## Why
+    A group that does not fit the form is text: its date does not count, no schema looks at it, and prompts show it as
+    words. The usual slips are a missing blank after the colon, a key in capitals or with a blank in it, and text that
+    follows the bracket without a blank.
+
+    ## Example
+    Bad:
+
+    ```
+    [verified_date:2026-05-01] Vendor is Acme.
+    §
+    [Verified: 2026-05-01] Invoices are due on the 15th.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01] Vendor is Acme.
+    §
+    [verified_date: 2026-05-01] Invoices are due on the 15th.
+    ```
+
+    ## Fix
+    The fix writes the group in the right form. It is safe where only blanks are missing, and unsafe where it changes a
+    key. There is none for a group that cannot be read that way.
+    """
+    if not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
+        return
+    starts = {entry.start: entry for entry in file.entries}
+    for problem in file.problems:
+        if problem.rule in {"malformed-tags", "tag-block-too-large"}:
+            entry = starts[problem.start]
+            hint = "Write [key: value, key: value] first in the entry, keys in small letters, a blank after each colon."
+            fix = _reshaped(entry, context) if problem.rule == "malformed-tags" else None
+            yield Finding(*first_line(entry), problem.message, hint, fix)
+
+
+def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
+    block = _BRACKETS.match(entry.raw)
+    pairs = [_LOOSE_PAIR.fullmatch(part) for part in block[2].split(",")] if block else []
+    if block is None or None in pairs:
+        return None
+    keys = [pair[1] for pair in pairs if pair]
+    names = [re.sub(r"[ -]+", "_", key.strip().lower()) for key in keys]
+    names = [SLIPS.get(name, name) for name in names]
+    tags = dict(zip(names, (pair[2] for pair in pairs if pair), strict=True))
+    known = known_tags(context.config.tag_schemas)
+    if (
+        len(tags) < len(names)
+        or any(name not in known for name in names)
+        or tag_faults(tags, context.config.tag_schemas)
+    ):
+        return None
+    try:
+        written = tag_blocks.write_block(tags)
+    except EditError:
+        return None
+    end = block.end()
+    text = written + ("" if entry.raw[end : end + 1] in {"", " ", "\t", "\r", "\n"} else " ")
+    if dict(tag_blocks.read_pairs(text.strip(), entry.entry.tag_limit)) != tags:
+        return None
+    edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
+    return Fix((edit,), safe=names == keys, message="Write it as a tag block")
+
+
+@rule("CM302", "unknown-tag", fixes="unsafe")
+def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find tags that neither the format nor the root declares.
+
+    ## Why
+    An unknown tag is kept and has no effect. `[verified: 2026-05-01]` looks like a date and does not date the fact.
+
+    The format's tags are `verified_date`, `created`, `expires`, `domain` and `source`; `tags` of `catmem.yaml` declares
+    more.
+
+    ## Example
+    Bad:
+
+    ```
+    [verifed_date: 2026-05-01] Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01] Vendor is Acme.
+    ```
+
+    ## Fix
+    The unsafe fix gives the tag the nearest known name. If it is meant as it stands, declare it.
+    """
+    known = None
+    for entry in file.tagged:
+        known = known or known_tags(context.config.tag_schemas)
+        for key in entry.tags:
+            if key in known:
+                continue
+            near = meant_tag(key, known)
+            span = key_span(entry, key)
+            fix = None
+            if near and near not in entry.tags and span[1] - span[0] == len(key):
+                fix = Fix((TextEdit(*span, near),), safe=False, message=f"Call it {near}")
+            hint = f"Did you mean {near}?" if near else "Declare it under tags in catmem.yaml, or remove it."
+            yield Finding(*span, f"the tag {key[:80]} is not declared, so it has no effect", hint, fix)
+
+
+@rule("CM303", "bad-tag-value", severity="error", fixes="safe")
+def bad_tag_value(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find tags whose value does not fit their schema.
+
+    ## Why
+    Such a tag counts as not given: a date of another form does not date the fact, and an `expires` of another form
+    never expires it.
+
+    ## Example
+    Bad:
+
+    ```
+    [verified_date: 2026/5/1, domain: Finance] Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01, domain: finance] Vendor is Acme.
+    ```
+
+    ## Fix
+    The safe fix writes a day in the form YYYY-MM-DD where year, month and day stand in this order, and a domain as a
+    slug. A date such as 01/05/2026 may mean two days, and has no fix.
+    """
+    for entry in file.tagged:
+        for key, message in tag_faults(entry.tags, context.config.tag_schemas):
+            value = entry.tags[key]
+            span = value_span(entry, key, value)
+            better = _better(key, value)
+            fix = None
+            if better and file.text[slice(*span)] == value:
+                fix = Fix((TextEdit(*span, better),), safe=True, message=f"Write {better}")
+            hint = f"Write {better}." if better else ""
+            yield Finding(*span, f"{key} {message}, so it does not count", hint, fix)
+
+
+def _better(key: str, value: str | list[str]) -> str | None:
+    """The right form of a value, if it can mean one thing only."""
+    if not isinstance(value, str):
+        return None
+    if key == "domain":
+        return slugify(value) or None
+    day = _DAY.fullmatch(value) if key in DATES else None
+    if day is None:
+        return None
+    written = f"{day[1]}-{day[3]:>02}-{day[4]:>02}"
+    return written if read_date(written) else None
+
+
+@rule("CM306", "missing-required-tag", severity="error")
+def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find entries without a tag that their category requires.
+
+    ## Why
+    `require_tags` of a category in `catmem.yaml` says which tags each of its entries has to have. A required date is
+    what keeps facts that grow old from being taken for true.
+
+    ## Example
+    Bad, when `finance` requires `verified_date`:
+
+    ```
+    ## Finance
+    Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    ## Finance
+    [verified_date: 2026-05-01] Vendor is Acme.
+    ```
+
+    ## Fix
+    Add the tag: `catmem verify` for a date, `catmem replace --tag KEY=VALUE` for another. There is no fix, since only
+    somebody who has looked can know the value.
+    """
+    categories = context.taxonomy.categories
+    if not any(category.require_tags for category in categories.values()):
+        return
+    for entry in file.entries:
+        declared = categories.get(entry.category)
+        missing = [tag for tag in declared.require_tags if not entry.tags.get(tag)] if declared else []
+        if missing:
+            names = " and ".join((", ".join(missing[:-1]), missing[-1])) if len(missing) > 1 else missing[0]
+            message = f"entries of {entry.category} need the tag{'s' * (len(missing) > 1)} {names}"
+            hint = "catmem verify sets verified_date; catmem replace --tag sets any tag."
+            yield Finding(*first_line(entry), message, hint)
+
+
+@rule("CM320", "repeated-tag", fixes="safe")
+def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find tags that an entry gives twice.
+
+    ## Why
+    The first one counts. Who adds a new `verified_date` behind the old one has verified nothing.
+
+    ## Example
+    Bad:
+
+    ```
+    [verified_date: 2026-01-10] [verified_date: 2026-05-01] Vendor is Acme.
+    ```
+
+    Good:
+
+    ```
+    [verified_date: 2026-05-01] Vendor is Acme.
+    ```
+
+    ## Fix
+    The fix keeps what counts, the first value, and takes the others away. It is safe where all values are the same.
+    Frontmatter has none.
+    """
+    for entry in file.tagged:
+        pairs = entry.pairs
+        if len(pairs) == len(entry.tags):
+            continue
+        keys = [key for key, _ in pairs]
+        repeated = dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index])
+        fix = _without_repeats(entry, same=all(value == _as_read(entry.tags[key]) for key, value in pairs))
+        for key in repeated:
+            yield Finding(*key_span(entry, key), f"the tag {key} is given twice; the first counts", "Keep one.", fix)
+            fix = None  # it takes every repeated tag away
+
+
+def _as_read(value: str | list[str]) -> str | tuple[str, ...]:
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _without_repeats(entry: LintedEntry, *, same: bool) -> Fix | None:
+    """The groups of an entry written as one; ``same`` says that nothing is lost. None for frontmatter."""
+    if entry.raw.startswith("---"):
+        return None
+    start = entry.start + entry.raw.index("[")
+    end = entry.start + tag_blocks.block_size(entry.entry.text)
+    edit = TextEdit(start, end, tag_blocks.write_block(entry.tags))
+    return Fix((edit,), safe=same, message="Keep the first value")

@@ -1,0 +1,163 @@
+"""``lint`` of ``catmem.yaml``: which rules look at which files, how bad their findings are, and their options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.yamlfile import key_text
+from catmem.errors import ConfigError
+from catmem.linting.rule import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from catmem.config.yamlfile import KeyPath
+    from catmem.linting.diagnostic import Severity
+    from catmem.linting.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class LintSettings:
+    """What a root wants of lint. Codes may be cut short: ``CM2`` stands for every rule whose code begins so.
+
+    Without ``select`` every rule is on. Where ``select`` and ``ignore`` both name a rule, the longer of the two counts,
+    and of equals ``ignore``. ``per_file`` are pairs of a pattern and codes that are off for paths which fit it; ``*``
+    stands for any characters, ``/`` too. ``options`` are whole: the defaults with what was set laid over them.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    per_file: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    baseline: str | None = None
+    _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> LintSettings:
+        """With the choices of one run: ``select`` in place of that of the file, ``ignore`` beside it.
+
+        Raises ``ConfigError`` (code ``unknown_rule``).
+        """
+        for code in (*select, *ignore):
+            _check_code(code)
+        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+
+    def rules(self, path: str) -> tuple[Rule, ...]:
+        """The rules that look at the file of this path, in order of their codes."""
+        ignored = tuple(code for pattern, codes in self.per_file if fnmatchcase(path, pattern) for code in codes)
+        found = self._rules.get(ignored)
+        if found is None:
+            found = tuple(rule for code, rule in all_rules().items() if self._is_on(code, ignored))
+            self._rules[ignored] = found
+        return found
+
+    def _is_on(self, code: str, ignored: tuple[str, ...]) -> bool:
+        if code.startswith(ignored) and ignored:
+            return False
+        return _reach(code, self.select or ("CM",)) > _reach(code, self.ignore)
+
+    def severity_of(self, rule: Rule) -> Severity:
+        """How bad the findings of a rule are: as the longest code says that names it, else as the rule says."""
+        if not self.severity:
+            return rule.severity
+        named = max((code for code in self.severity if rule.code.startswith(code)), key=len, default=None)
+        return rule.severity if named is None else self.severity[named]
+
+
+def read_settings(
+    said: Mapping[str, Any],
+    *,
+    path: str | PathLike[str] | None = None,
+    positions: Mapping[KeyPath, tuple[int, int]] | None = None,
+) -> LintSettings:
+    """The settings of a ``lint`` mapping that fits the schema; ``path`` and ``positions`` are those of its file.
+
+    Raises ``ConfigError``: ``unknown_rule`` for a code that no rule has, ``bad_option`` for an option that its rule
+    does not have or a value of the wrong kind.
+    """
+    source = _Source(path, positions or {})
+    codes: list[tuple[KeyPath, str]] = [
+        ((key, index), code) for key in ("select", "ignore") for index, code in enumerate(said.get(key, ()))
+    ]
+    codes += [(("severity", code), code) for code in said.get("severity", {})]
+    for pattern, off in said.get("per_file", {}).items():
+        codes += [(("per_file", pattern, index), code) for index, code in enumerate(off)]
+    for key, code in codes:
+        _check_code(code, **source.where(*key))
+    return LintSettings(
+        select=tuple(said.get("select", ())),
+        ignore=tuple(said.get("ignore", ())),
+        severity=dict(said.get("severity", {})),
+        options={code: source.options(code, options) for code, options in said.get("options", {}).items()},
+        per_file=tuple((pattern, tuple(codes)) for pattern, codes in said.get("per_file", {}).items()),
+        baseline=said.get("baseline"),
+    )
+
+
+def _reach(code: str, prefixes: Sequence[str]) -> int:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
+
+
+def unknown_rule(code: str, **where: Any) -> ConfigError:  # noqa: ANN401 - where it stands, as errors take it
+    """The error for a code that no rule has; its hint names the nearest."""
+    known = all_rules()
+    named = {rule.name: rule.code for rule in known.values()}
+    near = named.get(code) or named.get(nearest(code, named) or "")
+    hint = f"Did you mean {near!r}?" if near else suggestion(code, known, "rules")
+    return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint, **where)
+
+
+def _check_code(code: str, **where: Any) -> None:  # noqa: ANN401 - as above
+    if not code.startswith("CM") or not any(known.startswith(code) for known in all_rules()):
+        raise unknown_rule(code, **where)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: str | PathLike[str] | None
+    positions: Mapping[KeyPath, tuple[int, int]]
+
+    def where(self, *key: str | int) -> dict[str, Any]:
+        line, column = self.positions.get(("lint", *key), (None, None))
+        return {"path": self.path, "line": line, "column": column, "key": key_text(("lint", *key))}
+
+    def options(self, code: str, said: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A rule's options, its own and these over them, each checked to be of the kind of its default."""
+        rule = all_rules().get(code)
+        if rule is None:
+            raise unknown_rule(code, **self.where("options", code))
+        merged = dict(rule.options)
+        for name, value in said.items():
+            where = self.where("options", code, name)
+            if name not in merged:
+                message = f"the rule {code} has no option {shown(name)}"
+                raise ConfigError(message, code="bad_option", hint=suggestion(name, merged, "options"), **where)
+            wanted = _kind(merged[name])
+            if _kind(value) != wanted and not (wanted == "a number" and _kind(value) == "a whole number"):
+                message = f"the option {name} of {code} must be {wanted}, and is {_kind(value)}"
+                raise ConfigError(message, code="bad_option", hint=f"By default it is {_said(merged[name])}.", **where)
+            merged[name] = tuple(value) if isinstance(value, list) else value
+        return merged
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, list | tuple | frozenset):
+        return "a list of texts" if all(isinstance(part, str) for part in value) else "a list of other things"
+    kinds: tuple[tuple[type, str], ...] = (
+        (bool, "true or false"),  # before int, since it is one in Python
+        (int, "a whole number"),
+        (float, "a number"),
+        (str, "text"),
+    )
+    return next((name for kind, name in kinds if isinstance(value, kind)), "something else")
+
+
+def _said(value: object) -> str:
+    """A default as it would be written in YAML."""
+    if isinstance(value, list | tuple | frozenset):
+        return f"[{', '.join(map(str, value))}]"
+    return shown(value)

@@ -1,0 +1,255 @@
+"""Which files lint looks at: memory files, profiles, ``catmem.yaml`` and schemas of a root, or what it is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from catmem.config.config import CONFIG_NAME
+from catmem.config.profile import load_profile, memory_dir
+from catmem.config.yamlfile import YAML_LIMIT, parse_yaml
+from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded
+from catmem.linting.linted import LintedYaml
+from catmem.names import FILE_NAMES
+from catmem.workspace.stores import backend_of, entity_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from catmem.config.config import Config
+    from catmem.config.profile import Profile
+    from catmem.config.yamlfile import KeyPath
+    from catmem.linting.linted import Target
+
+SCHEMAS = "schemas"
+"""The folder of the root for schemas of categories."""
+
+_COPY = ".bak."
+_MARKDOWN = (".md", ".markdown")
+_YAML = (".yaml", ".yml")
+_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+@dataclass(frozen=True, slots=True)
+class LintSource:
+    """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
+
+    ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it. In a database
+    ``entity`` is what it is, and ``name`` and ``path`` are such as ``sqlite:trinity/user``.
+    """
+
+    name: str
+    path: Path
+    kind: Literal["memory", "config", "profile", "schema"]
+    owner: str | None = None
+    target: Target | None = None
+    may_be_link: bool = False
+    entity: str | None = None
+
+
+class LintRoot:
+    """A root as lint finds it: its YAML files, read, and the profiles that are right.
+
+    ``config`` is what is left where ``catmem.yaml`` is broken, the defaults where nothing is; ``failed`` are the errors
+    then.
+    """
+
+    def __init__(self, config: Config, failed: Sequence[CatmemError] = ()) -> None:
+        """Read every YAML file of the root once."""
+        self.config = config
+        self.has_files = backend_of(config).has_files
+        """Whether entities are files of the root."""
+        self.real = os.path.realpath(config.root)
+        self.failed = failed
+        self.profiles: dict[str, Profile] = {}
+        self.schemas: dict[str, object] = {}
+        self.yaml: dict[str, LintedYaml] = {}
+        self._owners: dict[str, tuple[Profile, Target]] = {}
+        self._unread: set[str] = set()
+        """Where memory files of profiles would be, if they were not in a database."""
+        self._with_copies: set[Path] = set()
+        path = config.root / CONFIG_NAME
+        if os.path.lexists(path):
+            self._add("config", path)
+        for path in _children(config.profiles_dir, _YAML):
+            self._add("profile", path)
+        for path in _children(config.root / SCHEMAS, (".json", *_YAML)) if config.path is not None else ():
+            self._add("schema", path)
+
+    @property
+    def config_positions(self) -> Mapping[KeyPath, tuple[int, int]]:
+        """The line and column of each key of ``catmem.yaml``."""
+        file = self.yaml.get(CONFIG_NAME)
+        return {} if file is None else file.positions
+
+    def blame(self, error: CatmemError) -> None:
+        """Note what is wrong in ``catmem.yaml`` that only showed after it was read."""
+        file = self.yaml.get(CONFIG_NAME)
+        if file is None:
+            return
+        if file.error is None:
+            self.yaml[CONFIG_NAME] = replace(file, error=error)
+        else:
+            self.yaml[CONFIG_NAME] = replace(file, further=(*file.further, error))
+
+    @staticmethod
+    def absolute(path: str | Path) -> Path:
+        """The path from the top, links kept."""
+        return Path(os.path.abspath(path))  # noqa: PTH100 - as the user names it
+
+    def name(self, path: str | Path) -> str:
+        """The path from the root, with ``/``; absolute if it lies outside."""
+        absolute = os.fspath(self.absolute(path))
+        for root in (os.fspath(self.config.root), self.real):
+            if absolute.startswith(root + os.sep):
+                return absolute[len(root) + 1 :].replace(os.sep, "/")
+        return absolute.replace(os.sep, "/")
+
+    def path(self, name: str) -> Path:
+        """The path of a name."""
+        return self.config.root / name
+
+    def memory(self, path: Path, *, named: bool = False) -> LintSource:
+        """The memory file at a path, with whose it is."""
+        name = self.name(path)
+        found = self._owners.get(os.path.join(self.real, name))  # noqa: PTH118 - text in, text out
+        if found is None:
+            found = self._owners.get(os.path.realpath(path)) if named else None
+        if found is None:
+            return LintSource(name, path, "memory", may_be_link=named)
+        profile, target = found
+        return LintSource(name, path, "memory", profile.name, target, may_be_link=named or profile.allow_outside)
+
+    def sources(self) -> dict[str, LintSource]:
+        """Every file of the root, by name, in order."""
+        found = {name: self._yaml_source(name) for name in self.yaml}
+        for path in self._below(self.config.root):
+            source = self.memory(path)
+            if os.path.join(self.real, source.name) not in self._unread:  # noqa: PTH118 - text in, text out
+                found[source.name] = source
+        for real in self._owners:
+            if os.path.lexists(real):
+                source = self.memory(Path(real))
+                found[source.name] = source
+        if not self.has_files:
+            found.update((source.name, source) for source in self._entities())
+        return dict(sorted(found.items()))
+
+    def _entities(self) -> Iterator[LintSource]:
+        for profile in self.profiles.values():
+            for target in FILE_NAMES:
+                entity = f"{profile.name}/{target}"
+                name = entity_name(self.config, entity)
+                yield LintSource(name, Path(name), "memory", profile.name, _target(target), entity=entity)
+
+    def named(self, paths: Iterable[str | Path]) -> dict[str, LintSource]:
+        """The files that paths name, those of folders included.
+
+        Raises ``UnreadableError``: ``missing``, and ``not_markdown`` for a file that lint knows nothing of.
+        """
+        found: dict[str, LintSource] = {}
+        for given in paths:
+            path = Path(given)
+            if not os.fspath(given) or not os.path.lexists(path):
+                message = "no such file or folder" if os.fspath(given) else "the path is empty"
+                raise UnreadableError(message, code="missing", path=given, hint="Check the path.")
+            name = self.name(path)
+            if path.is_dir():
+                inside = "" if path.resolve() == Path(self.real) else f"{name}/"
+                yaml = [each for each in self.yaml if each.startswith(inside)]
+                found.update((each, self._yaml_source(each)) for each in yaml)
+                found.update((source.name, source) for source in map(self.memory, self._below(path)))
+            elif name in self.yaml:
+                found[name] = self._yaml_source(name)
+            elif path.suffix.lower() in _MARKDOWN:
+                found[name] = self.memory(path, named=True)
+            else:
+                raise UnreadableError(
+                    "is neither Markdown by its name nor a profile, schema or catmem.yaml of this root",
+                    code="not_markdown",
+                    path=given,
+                    hint="Name memory files, folders, or YAML files of the root (--root says which).",
+                )
+        return dict(sorted(found.items()))
+
+    def _yaml_source(self, name: str) -> LintSource:
+        return LintSource(name, self.path(name), self.yaml[name].kind)
+
+    def _below(self, folder: Path) -> Iterator[Path]:
+        """Whatever is called as a memory file is, and the folders that cannot be listed; other roots are left out."""
+        closed: list[Path] = []
+        names = set(FILE_NAMES.values())
+        for where, folders, files in os.walk(folder, onerror=lambda error: closed.append(Path(error.filename))):
+            if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
+                folders.clear()
+                continue
+            if any(_COPY in name for name in files):
+                self._with_copies.add(Path(where))
+            odd = [name for name in folders if name in names]
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
+            yield from (Path(where, name) for name in (*odd, *files) if name in names)
+        yield from closed
+
+    def _add(self, kind: Literal["config", "profile", "schema"], path: Path) -> None:
+        name = self.name(path)
+        data, values, positions, error = b"", None, {}, None
+        try:
+            data = read_bounded(path, YAML_LIMIT)
+            file = parse_yaml(data, path)
+            values, positions = file.data, dict(file.positions)
+        except CatmemError as wrong:
+            error = wrong
+        profile = None
+        if kind == "config":
+            error = next(iter(self.failed), error)
+        elif kind == "schema" and error is None:
+            self.schemas[path.name] = values
+        elif kind == "profile" and error is None:
+            profile, error = self._profile(path)
+        linted = LintedYaml(name, data, error, kind=kind, values=values, positions=positions, profile=profile)
+        self.yaml[name] = replace(linted, further=tuple(self.failed[1:])) if kind == "config" else linted
+
+    def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
+        try:
+            profile = load_profile(path, config=self.config)
+        except CatmemError as error:
+            return None, error
+        self.profiles[profile.name] = profile
+        try:
+            folder = memory_dir(profile, self.config)
+        except CatmemError as error:
+            return profile, error
+        for target, file in FILE_NAMES.items():
+            if self.has_files:
+                self._owners[os.fspath(folder / file)] = (profile, _target(target))
+            else:
+                self._unread.add(os.fspath(folder / file))
+        return profile, None
+
+    def with_copies(self) -> set[Path]:
+        """The folders in which ``sources`` saw something called like a backup, and those of profiles elsewhere."""
+        outside = {Path(home) for home in self.homes().values() if not home.startswith(self.real + os.sep)}
+        return self._with_copies | {home for home in outside if home.is_dir()}
+
+    def homes(self) -> Mapping[str, str]:
+        """The folder of the memory files of each profile that has one."""
+        return {profile.name: os.path.dirname(path) for path, (profile, _) in self._owners.items()}  # noqa: PTH120
+
+
+def _target(name: str) -> Target:
+    return "user" if name == "user" else "memory"
+
+
+def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of a folder with these suffixes, sorted; hidden ones left out. Raises ``UnreadableError``."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix in suffixes and not path.name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        message = f"the folder cannot be read: {error.strerror or error}"
+        raise UnreadableError(message, code="io", path=folder, hint="Check its rights.") from error
+    return sorted(found)

@@ -1,0 +1,125 @@
+"""From findings to diagnostics."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.errors import UnreadableError
+from catmem.linting.diagnostic import Finding, Related
+from catmem.linting.engine import finished, lint_file, lint_root, lint_store
+from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
+from catmem.linting.rule import rule
+from catmem.linting.settings import LintSettings
+from tests.unit.linting.rules_for_tests import CONTEXT, lint, only, registered, word_rule
+
+PAGE = "Find what a test wants.\n\n## Why\nA test."
+
+
+def making(code, scope, check):
+    """A rule of another scope."""
+
+    def register():
+        check.__doc__ = PAGE
+        rule(code, f"rule-{code.lower()}", scope=scope)(check)
+
+    return register
+
+
+def test_place_and_words_of_a_diagnostic():
+    with registered(word_rule("CM299", "todo", severity="hint")):
+        (found,) = lint("\ufeff## A\r\n\r\n   fünf todo", only("CM299"))
+    assert (found.line, found.column, found.start, found.end) == (3, 9, 17, 21)
+    assert found.region == (3, 9, 3, 13)
+    assert (found.path, found.code, found.name, found.severity) == ("USER.md", "CM299", "no-todo", "hint")
+    assert str(found) == "USER.md:3:9: CM299 todo stands here"
+
+
+def test_the_order_is_path_place_code():
+    with registered(word_rule("CM299", "b"), word_rule("CM298", "a"), word_rule("CM297", "b", name="no-b-either")):
+        settings = only("CM29")
+        results = {}
+        for path in ("z.md", "a.md"):
+            file = LintedFile.of(path, b"b a", CONTEXT.config)
+            results[path] = lint_file(file, CONTEXT, settings)
+        found = [(each.path, each.column, each.code) for each in finished(results, (), settings)]
+    in_a_file = [(1, "CM297"), (1, "CM299"), (3, "CM298")]
+    assert found == [(path, *place) for path in ("a.md", "z.md") for place in in_a_file]
+
+
+def test_a_fingerprint_is_of_the_entry_and_not_of_its_place():
+    with registered(word_rule("CM299", "todo")):
+        (one,) = lint("todo x", only("CM299"))
+        (moved,) = lint("## A\nother\n§\n\ntodo x\n", only("CM299"))
+        (changed,) = lint("todo y", only("CM299"))
+        (header,) = lint("## todo\n\nx", only("CM299"))
+    assert one.fingerprint == moved.fingerprint
+    assert len({one.fingerprint, changed.fingerprint, header.fingerprint}) == 3
+
+
+def test_bytes_that_are_not_utf_8_have_a_place_in_the_text_with_marks_for_them():
+    with registered(word_rule("CM299", "todo")):
+        (found,) = lint(b"one\n\xff\xfe todo", only("CM299"))
+    assert (found.line, found.column) == (2, 4)
+
+
+def test_a_file_that_could_not_be_read_is_one_finding():
+    file = LintedFile("gone.md", b"", UnreadableError("no such file", code="missing"))
+    (found,) = lint_file(file, CONTEXT, only("CM192")).diagnostics
+    assert (found.code, found.line, found.column, found.severity) == ("CM192", 1, 1, "error")
+    assert found.message == "cannot be read: no such file"
+
+
+def across(root, context):
+    for path in root:
+        for other in root:
+            if path != other:
+                related = (Related(other, 2, 3, "the other"),)
+                yield Finding(0, 1, "met", related=related, path=path)
+
+
+def test_rules_across_files_speak_of_a_place_in_each():
+    files = {path: LintedFile.of(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
+    with registered(making("CM298", "root", across)):
+        settings = LintSettings(per_file=(("b.md", ("CM298",)),))
+        found = lint_root(files, CONTEXT, settings, files.__getitem__)
+    found = [each for each in found if each.code == "CM298"]
+    assert [each.path for each in found] == ["a.md"]
+    assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
+
+
+def test_a_mark_covers_what_is_found_across_files():
+    def first_of_all(root, context):
+        yield from (Finding(0, 4, "met", path=path) for path in root)
+
+    file = LintedFile.of("a.md", b"todo\n<!-- catmem: ignore CM298 -->", CONTEXT.config)
+    with registered(making("CM298", "root", first_of_all)):
+        settings = only("CM298", "CM190")
+        results = {"a.md": lint_file(file, CONTEXT, settings)}
+        others = lint_root({"a.md": file}, CONTEXT, settings, lambda _: file)
+        found = finished(results, others, settings)
+    assert [(each.code, each.suppressed) for each in found] == [("CM298", "inline")]
+
+
+def faults(store, context):
+    yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store)
+
+
+def test_rules_of_the_store_have_a_path_and_no_place():
+    store = (StoreFault("damaged", "homes/neo/.catmem/journal", "is cut short", "Look."),)
+    with registered(making("CM998", "store", faults)):
+        found = [each for each in lint_store(store, CONTEXT, LintSettings()) if each.code == "CM998"]
+    assert [(each.path, each.line, each.message) for each in found] == [
+        ("homes/neo/.catmem/journal", 1, "is cut short")
+    ]
+
+
+@pytest.mark.parametrize(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
+def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
+    def first(file, context):
+        yield Finding(*file.span_of(("b", "c")), "here")  # type: ignore[call-arg]
+
+    yaml = LintedYaml("x.yaml", b"a: 1\nb: {d: 2}\n", kind=kind, positions={("a",): (1, 1), ("b",): (2, 1)})
+    with registered(making("CM498", "config", first), making("CM499", "profile", first)):
+        (found,) = lint_file(yaml, CONTEXT, only("CM498", "CM499")).diagnostics
+    assert found.code == {"config": "CM498", "profile": "CM499"}[scope]
+    assert found.region == (2, 1, 2, 10)

@@ -1,0 +1,149 @@
+"""Applying fixes."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.linting.diagnostic import Diagnostic, Fix, Region
+from catmem.linting.fixing import can_be_fixed, fix_all, fix_once
+from catmem.model.document import parse
+from catmem.model.edit import TextEdit
+from tests.unit.linting.rules_for_tests import lint, only, registered, word_rule
+
+
+def fixed(text, *codes, unsafe=False):
+    """What fixing one file comes to."""
+    return fix_all(
+        lambda _: text,
+        lambda texts: lint(texts.get("USER.md", text), only(*codes)),
+        lambda _, words: parse(words),
+        unsafe=unsafe,
+    )
+
+
+def finding(*edits, start=0, safe=True):
+    fix = Fix(tuple(TextEdit(*edit) for edit in edits), safe, "mend")
+    return Diagnostic("USER.md", start, start, Region(1, 1, 1, 1), "CM299", "x", "warning", "wrong", fix=fix)
+
+
+def once(text, *diagnostics):
+    new, done = fix_once(text, diagnostics, parse)
+    return new, len(done)
+
+
+def test_every_finding_is_fixed():
+    with registered(word_rule("CM299", "todo", "done")):
+        result = fixed("todo\n§\nother\n§\na todo and a todo", "CM299")
+    assert result.texts == {"USER.md": "done\n§\nother\n§\na done and a done"}
+    assert len(result.applied) == 3
+
+
+def test_unsafe_fixes_are_made_when_asked_for():
+    with registered(word_rule("CM299", "todo", "done", safe=False)):
+        assert fixed("todo", "CM299").texts == {}
+        assert fixed("todo", "CM299", unsafe=True).texts == {"USER.md": "done"}
+
+
+def test_fixes_that_lead_to_others_go_on_until_nothing_changes():
+    with registered(word_rule("CM299", "a", "b"), word_rule("CM298", "b", "c")):
+        result = fixed("a b", "CM29")
+    assert result.texts == {"USER.md": "c c"}
+    assert [each.code for each in result.applied] == ["CM299", "CM298", "CM298"]
+
+
+def test_rules_that_undo_each_other_leave_the_file_as_it_was():
+    with registered(word_rule("CM299", "a", "b"), word_rule("CM298", "b", "a"), word_rule("CM297", "x", "y")):
+        result = fixed("a x", "CM29")
+    assert (result.texts, result.applied) == ({}, ())
+    assert result.fighting == {"USER.md": ("CM298", "CM299")}
+
+
+def test_a_fix_that_never_ends_leaves_the_file_as_it_was():
+    with registered(word_rule("CM299", "a", "a a")):
+        result = fixed("a", "CM299")
+    assert (result.texts, result.fighting) == ({}, {"USER.md": ("CM299",)})
+
+
+def test_what_is_suppressed_is_not_fixed():
+    with registered(word_rule("CM299", "todo", "done")):
+        assert fixed("todo\n<!-- catmem: ignore CM299 -->", "CM299").texts == {}
+
+
+@pytest.mark.parametrize(
+    ("edits", "new", "made"),
+    [
+        ([((0, 3, "1"),), ((6, 9, "2"),)], "1 § 2", 2),
+        ([((0, 3, "1"),), ((2, 4, "2"),)], "1 § two", 1),
+        ([((0, 3, "1"),), ((3, 3, "2"),)], "1 § two", 1),
+        ([((0, 0, "1"),), ((0, 0, "2"),)], "1one § two", 1),
+        ([((0, 1, ""), (4, 5, "")), ((4, 9, ""),)], "ne  two", 1),
+        ([((0, 99, ""),)], "one § two", 0),
+        ([((5, 6, ""), (0, 1, ""))], "one § two", 0),
+        ([()], "one § two", 0),
+    ],
+)
+def test_edits_that_meet_wait_for_another_round(edits, new, made):
+    text, done = once("one § two", *(finding(*each, start=place) for place, each in enumerate(edits)))
+    assert text == new
+    assert done == made or edits == [()]
+
+
+TEXT = "## A\none\n§\ntwo\n\n## B\nthree\n"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        (5, 8, "```"),  # opens a fence, which hides nothing
+        (5, 8, "1"),
+        (9, 10, "§\n§"),
+        (0, 4, "## C"),
+    ],
+)
+def test_a_fix_of_its_own_place_is_made(edit):
+    assert once(TEXT, finding(edit))[1] == 1
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        (4, 5, "\n```\n§\n"),
+        (14, 15, "\nx"),
+        (22, 23, "\n"),
+    ],
+)
+def test_a_fix_keeps_all_other_entries(edit):
+    new, _ = once(TEXT, finding(edit))
+    kept = {entry.raw for entry in parse(TEXT).entries if not (edit[0] <= entry.end and entry.start <= edit[1])}
+    assert kept <= {entry.raw for entry in parse(new).entries}
+
+
+def test_a_fix_that_would_take_another_entry_with_it_is_left_out():
+    text = "one\n§\ntwo\n§\nthree"
+    swallow = finding((4, 5, "x"), start=4)  # without the delimiter line, "one" and "two" are one entry
+    fine = finding((12, 17, "3"), start=12)
+    new, done = once(text, swallow, fine)
+    assert new == "one\n§\ntwo\n§\n3"
+    assert done == 1
+
+
+def test_a_fix_that_would_add_to_another_entry_is_left_out():
+    text = "## A\none\n§\ntwo\n§\nthree"
+    assert once(text, finding((9, 10, "§\nmore\n"), start=9)) == (text, 0)
+
+
+def test_a_fix_may_open_a_section_for_what_follows():
+    assert once("## A\none\n§\ntwo", finding((5, 8, "one\n§\n## B"), start=5)) == ("## A\none\n§\n## B\n§\ntwo", 1)
+
+
+@pytest.mark.parametrize(
+    ("diagnostic", "unsafe", "can"),
+    [
+        (finding((0, 1, "")), False, True),
+        (finding((0, 1, ""), safe=False), False, False),
+        (finding((0, 1, ""), safe=False), True, True),
+        (finding(), True, False),
+    ],
+)
+def test_which_findings_can_be_fixed(diagnostic, unsafe, can):
+    assert can_be_fixed(diagnostic, unsafe=unsafe) is can

@@ -1,0 +1,335 @@
+"""Lint of a root on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from catmem.errors import ChangedMeanwhileError, ConfigError, UnreadableError
+from catmem.linting import rule as registry
+from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.root_lint import Linter
+from catmem.model.edit import TextEdit
+from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.linting.rules_for_tests import registered, word_rule
+
+CODES = ("CM299", "CM298", "CM297", "CM192", "CM190")
+AS_OF = date(2026, 11, 21)
+
+
+@pytest.fixture(autouse=True)
+def looked_at():
+    """The texts that the rule for "todo" was run on, so that a test can tell how often each was looked at."""
+    seen = []
+
+    def todo():
+        def check(file, context):
+            """Find a word.
+
+            ## Why
+            A test wants it.
+            """
+            seen.append(file.path)
+            start = file.text.find("todo")
+            if start >= 0:
+                fix = Fix((TextEdit(start, start + 4, "done"),), safe=True, message="Write done")
+                yield Finding(start, start + 4, "todo", fix=fix)
+
+        registry.rule("CM299", "no-todo", fixes="safe")(check)
+
+    def twice():
+        def check(root, context):
+            """Find entries that stand in two files.
+
+            ## Why
+            A test wants it.
+            """
+            first = {}
+            for path, file in root.items():
+                for entry in file.entries:
+                    if first.setdefault(entry.words, path) != path:
+                        yield Finding(entry.start, entry.end, f"stands in {first[entry.words]} too", path=path)
+
+        registry.rule("CM298", "no-twice", scope="root")(check)
+
+    with registered(todo, twice, word_rule("CM297", "later", severity="hint")):
+        yield seen
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "root"
+    put(folder / "catmem.yaml", "version: 1\n")
+    put(folder / "profiles" / "neo.yaml", "{}")
+    put(folder / "homes" / "neo" / "USER.md", "## A\ntodo\n")
+    put(folder / "homes" / "neo" / "MEMORY.md", "fine\n")
+    put(folder / "homes" / "other" / "USER.md", "fine\n")
+    return folder
+
+
+def open_lint(root, *paths, **choices):
+    choices = {"select": CODES, "as_of": AS_OF} | choices
+    return Linter.open(root, search=False, paths=paths, **choices)
+
+
+def found(root, *paths, **choices):
+    return places(open_lint(root, *paths, **choices).run())
+
+
+def places(result):
+    return [f"{each.path}:{each.line} {each.code}" for each in result.diagnostics if not each.suppressed]
+
+
+EVERYTHING = ["homes/neo/USER.md:2 CM299", "homes/other/USER.md:1 CM298"]
+
+
+def test_everything_below_the_root(root):
+    result = open_lint(root).run()
+    assert places(result) == EVERYTHING
+    assert (result.files, result.exit_status) == (5, 1)
+
+
+def test_hints_are_fine(root):
+    put(root / "homes" / "neo" / "USER.md", "later")
+    put(root / "homes" / "other" / "USER.md", "else")
+    assert open_lint(root).run().exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("homes/neo", EVERYTHING[:1]),
+        ("homes/neo/MEMORY.md", []),
+        ("homes/other/USER.md", EVERYTHING[1:]),
+        (".", EVERYTHING),
+        ("profiles", []),
+        ("catmem.yaml", []),
+    ],
+)
+def test_only_what_is_named_is_reported_and_rules_across_files_see_all(root, path, lines):
+    assert found(root, root / path) == lines
+
+
+def test_a_memory_file_of_any_name(root):
+    put(root / "notes" / "x.md", "todo here")
+    assert found(root) == EVERYTHING
+    assert found(root, root / "notes" / "x.md") == ["notes/x.md:1 CM299"]
+
+
+def test_a_folder_that_is_no_root(tmp_path):
+    put(tmp_path / "a" / "USER.md", "todo")
+    put(tmp_path / "b" / "MEMORY.md", "todo too")
+    assert found(tmp_path) == ["a/USER.md:1 CM299", "b/MEMORY.md:1 CM299"]
+    assert found(tmp_path, tmp_path / "a") == ["a/USER.md:1 CM299"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]  # nothing is written
+
+
+def test_other_roots_and_hidden_folders_are_left_out(root):
+    put(root / "examples" / "catmem.yaml", "version: 1\n")
+    for place in ("examples", ".hidden", "node_modules/x", ".git"):
+        put(root / place / "USER.md", "todo")
+    assert found(root) == EVERYTHING
+    assert found(root, root / "examples") == ["examples/USER.md:1 CM299"]
+
+
+def test_homes_outside_the_root(root, tmp_path):
+    put(root / "catmem.yaml", f"version: 1\nhomes: {tmp_path}/away/{{name}}\n")
+    put(tmp_path / "away" / "neo" / "USER.md", "todo")
+    assert f"{tmp_path.as_posix()}/away/neo/USER.md:1 CM299" in found(root)
+
+
+def test_a_link_below_the_root_is_not_followed(root, tmp_path):
+    put(tmp_path / "secret.md", "todo")
+    (root / "homes" / "other" / "MEMORY.md").symlink_to(tmp_path / "secret.md")
+    assert found(root) == [EVERYTHING[0], "homes/other/MEMORY.md:1 CM192", EVERYTHING[1]]
+
+
+# --- files that cannot be read ---------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_a_finding_and_the_rest_is_looked_at(root):
+    (root / "homes" / "odd" / "USER.md").mkdir(parents=True)
+    (root / "homes" / "odd" / "MEMORY.md").symlink_to("nowhere")
+    os.mkfifo(root / "homes" / "other" / "MEMORY.md")
+    lines = [f"homes/{place}:1 CM192" for place in ("odd/MEMORY.md", "odd/USER.md", "other/MEMORY.md")]
+    assert found(root) == sorted([*EVERYTHING, *lines])
+
+
+def test_a_socket_in_the_place_of_a_file(root, monkeypatch):
+    monkeypatch.chdir(root / "homes" / "other")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("MEMORY.md")
+        assert "homes/other/MEMORY.md:1 CM192" in found(root)
+
+
+def test_a_file_that_vanishes_after_it_was_found(root):
+    linter = open_lint(root)
+    (root / "homes" / "neo" / "USER.md").unlink()
+    assert places(linter.run()) == ["homes/neo/USER.md:1 CM192", EVERYTHING[1]]
+
+
+@pytest.mark.parametrize("path", ["gone.md", "homes/nobody", "", "notes.txt"])
+def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatch):
+    monkeypatch.chdir(root)
+    put(root / "notes.txt", "todo")
+    with pytest.raises(UnreadableError):
+        open_lint(root, path)
+
+
+# --- configuration that is not right -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("catmem.yaml", "version: [", "yaml_syntax"),
+        ("catmem.yaml", "version: 1\ncolour: red\n", "schema"),
+        ("catmem.yaml", "lint: {ignore: [CM296]}\n", "unknown_rule"),
+        ("catmem.yaml", "lint: {options: {CM299: {x: 1}}}\n", "bad_option"),
+        ("profiles/neo.yaml", "tier: [\n", "yaml_syntax"),
+        ("profiles/neo.yaml", "teir: 1\n", "schema"),
+        ("profiles/neo.yaml", "extends: nobody\n", "unknown_name"),
+        ("profiles/neo.yaml", "memory_dir: ../away\n", "outside_root"),
+        ("schemas/rules.yaml", "{", "yaml_syntax"),
+    ],
+)
+def test_files_are_looked_at_all_the_same_and_the_status_is_2(root, name, text, code):
+    put(root / name, text)
+    result = open_lint(root).run()
+    assert [error.code for error in result.errors] == [code]
+    assert result.exit_status == 2
+    assert set(EVERYTHING) <= set(places(result))
+
+
+def test_an_error_in_the_settings_names_its_line(root):
+    put(root / "catmem.yaml", "version: 1\nlint:\n  ignore:\n    - CM2\n    - CM296\n")
+    (error,) = open_lint(root).run().errors
+    assert (error.line, error.column, error.key) == (5, 7, "lint.ignore[1]")
+
+
+def test_an_unknown_code_of_the_caller_is_an_error(root):
+    with pytest.raises(ConfigError, match="no rule 'CM296'"):
+        open_lint(root, select=["CM296"])
+
+
+def test_settings_per_file(root):
+    put(root / "catmem.yaml", 'lint: {per_file: {"homes/neo/*": [CM299]}}\n')
+    assert found(root) == EVERYTHING[1:]
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_writes_nothing(root):
+    before = sorted(root.rglob("*"))
+    found(root)
+    assert sorted(root.rglob("*")) == before
+
+
+def test_each_run_looks_at_the_files_as_they_are(root):
+    linter = open_lint(root)
+    assert places(linter.run()) == EVERYTHING
+    put(root / "homes" / "other" / "USER.md", "else\n")
+    assert places(linter.run()) == EVERYTHING[:1]
+    put(root / "homes" / "neo" / "MEMORY.md", "else\n")
+    assert places(linter.run()) == EVERYTHING
+    (root / "homes" / "neo" / "MEMORY.md").unlink()
+    assert places(linter.run()) == ["homes/neo/MEMORY.md:1 CM192", *EVERYTHING[:1]]
+    put(root / "homes" / "neo" / "MEMORY.md", "")
+    assert places(linter.run()) == EVERYTHING[:1]
+
+
+def test_a_file_that_takes_the_place_of_another_is_looked_at(root):
+    linter = open_lint(root)
+    linter.run()
+    (root / "homes" / "neo" / "USER.md").replace(root / "homes" / "other" / "USER.md")
+    assert places(linter.run()) == ["homes/neo/USER.md:1 CM192", "homes/other/USER.md:2 CM299"]
+
+
+def test_the_rounds_of_a_fix_look_at_changed_files_alone(root, looked_at):
+    open_lint(root).fix()
+    assert sorted(looked_at) == [f"homes/{name}.md" for name in ("neo/MEMORY", "neo/USER", "neo/USER", "other/USER")]
+
+
+# --- baseline and fixes ---------------------------------------------------------------------------------------------
+
+
+def test_a_baseline_that_is_not_right_is_an_error_and_all_counts(root):
+    linter = open_lint(root)
+    put(root / "old.json", json.dumps({"version": 9}))
+    result = linter.without_baseline(linter.run(), root / "old.json")
+    assert [error.code for error in result.errors] == ["bad_baseline"]
+    assert (places(result), result.exit_status) == (EVERYTHING, 2)
+
+
+def test_fixing_writes_nothing_by_itself(root):
+    fixed = open_lint(root).fix()
+    assert fixed.texts == {"homes/neo/USER.md": "## A\ndone\n"}
+    assert (root / "homes" / "neo" / "USER.md").read_text() == "## A\ntodo\n"
+
+
+def test_a_file_of_a_profile_is_written_through_the_store(root):
+    linter = open_lint(root)
+    linter.write("homes/neo/USER.md", "## A\ntodo\n", "## A\ndone\n")
+    workspace = Workspace.open(root, search=False)
+    revision = workspace.store.head("neo/user")
+    workspace.store.close()
+    assert revision.op == "lint"
+    assert (root / "homes" / "neo" / "USER.md").read_text() == "## A\ndone\n"
+
+
+def test_a_file_of_nobody_is_written_in_its_place(root):
+    linter = open_lint(root)
+    linter.write("homes/other/USER.md", "fine\n", "better\n")
+    assert [path.name for path in (root / "homes" / "other").iterdir()] == ["USER.md"]
+    with pytest.raises(ChangedMeanwhileError):
+        linter.write("homes/other/USER.md", "fine\n", "worse\n")
+    assert (root / "homes" / "other" / "USER.md").read_text() == "better\n"
+
+
+# --- stores ----------------------------------------------------------------------------------------------------------
+
+
+def test_copies_beside_a_file_are_findings(root):
+    put(root / "homes" / "neo" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
+    put(root / "homes" / "neo" / "notes.bak.txt", "no copy of ours\n")
+    result = open_lint(root, select=["CM9"]).run()
+    assert places(result) == ["homes/neo/USER.md.bak.20261120T120000Z:1 CM902"]
+    assert result.exit_status == 0
+
+
+def test_copies_in_a_home_outside_the_root(root, tmp_path):
+    put(root / "profiles" / "neo.yaml", f"memory_dir: {tmp_path / 'away'}\nallow_outside: true\n")
+    put(tmp_path / "away" / "USER.md", "fine\n")
+    put(tmp_path / "away" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
+    (only,) = open_lint(root, select=["CM9"]).run().diagnostics
+    assert (only.code, only.path.endswith("away/USER.md.bak.20261120T120000Z")) == ("CM902", True)
+
+
+def test_a_branch_that_nobody_merged_is_a_finding_until_it_is_merged(root):
+    workspace = Workspace.open(root, search=False)
+    store = workspace.store
+    for text in (b"## A\none\n", b"## A\ntwo\n"):
+        store.commit("neo/user", None, lambda _, text=text: text, Change())
+    store.commit("neo/user", "1", lambda _: b"## A\nmine\n", Change(agent="planner", on_stale="branch"))
+    today = datetime.fromisoformat(store.branches("neo/user")[1].timestamp).astimezone().date()
+
+    def found(days):
+        (only,) = open_lint(root, select=["CM9"], as_of=today + timedelta(days)).run().diagnostics
+        assert (only.code, only.path, only.hint) == ("CM903", "homes/neo/USER.md", "Run: catmem merge neo/user 2a")
+        return only.message
+
+    told = "neo/user has a branch that is not merged: 2a, by planner"
+    assert found(0) == f"{told}, of today"
+    assert found(-1) == f"{told}, of today"
+    assert found(1) == f"{told}, 1 day old"
+    assert found(12) == f"{told}, 12 days old"
+    store.commit("neo/user", None, lambda _: b"## A\nboth\n", Change(merges=("2a",)))
+    store.close()
+    assert open_lint(root, select=["CM9"]).run().diagnostics == ()

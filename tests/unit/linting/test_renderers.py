@@ -1,0 +1,152 @@
+"""The forms in which findings are shown. Their goldens stand in ``tests/golden/lint/``."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from catmem.linting.diagnostic import Diagnostic
+from catmem.linting.renderers import FORMATS, WIDTH, Report, excerpt, printable, render
+from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
+
+
+@pytest.fixture(autouse=True)
+def rules():
+    with golden_rules():
+        yield
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_form_is_the_golden_one(form):
+    assert render(golden_report(), form).encode() == (FOLDER / NAMES[form]).read_bytes()
+
+
+def test_no_golden_file_is_left_over():
+    assert {path.name for path in FOLDER.iterdir()} == set(NAMES.values())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_report_without_findings(form):
+    text = render(Report([], 3, SOURCES.get, "0"), form)
+    assert text == "" if form in {"text", "github"} else json.loads(text)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_a_private_rule_finds_is_in_no_form(form):
+    assert "AKIA" in "".join(SOURCES.values())
+    assert "AKIA" not in render(golden_report(), form)
+
+
+def test_statistics_name_the_most_frequent_first():
+    assert render(golden_report(), "text", statistics=True).endswith("     5  CM299\n     2  CM298\n     2  CM699\n")
+
+
+def test_json_holds_whole_diagnostics_of_what_counts():
+    report = golden_report()
+    said = json.loads(render(report, "json"))
+    assert [Diagnostic.from_dict(each) for each in said["diagnostics"]] == report.counting
+    assert said["counts"] == {"error": 2, "warning": 5, "hint": 2, "suppressed": 2}
+
+
+def test_github_commands_are_one_line_each():
+    lines = render(golden_report(), "github").split("\n")
+    assert len(lines) == len(golden_report().counting) + 1
+    assert all(re.fullmatch(r"::(error|warning|notice) file=[^:]+::.+", line) for line in lines[:-1])
+
+
+# --- excerpts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "span", "shown", "marks"),
+    [
+        ("one two", (4, 7), "one two", "    ^^^"),
+        ("", (0, 0), "", "^"),
+        ("one", (3, 3), "one", "   ^"),
+        ("one", (1, 1), "one", " ^"),
+        ("\tone", (1, 4), "    one", "    ^^^"),
+        ("a\tb", (1, 2), "a   b", " ^^^"),
+        ("日本 x", (3, 4), "日本 x", "     ^"),
+        ("日本", (1, 2), "日本", "  ^^"),
+        ("e\u0301 x", (3, 4), "e\u0301 x", "  ^"),
+        ("\x1b[2J", (0, 1), "\\x1b[2J", "^^^^"),
+        ("a\u202eb", (2, 3), "a\\u202eb", "       ^"),
+        ("\ufeffx", (1, 2), "\\ufeffx", "      ^"),
+        ("a\u2028b", (1, 2), "a\\u2028b", " ^^^^^^"),
+        ("\U000e0041", (0, 1), "\\U000e0041", "^^^^^^^^^^"),
+    ],
+)
+def test_marks_stand_under_what_they_mean(line, span, shown, marks):
+    assert excerpt(line, *span) == (shown, marks)
+
+
+@pytest.mark.parametrize("place", [0, 29, 30, 31, 5_000, 9_990])
+def test_a_long_line_is_cut_around_the_place(place):
+    line = "x" * place + "HERE" + "y" * (10_000 - place)
+    found = excerpt(line, place, place + 4)
+    assert found.line[found.marks.index("^") : found.marks.rindex("^") + 1] == "HERE"
+    assert len(found.line) <= WIDTH + 2
+
+
+def test_a_line_of_wide_characters_is_cut_by_its_width():
+    found = excerpt("宽" * 500, 200, 500)
+    assert len(found.line) <= WIDTH // 2 + 2
+    assert found.marks.count("^") <= WIDTH
+
+
+def test_messages_show_what_would_act_on_a_terminal():
+    assert printable("a\nb\x07 fünf 日 \u202e") == "a\\nb\\x07 fünf 日 \\u202e"
+
+
+# --- SARIF ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run():
+    log = json.loads(render(golden_report(), "sarif"))
+    assert log["version"] == "2.1.0"
+    (only,) = log["runs"]
+    return only
+
+
+def test_sarif_names_each_rule_that_found_something_once(run):
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["CM298", "CM299", "CM699"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_sarif_says_what_is_suppressed_and_where(run):
+    assert [result["suppressions"] for result in run["results"] if result["suppressions"]] == [
+        [{"kind": "inSource"}],
+        [{"kind": "external"}],
+    ]
+
+
+def test_sarif_offsets_and_columns_count_code_points(run):
+    assert run["columnKind"] == "unicodeCodePoints"
+    for result in run["results"]:
+        physical = result["locations"][0]["physicalLocation"]
+        region, uri = physical["region"], physical["artifactLocation"]["uri"]
+        text = (
+            SOURCES.get("homes/neo/USER.md" if "neo" in uri else "homes/a b,c:ü/USER.md") if "gone" not in uri else ""
+        )
+        before = text[: region["charOffset"]]
+        assert region["startLine"] == before.count("\n") + 1
+        assert region["startColumn"] == len(before) - before.rfind("\n")
+
+
+def test_sarif_paths_are_uris(run):
+    uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
+    assert uris == {"homes/neo/USER.md", "homes/gone/USER.md", "homes/a%20b%2Cc%3A%C3%BC/USER.md"}
+
+
+def test_sarif_fixes_say_what_is_replaced(run):
+    fixes = [fix for result in run["results"] for fix in result.get("fixes", [])]
+    assert [len(fix["artifactChanges"][0]["replacements"]) for fix in fixes] == [1, 2]
+    replaced = fixes[0]["artifactChanges"][0]["replacements"][0]
+    start = replaced["deletedRegion"]["charOffset"]
+    assert SOURCES["homes/neo/USER.md"][start : start + replaced["deletedRegion"]["charLength"]] == "todo"
+    assert replaced["insertedContent"] == {"text": "done"}

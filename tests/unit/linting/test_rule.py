@@ -1,0 +1,61 @@
+"""The registry of rules."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from catmem.linting.rule import FAMILIES, all_rules, rule
+from tests.unit.linting.rules_for_tests import registered, word_rule
+
+
+def paged(file, context):
+    """Find nothing."""
+    return iter(())
+
+
+def test_rules_are_in_order_of_their_codes():
+    codes = list(all_rules())
+    assert codes == sorted(codes)
+    assert {"CM190", "CM191", "CM192"} <= set(codes)
+
+
+@pytest.mark.parametrize("code", all_rules())
+def test_every_rule_has_a_page_with_its_headings(code):
+    found = all_rules()[code]
+    prose = re.sub(r"^(`{3,}).*?^\1$", "", found.page, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^## (.+)$", prose, re.MULTILINE)
+    assert found.summary
+    assert headings[:3] == ["Why", "Example", "Fix"]
+    assert ("Options" in headings) == bool(found.options)
+
+
+def test_a_code_and_a_name_are_given_once():
+    taken = all_rules()["CM190"]
+    with registered(), pytest.raises(ValueError, match="taken"):
+        rule("CM190", "another-name")(paged)
+    with registered(), pytest.raises(ValueError, match="taken"):
+        rule("CM199", taken.name)(paged)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("CM99", "short"), ("CM001", "zero"), ("CM799", "family"), ("CM199", "Name")]
+)
+def test_a_code_or_name_of_the_wrong_form_is_refused(code, name):
+    with registered(), pytest.raises(ValueError, match="not a rule's"):
+        rule(code, name)(paged)
+
+
+def test_a_rule_without_a_page_is_refused():
+    with registered(), pytest.raises(ValueError, match="not a rule's"):
+        rule("CM199", "pageless")(lambda *_: iter(()))
+
+
+def test_safety_and_store_are_not_suppressed_by_marks():
+    with registered(word_rule("CM699", "bad"), word_rule("CM999", "old"), word_rule("CM299", "todo")):
+        assert [code for code in ("CM299", "CM699", "CM999") if all_rules()[code].suppressible] == ["CM299"]
+
+
+def test_every_family_has_a_word():
+    assert {code[:3] for code in all_rules()} <= set(FAMILIES)

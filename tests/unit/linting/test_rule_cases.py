@@ -1,0 +1,111 @@
+"""The cases of ``tests/conformance/lint/``: what each rule finds, what it leaves alone, and what its fixes write."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+
+from catmem.config.config import load_config
+from catmem.config.profile import load_profiles
+from catmem.linting.linted import Context, LintedFile
+from catmem.linting.rule import all_rules
+from catmem.model.edit import apply_edits
+
+FOLDER = Path(__file__).parents[2] / "conformance" / "lint"
+FILES = sorted(FOLDER.glob("*.json"))
+CASES = [
+    pytest.param(case, id=f"{case['rule']}::{case['name']}")
+    for path in FILES
+    for case in json.loads(path.read_bytes())["cases"]
+]
+FAMILIES = ("CM1", "CM2", "CM30", "CM32", "CM5")
+TESTED_ELSEWHERE = {"CM190", "CM191", "CM192"}
+
+
+@pytest.fixture
+def context(case, tmp_path):
+    """The root of the case, in a folder of its own."""
+    (tmp_path / "catmem.yaml").write_text(yaml.safe_dump(case.get("config", {})), encoding="utf-8")
+    (tmp_path / "profiles").mkdir()
+    for name, data in case.get("profiles", {}).items():
+        (tmp_path / "profiles" / f"{name}.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    config = load_config(tmp_path)
+    rule = all_rules()[case["rule"]]
+    assert set(case.get("options", {})) <= set(rule.options)
+    options = {rule.code: {**rule.options, **case.get("options", {})}}
+    return Context(config, date(2026, 11, 21), load_profiles(config.profiles_dir, config), rule_options=options)
+
+
+def linted(context, path, data, owner=None, target=None):
+    return LintedFile.of(path, data, context.config, owner=owner, target=target)
+
+
+def findings(case, context, text=None):
+    """The file and the finding of each, in order."""
+    rule = all_rules()[case["rule"]]
+    if rule.scope == "root":
+        owners = case.get("owners", {})
+        files = {
+            path: linted(context, path, said.encode(), *owners.get(path, ())) for path, said in case["files"].items()
+        }
+        root = dict(sorted(files.items()))
+        found = [(files[finding.path], finding) for finding in rule.check(root, context)]
+    else:
+        data = bytes.fromhex(case["hex"]) if "hex" in case else (case["input"] if text is None else text).encode()
+        file = linted(context, case.get("path", "USER.md"), data, case.get("owner"), case.get("target"))
+        found = [(file, finding) for finding in rule.check(file, context)]
+    return sorted(found, key=lambda one: (one[0].path, one[1].start))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_finds_just_this(case, context):
+    found = findings(case, context)
+    said = [{"line": file.line(one.start), "text": file.text[one.start : one.end]} for file, one in found]
+    assert said == [{key: value for key, value in one.items() if key != "path"} for one in case["findings"]]
+    assert [file.path for file, _ in found] == [
+        one.get("path", file.path) for one, (file, _) in zip(case["findings"], found, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_messages_are_one_sentence_without_a_full_stop(case, context):
+    for _, one in findings(case, context):
+        assert one.message
+        assert "\n" not in one.message
+        assert not one.message.endswith(".")
+        assert not one.hint or one.hint.endswith((".", "?"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fixes_write_this_and_then_there_is_nothing_to_fix(case, context):
+    found = findings(case, context)
+    rule = all_rules()[case["rule"]]
+    fixes = [one.fix for _, one in found if one.fix is not None]
+    if "fixed" not in case:
+        assert fixes == []
+        return
+    assert {fix.safe for fix in fixes} == {case["safe"]}
+    assert case["safe"] is False or rule.fixes == "safe"
+    text = case["input"]
+    for _ in range(case.get("rounds", 1)):
+        edits = [edit for _, one in findings(case, context, text) if one.fix for edit in one.fix.edits]
+        text = apply_edits(text, sorted(edits))
+    assert (text.strip("\n§ ") if case.get("trimmed") else text) == case["fixed"]
+    assert [one for _, one in findings(case, context, text) if one.fix] == []
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in all_rules() if code.startswith(FAMILIES) and code not in TESTED_ELSEWHERE]
+)
+def test_every_rule_has_cases_on_both_sides(code):
+    finds = {bool(case.values[0]["findings"]) for case in CASES if case.values[0]["rule"] == code}
+    assert finds == {True, False}
+
+
+def test_names_of_cases_are_unique():
+    ids = [case.id for case in CASES]
+    assert len(ids) == len(set(ids))

@@ -1,0 +1,106 @@
+"""``lint`` of ``catmem.yaml``."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem.config.json_schema import validate
+from catmem.errors import ConfigError
+from catmem.linting.rule import all_rules
+from catmem.linting.settings import LintSettings, read_settings
+from tests.unit.linting.rules_for_tests import registered, word_rule
+
+
+@pytest.fixture(autouse=True)
+def rules():
+    options = {"words": ("a", "b"), "least": 3, "share": 0.5, "strict": False, "mark": "x"}
+    with registered(word_rule("CM298", "some", options=options), word_rule("CM299", "other", severity="error")):
+        yield
+
+
+def on(settings, path="homes/neo/USER.md", among=("CM191", "CM298", "CM299")):
+    return [rule.code for rule in settings.rules(path) if rule.code in among]
+
+
+@pytest.mark.parametrize(
+    ("said", "codes"),
+    [
+        ({}, ["CM191", "CM298", "CM299"]),
+        ({"select": ["CM2"]}, ["CM298", "CM299"]),
+        ({"select": ["CM298"]}, ["CM298"]),
+        ({"ignore": ["CM2"]}, ["CM191"]),
+        ({"select": ["CM298"], "ignore": ["CM2"]}, ["CM298"]),
+        ({"select": ["CM2"], "ignore": ["CM298"]}, ["CM299"]),
+        ({"select": ["CM298"], "ignore": ["CM298"]}, []),
+        ({"per_file": {"homes/*/USER.md": ["CM29"]}}, ["CM191"]),
+        ({"per_file": {"other/*": ["CM29"]}}, ["CM191", "CM298", "CM299"]),
+        ({"select": ["CM298"], "per_file": {"*": ["CM2"]}}, []),
+    ],
+)
+def test_which_rules_look_at_a_file(said, codes):
+    assert validate({"lint": said}, "config") == []
+    assert on(read_settings(said)) == codes
+
+
+def test_a_run_selects_in_place_of_the_file_and_ignores_beside_it():
+    settings = read_settings({"select": ["CM191"], "ignore": ["CM298"]})
+    assert on(settings.narrowed(select=["CM2"])) == ["CM299"]
+    assert on(settings.narrowed(ignore=["CM191"])) == []
+    assert on(settings.narrowed()) == ["CM191"]
+
+
+def test_severities():
+    settings = read_settings({"severity": {"CM2": "hint", "CM299": "warning"}})
+    rules = all_rules()
+    assert [settings.severity_of(rules[code]) for code in ("CM298", "CM299", "CM192")] == ["hint", "warning", "error"]
+
+
+def test_options_are_laid_over_the_defaults():
+    settings = read_settings({"options": {"CM298": {"words": ["c"], "least": 4}}})
+    assert settings.options == {"CM298": {"words": ("c",), "least": 4, "share": 0.5, "strict": False, "mark": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "key", "hint"),
+    [
+        ({"ignore": ["CM2", "CM297"]}, "unknown_rule", "lint.ignore[1]", "CM907"),
+        ({"select": ["CM7"]}, "unknown_rule", "lint.select[0]", "CM"),
+        ({"severity": {"CM888": "hint"}}, "unknown_rule", "lint.severity.CM888", ""),
+        ({"per_file": {"*": ["CM297"]}}, "unknown_rule", "lint.per_file.*[0]", "CM907"),
+        ({"options": {"CM2": {}}}, "unknown_rule", "lint.options.CM2", ""),
+        ({"options": {"CM298": {"word": ["x"]}}}, "bad_option", "lint.options.CM298.word", "Did you mean 'words'?"),
+        ({"options": {"CM298": {"words": "x"}}}, "bad_option", "lint.options.CM298.words", "By default it is [a, b]."),
+        ({"options": {"CM298": {"words": [1]}}}, "bad_option", "lint.options.CM298.words", "By default"),
+        ({"options": {"CM298": {"least": True}}}, "bad_option", "lint.options.CM298.least", "By default it is 3."),
+        ({"options": {"CM298": {"least": 3.5}}}, "bad_option", "lint.options.CM298.least", "By default"),
+        (
+            {"options": {"CM298": {"strict": "yes"}}},
+            "bad_option",
+            "lint.options.CM298.strict",
+            "By default it is false.",
+        ),
+    ],
+)
+def test_what_no_rule_has_is_an_error(said, code, key, hint):
+    place = {("lint", *path): (3, 9) for path in [("ignore", 1), ("select", 0)]}
+    with pytest.raises(ConfigError) as caught:
+        read_settings(said, path="catmem.yaml", positions=place)
+    assert (caught.value.code, caught.value.key, caught.value.path) == (code, key, "catmem.yaml")
+    assert hint in (caught.value.hint or "")
+    assert caught.value.line == (3 if key in {"lint.ignore[1]", "lint.select[0]"} else None)
+
+
+def test_a_whole_number_will_do_for_a_number():
+    assert read_settings({"options": {"CM298": {"share": 1}}}).options["CM298"]["share"] == 1
+
+
+def test_an_unknown_code_of_a_run_is_an_error():
+    with pytest.raises(ConfigError, match="no rule 'CM297'") as caught:
+        LintSettings().narrowed(ignore=["CM297"])
+    assert "CM907" in caught.value.hint
+
+
+def test_a_name_in_the_place_of_a_code_is_understood():
+    with pytest.raises(ConfigError) as caught:
+        LintSettings().narrowed(select=["no-some"])
+    assert caught.value.hint == "Did you mean 'CM298'?"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from catmem.linting.rule import Rule
 
 
-_BASELINE = "catmem.linting.json"
+_BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
 _REPORTING = ("statistics", "output", "form")
 _APART = {

@@ -77,7 +77,7 @@ def test_nor_does_a_diff(root):
 
 def test_nor_does_a_baseline(root):
     run("--write-baseline")
-    assert shows_none((root / "catmem.linting.json").read_text())
+    assert shows_none((root / "catmem.lint.json").read_text())
 
 
 def test_a_fix_is_made_all_the_same(root):

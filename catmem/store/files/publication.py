@@ -1,7 +1,7 @@
 """Put new bytes in the place of a file's old ones so that neither a kill nor an external writer loses any.
 
 The order is what makes it safe: new file on the disk, a last look, the journal (from here on the write is committed),
-the swap, a look at what came out, the old file kept aside. ``docs/stores.md`` shows it as a picture.
+the swap, a look at what came out, the old file kept aside. ``docs/stores.md`` lists the steps.
 """
 
 from __future__ import annotations

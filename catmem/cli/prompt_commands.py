@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.options import as_of_option, common_options, open_to_read
+from catmem.cli.options import as_of_option, common_options, open_to_read, refuse_undeclared
 from catmem.cli.output import (
     columns,
     emit,
@@ -19,6 +19,7 @@ from catmem.cli.output import (
     shown_path,
     warn_of_rows,
 )
+from catmem.config.selector import is_pattern, split
 from catmem.text import plural
 
 if TYPE_CHECKING:
@@ -43,24 +44,46 @@ _LEFT_OUT = {
 
 
 @click.command(
-    epilog="Examples: catmem prompt trinity   catmem prompt trinity --explain   catmem prompt scout --from orchestrator"
+    epilog="Examples: catmem prompt trinity   catmem prompt trinity --explain   "
+    "catmem prompt --from orchestrator -c communication-style -c 'approval-*' --budget 800"
 )
-@click.argument("profile")
+@click.argument("profile", required=False)
 @click.option("--explain", is_flag=True, help="Show each entry of the profile's categories: in or out, and why.")
 @click.option("--style", type=click.Choice(["markdown", "xml", "hermes"]), help="Override the profile's style.")
 @click.option("--from", "source", metavar="NAME", help="Read the files of this profile instead of its own.")
+@click.option(
+    "-c", "--category", "categories", multiple=True, metavar="SELECTOR", help="Only this category; repeatable."
+)
+@click.option(
+    "--budget", type=click.IntRange(min=1), metavar="N", help="At most N characters, in place of the profile's."
+)
 @as_of_option
 @common_options
-def prompt(profile: str, style: Style | None, source: str | None, as_of: date | None, *, explain: bool) -> None:
+def prompt(  # noqa: PLR0913 - an argument for each option
+    profile: str | None,
+    *,
+    style: Style | None,
+    source: str | None,
+    categories: tuple[str, ...],
+    budget: int | None,
+    as_of: date | None,
+    explain: bool,
+) -> None:
     """Print the text for PROFILE's system prompt: its categories, and nothing else.
 
-    The same files, profile and day give the same bytes. With --format json: text, digest and manifest.
+    The same files, profile and day give the same bytes. With -c and --budget it is a slice of that prompt, for an agent
+    without a profile. Without PROFILE it is a slice of what --from sees. With --format json: text, digest and manifest.
     """
     from catmem.workspace.profile_memory import read_memory
 
+    if profile is None and source is None:
+        raise click.MissingParameter(param_hint="PROFILE", param_type="argument")
+    profile = profile or str(source)
     workspace = open_to_read()
+    for category in categories:
+        refuse_undeclared(workspace, None if is_pattern(split(category)[1]) else split(category)[1])
     warn_of_rows(workspace, source or profile)
-    memory = read_memory(workspace, profile, source=source)
+    memory = read_memory(workspace, profile, source=source).narrowed(categories, budget)
     prompt = memory.prompt(as_of=as_of, style=style)
     if in_json():
         emit_json(prompt.to_dict())

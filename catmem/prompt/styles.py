@@ -32,6 +32,7 @@ _REPLACEMENT = "\ufffd"
 # it.
 _HERMES_RULE = "═" * 46
 _HERMES_DELIMITER = "§\n"
+_BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
@@ -129,7 +130,10 @@ def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
-    first, *others = _noted(_entry_lines(fact), note)
+    lines = _entry_lines(fact)
+    if len(lines) == 1 and lines[0][:2] in _BULLETS:
+        lines = [lines[0][2:]]  # a list of one is not put into a list
+    first, *others = _noted(lines, note)
     if not others:
         return f"- {first}"
     return "\n".join([f"- {first}", *(f"  {line}" if line.strip(" ") else "" for line in others)])

@@ -5,7 +5,7 @@ Text, warnings and manifest of a prompt are made of one such state of the disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,13 +13,14 @@ from catmem import clock
 from catmem.config.access import all_problems, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import one_reading
-from catmem.errors import CatmemError, StoreError
+from catmem.config.selector import Selectors, selector_fault
+from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
 from catmem.text import conflict_at, unmerged_warnings
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -98,6 +99,32 @@ class ProfileMemory:
             scanner=scanner,
             counter=counter,
         )
+
+    def narrowed(self, categories: Sequence[str], budget: int | None = None) -> ProfileMemory:
+        """Of what the profile may see, only these categories; all of it if there are none.
+
+        Each is a selector as in a profile (``style``, ``finance-*``, ``!finance-payroll``), and they order the prompt.
+        ``budget``, in characters of the whole prompt, replaces that of the profile. Raises ``ConfigError``
+        (``selector``).
+        """
+        for selector in categories:
+            if fault := selector_fault(selector):
+                raise ConfigError(fault[0], code="selector", hint=fault[1])
+        profile, taxonomy = self.profile, self.config.taxonomy
+        if categories:
+            selectors = Selectors(taxonomy.resolved(tuple(categories)), taxonomy.closed_slugs)
+            user, memory = (
+                tuple(
+                    sorted(filter(selectors.matches, view.categories), key=lambda slug: selectors.position(slug) or 0)
+                )
+                for view in (visible(self.documents[target], target, profile, taxonomy) for target in TARGETS)
+            )
+            profile = replace(
+                profile, user_memory_categories=user, memory_categories=memory, include_uncategorized=False
+            )
+        if budget is not None:
+            profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
+        return replace(self, profile=profile)
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""

@@ -31,7 +31,7 @@ from catmem.workspace.profile_memory import Cache, Reading, parsed_at, read_docu
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
     from typing import Self
@@ -149,6 +149,8 @@ class Root:
         name: str,
         *,
         source: str | None = None,
+        categories: Sequence[str] = (),
+        budget: int | None = None,
         as_of: date | None = None,
         style: Style | None = None,
         scanner: Scanner | None = None,
@@ -156,10 +158,10 @@ class Root:
     ) -> Prompt:
         """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
 
-        ``as_of`` is today by default. Raises ``ConfigError`` and ``UnreadableError``; a file that cannot be read is
-        never taken for an empty one.
+        ``categories`` and ``budget`` narrow it; see ``ProfileMemory.narrowed``. ``as_of`` is today by default. Raises
+        ``ConfigError`` and ``UnreadableError``; a file that cannot be read is never taken for an empty one.
         """
-        memory = read_memory(self, name, source=source)
+        memory = read_memory(self, name, source=source).narrowed(categories, budget)
         return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
 
     def problems(self, document: Document) -> tuple[Problem, ...]:

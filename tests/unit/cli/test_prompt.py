@@ -130,3 +130,33 @@ def test_a_day_that_is_none(place, day):
     result = run("neo", "--root", place, "--as-of", day)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "is not a day" in result.stderr
+
+
+def test_a_slice_of_what_a_profile_sees(place):
+    whole = ask(place, "neo").stdout
+    assert ask(place, "neo", "-c", "t*").stdout + "\n" + ask(place, "neo", "-c", "__uncategorized__").stdout == whole
+    assert "- from the boss" in ask(place, "--from", "boss", "-c", "talk").output
+    assert ask(place, "--from", "boss", "-c", "talk", "--budget", "20").stdout == ""
+
+
+def test_a_slice_shows_no_more_than_the_profile_sees(place):
+    put(place / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\nsecret\n")
+    for categories in (["pay"], ["*"], ["talk", "pay"], ["__uncategorized__"], ["!talk"]):
+        chosen = [each for category in categories for each in ("-c", category)]
+        assert "secret" not in ask(place, "neo", *chosen).output
+
+
+def test_categories_stand_in_the_order_that_the_caller_gives(place):
+    put(place / "homes" / "boss" / "USER.md", "## Talk\none\n\n## Pay\nsalary\n\n## Plan\nlater\n")
+    text = ask(place, "--from", "boss", "-c", "plan", "-c", "p*", "-c", "talk").stdout
+    assert text.index("later") < text.index("salary") < text.index("one")
+
+
+def test_a_slip_in_a_category_is_refused(place):
+    result = ask(place, "--from", "boss", "-c", "Small Talk")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[selector]" in result.stderr
+
+
+def test_a_prompt_of_nothing_named_is_a_slip_of_usage(place):
+    assert ask(place).exit_code == 2

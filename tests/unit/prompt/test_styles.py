@@ -123,7 +123,7 @@ FORGED = [
 ]
 ORDINARY = [
     "unverified (stale: verified 2026-11-20)", "stale: x", "(unverifiable) x", "(unverified claims are out) x",
-    "(Stale bread is fine) x", "(expired cards go) x", "(2026-11-20) x", "[BLOCKED: legal] x", "- x", "\u00abx\u00bb y",
+    "(Stale bread is fine) x", "(expired cards go) x", "(2026-11-20) x", "[BLOCKED: legal] x", "\u00abx\u00bb y",
     "x\n(unverified) y",
 ]  # fmt: skip
 
@@ -196,6 +196,14 @@ def test_the_readers_notice_a_broken_frame(style, text):
 def test_markdown_indents_every_further_line():
     text = prompt("## A\none\n\n- two\n  three\n", style="markdown").text
     assert text == "# About the user\n\n## A (unverified)\n- one\n\n  - two\n    three\n"
+
+
+@together("mark", ["-", "*", "+"])
+def test_an_entry_that_is_a_bullet_gets_no_second_one(mark):
+    assert prompt(f"## A\n[created: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
+    text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} (unverified) one\n", style="markdown").text
+    assert text.endswith("\n- (stale: verified 2020-01-01) \\(unverified) one\n")
+    assert prompt(f"## A\n{mark}one\n§\n{mark}\n", style="markdown").text.endswith(f"- {mark}one\n- {mark}\n")
 
 
 def test_a_note_stands_above_several_lines():

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import catmem
 from benchmarks.notes import flagged, notes
-from catmem.policy.profile import Profile, PromptSettings
-from catmem.policy.styles import STYLES
-from catmem.policy.threats import BuiltinScanner, fold, scan_each
+from catmem.config.profile import Profile, PromptSettings
+from catmem.prompt.styles import STYLES
+from catmem.threats import BuiltinScanner, fold, scan_each
 from tests.property import oracle_threats
 from tests.property.oracle_threats import frames, instructions, secrets
 from tests.threats import report
@@ -109,6 +109,13 @@ def test_every_text_of_a_corpus_and_all_of_them_together_have_the_same_findings(
         assert_same(text)
     for change in MUTATIONS:
         assert_same("\n".join(map(change, corpus)))
+
+
+@pytest.mark.parametrize("change", MUTATIONS)
+def test_a_long_list_has_the_findings_of_each_of_its_texts(change):
+    some = [change(text) for three in zip(NOTES, BENIGN * 9, ATTACKS * 9, strict=False) for text in three]
+    found = scan_each(BuiltinScanner(), some)
+    assert [as_values(each) for each in found] == [as_values(BuiltinScanner().scan(text)) for text in some]
 
 
 @given(texts)

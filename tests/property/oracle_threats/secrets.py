@@ -73,12 +73,11 @@ def _is_drawn_by_lot(piece: str) -> bool:
 def _is_name_and_password(match: re.Match[str]) -> bool:
     """Whether the value of ``Authorization: Basic`` decodes to a name, a colon and a password."""
     import base64
-    import binascii
 
     value = match["value"]
     try:
         text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base 64, no UTF-8, or a sign that only looks like a letter
         return False
     return ":" in text and text.isprintable()
 
@@ -239,9 +238,7 @@ def _near_runs(text: str, runs: bytes) -> Iterator[Threat]:
 def _between(text: str, start: int, end: int) -> Iterator[Threat]:
     """What begins with a sign from ``start`` to ``end``; it may reach further."""
     part = text[start:end]
-    lowered = part.lower()
-    # A few capitals outside ASCII are longer in small letters, and no sign holds one.
-    low = lowered if len(lowered) == len(part) else part
+    low = part.replace("\u0130", "i").lower()
     for detector in _DETECTORS:
         looked_at = low if detector.in_any_case else part
         for sign in detector.signs:

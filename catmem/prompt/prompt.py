@@ -116,7 +116,7 @@ class _Candidate:
     @property
     def out(self) -> str | None:
         """Why the entry is left out; ``None`` while it is in."""
-        if self.dated_out or self.over_budget is None:
+        if self.over_budget is None or self.dated_out:
             return self.dated_out
         return f"over the {self.over_budget.name} budget of {self.over_budget.budget:,}"
 
@@ -259,19 +259,17 @@ class _Draft:
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
+        without_notes = self.profile.prompt.stale == "plain"
         for index, candidate in enumerate(self.candidates):
             if candidate.target == target and candidate.out is None:
-                grouped.setdefault(candidate.entry.category, []).append(self._fact(index, candidate))
+                state = candidate.freshness
+                note = None if without_notes and state.state != "expired" else state.note
+                fact = Fact(index, candidate.body, state, note, candidate.blocked)
+                grouped.setdefault(candidate.entry.category, []).append(fact)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
         )
         return Block(target, categories, self.profile.prompt.budget.get(target))
-
-    def _fact(self, index: int, candidate: _Candidate) -> Fact:
-        note = candidate.freshness.note
-        if self.profile.prompt.stale == "plain" and candidate.freshness.state != "expired":
-            note = None
-        return Fact(index, candidate.body, candidate.freshness, note, candidate.blocked)
 
     def _title(self, target: str, category: str) -> str | None:
         if category in self.blocked_titles:

@@ -121,8 +121,10 @@ class Folded:
         if not self.unusual.isdisjoint(_LOW_IN_ASCII):
             low = text.replace("\u0130", "i").replace("\u212a", "k")
             self.low = low.encode("latin-1", "replace").lower()
-        folded = self.plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii") if not self._forms else None
-        self.letters = self.fold(text) if folded is None else folded
+        if not self._forms:
+            self.letters = self.plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
+        else:
+            self.letters = "".join(self._blocks)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
@@ -141,11 +143,14 @@ class Folded:
         return place
 
     @cached_property
+    def _blocks(self) -> list[str]:
+        """The letters of each block of the text; a block that is ASCII pays nothing for the others."""
+        return [self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK)]
+
+    @cached_property
     def _counts(self) -> list[int]:
         """How many letters stand before each block of the text."""
-        blocks = range(0, len(self.text), _BLOCK)
-        sizes = (len(self.fold(self.text[start : start + _BLOCK])) for start in blocks)
-        return list(accumulate(sizes, initial=0))[:-1]
+        return list(accumulate(map(len, self._blocks), initial=0))[:-1]
 
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""

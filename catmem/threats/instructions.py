@@ -426,7 +426,7 @@ def native_starts(folded: Folded) -> list[int]:
     rows = [row for row in _PATTERNS if small.issuperset(row[0])]
     if not rows:
         return []
-    bare = _bare(folded)
+    bare = _bare(folded, rows)
     return [
         _place_in_text(folded, place)
         for stem, before, pattern in rows
@@ -437,7 +437,7 @@ def native_starts(folded: Folded) -> list[int]:
 
 def find_native(folded: Folded) -> list[Threat]:
     """The findings of ``instruction-override`` outside Latin letters; called for text that has ``native_starts``."""
-    text, bare = folded.text, _bare(folded)
+    text, bare = folded.text, _bare(folded, _PATTERNS)
     findings: list[Threat] = []
     for stem, before, pattern in _PATTERNS:
         step = 0
@@ -455,10 +455,10 @@ def find_native(folded: Folded) -> list[Threat]:
     return findings
 
 
-def _bare(folded: Folded) -> str:
-    """The text in small letters, without hidden characters."""
+def _bare(folded: Folded, rows: Iterable[tuple[str, int, str]]) -> str:
+    """The text without hidden characters; in small letters if a stem has such."""
     bare = folded.text
-    if not folded.unusual.isdisjoint(_CAPITALS):
+    if any(stem[0].upper() in _CAPITALS for stem, _, _ in rows) and not folded.unusual.isdisjoint(_CAPITALS):
         bare = bare.replace("\u0130", "I").lower()
     return without(folded.suspects, bare)
 

@@ -419,25 +419,40 @@ _CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
 
 
 def native_starts(folded: Folded) -> list[int]:
-    """Where in the text a phrase outside Latin letters has its stem, if something like the phrase is around it."""
+    """Where in the text a phrase outside Latin letters has its stem, or the line of one with hidden characters begins.
+
+    No phrase goes over the end of a line, so hidden characters are taken out of the lines that have them alone.
+    """
     small = folded.unusual
     if not small.isdisjoint(_CAPITALS):
         small = frozenset(char.lower() for char in small)
     rows = [row for row in _PATTERNS if small.issuperset(row[0])]
     if not rows:
         return []
-    bare = _bare(folded, rows)
+    text = _small(folded, rows)
+    starts = _stems(rows, text)
+    end = 0
+    for place in folded.suspect_places:
+        if place >= end:
+            start = text.rfind("\n", 0, place) + 1
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            starts += [start] if _stems(rows, without(folded.suspects, text[start:end])) else []
+    return starts
+
+
+def _stems(rows: Iterable[tuple[str, int, str]], text: str) -> list[int]:
     return [
-        _place_in_text(folded, place)
+        place
         for stem, before, pattern in rows
-        for place in places(stem, bare)
-        if _looked_at(pattern, before, bare, place)
+        for place in places(stem, text)
+        if _looked_at(pattern, before, text, place)
     ]
 
 
 def find_native(folded: Folded) -> list[Threat]:
     """The findings of ``instruction-override`` outside Latin letters; called for text that has ``native_starts``."""
-    text, bare = folded.text, _bare(folded, _PATTERNS)
+    text, bare = folded.text, without(folded.suspects, _small(folded, _PATTERNS))
     findings: list[Threat] = []
     for stem, before, pattern in _PATTERNS:
         step = 0
@@ -455,12 +470,11 @@ def find_native(folded: Folded) -> list[Threat]:
     return findings
 
 
-def _bare(folded: Folded, rows: Iterable[tuple[str, int, str]]) -> str:
-    """The text without hidden characters; in small letters if a stem has such."""
-    bare = folded.text
+def _small(folded: Folded, rows: Iterable[tuple[str, int, str]]) -> str:
+    """The text, in small letters if a stem has such and the text has others."""
     if any(stem[0].upper() in _CAPITALS for stem, _, _ in rows) and not folded.unusual.isdisjoint(_CAPITALS):
-        bare = bare.replace("\u0130", "I").lower()
-    return without(folded.suspects, bare)
+        return folded.text.replace("\u0130", "I").lower()
+    return folded.text
 
 
 def _place_in_text(folded: Folded, place: int) -> int:

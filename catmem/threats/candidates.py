@@ -32,15 +32,16 @@ class Candidates:
 
     def __init__(self, text: str) -> None:
         """Look over the text."""
-        self.folded = Folded(text)
-        self._signs = _SIGNS.places(self.folded.low)
-        self._instructions = instruction_starts(self.folded.letters, _WORDS.places(self.folded.letters.encode()))
-        self._secrets = secret_signs(self.folded.plain, self._signs)
-        self._roles = role_starts(self.folded, self._signs) if self._signs else []
-        self._markup = markup_starts(text, self._signs) if self._signs else []
-        self._leaks = leak_starts(self.folded, self._signs) if self._signs else []
-        self._characters = character_starts(self.folded) if self.folded.suspects else []
-        self._native = native_starts(self.folded) if self.folded.unusual else []
+        folded = self.folded = Folded(text)
+        signs = self._signs = _SIGNS.places(folded.low)
+        words = _WORDS.places(folded.letters.encode())
+        self._instructions = instruction_starts(folded.letters, words) if words else []
+        self._secrets = secret_signs(folded.plain, signs) if signs else []
+        self._roles = role_starts(folded, signs) if signs else []
+        self._markup = markup_starts(text, signs) if signs else []
+        self._leaks = leak_starts(folded, signs) if signs else []
+        self._characters = character_starts(folded) if folded.suspects else []
+        self._native = native_starts(folded) if folded.unusual else []
 
     def __bool__(self) -> bool:
         """Whether there is any; without one there is no finding."""

@@ -92,6 +92,7 @@ _FEW = 16
 _BLOCK = 4096
 _LONG = 2048
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
+_NONE: frozenset[str] = frozenset()
 _LOW_IN_ASCII = frozenset("\u0130\u212a")
 
 
@@ -108,15 +109,16 @@ class Folded:
         self.text = text
         # UTF-8 takes apart what is expected and what is not in one pass, whatever the text holds.
         raw = text.encode("utf-8", "surrogatepass")
-        self.unusual = frozenset(raw.translate(None, _EXPECTED).decode("utf-8", "surrogatepass"))
+        self.plain = raw if text.isascii() else text.encode("latin-1", "replace")
+        """The text in Latin-1, one byte a character; ``?`` for what Latin-1 has not."""
+        unusual = raw.translate(None, _EXPECTED)
+        self.unusual = frozenset(unusual.decode("utf-8", "surrogatepass")) if unusual else _NONE
         looks = {char: _look_at(char) for char in self.unusual - _ORDINARY}
         self._forms = {char: form for char, (form, _) in looks.items() if form}
-        self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect])
+        self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect]) if looks else _NONE
         self.mixed = [] if self.unusual.isdisjoint(_OTHER_LETTERS) else _mixed_words(text)
         if self.mixed:
             self._forms.update((char, _OTHER[char]) for char in self.unusual & _OTHER_LETTERS)
-        self.plain = text.encode("latin-1", "replace")
-        """The text in Latin-1, one byte a character; ``?`` for what Latin-1 has not."""
         self.low = self.plain.lower()
         if not self.unusual.isdisjoint(_LOW_IN_ASCII):
             low = text.replace("\u0130", "i").replace("\u212a", "k")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import Result, slower
-from benchmarks.prompt import entry_text
+from benchmarks.notes import entry
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -84,11 +84,17 @@ def run(options: Namespace) -> list[Result]:
 
 def _measured(python: Path, count: int, rounds: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as home:
-        environment = {"HERMES_HOME": home, "HOME": home, "PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0"}
+        environment = {
+            "HERMES_HOME": home,
+            "HOME": home,
+            "PATH": "/usr/bin:/bin",
+            "PYTHONHASHSEED": "0",
+            "PYTHONUTF8": "1",
+        }
         command = [str(python), "-c", _SCRIPT, home, str(rounds)]
-        texts = json.dumps([entry_text(number) for number in range(count)])
+        texts = json.dumps([entry(number) for number in range(count)])
         done = subprocess.run(
-            command, input=texts, capture_output=True, text=True, check=False, env=environment, cwd=home
+            command, input=texts, capture_output=True, encoding="utf-8", check=False, env=environment, cwd=home
         )
     if done.returncode:
         raise RuntimeError(f"{python} failed:\n{done.stderr}")

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+SAME_EACH_TIME = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1"}
+"""What the environment of a child says, so that neither chance nor the locale matters."""
+
 _MILLI = 1000
 
 

@@ -1,12 +1,14 @@
 """From file to prompt, against Hermes Agent's own memory store, each in a Python process of its own.
 
 Both read the same flat file, cut it into entries, scan each for threats and render the text for the system prompt.
-Children report their own time, without start and imports, which `startup` measures.
+Children report their own time, without start and imports, which `startup` measures. The sides take turns. The entries
+are the notes of `benchmarks/notes`, all languages mixed; beyond 646 each gets a number, so that all are different.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,35 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Result, compared, faster
+from benchmarks.notes import entry
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
 
 _LIMIT = 10
-_ENTRY_CHARACTERS = 208
 _COUNTS = (14, 100, 1_000, 10_000)
-_BUSY_COUNT = 1_000
-_BUSY = (
-    (
-        "The user prefers uv over pip in the system Python and deploys on Tuesdays in production mode; notes are on "
-        "https://example.org/docs \u2014 see the prompt for the budget review in the shared folder."
-    ),
-    (
-        "Project Harbour, the booking site: public beta planned for February; staging runs on port 8443, logs are in "
-        "/var/log/harbour, and the assistant restarts it with `systemctl restart harbour` after each deploy."
-    ),
-    (
-        "Bevorzugt kurze Antworten; f\u00fcr Besprechungen gilt: nie vor zehn Uhr. \u00c4nderungen werden dienstags "
-        "ausgeliefert, R\u00fcckfragen bitte schriftlich, und Zahlen stehen ab drei in einer Tabelle."
-    ),
-    (
-        "Prefers numbers in a table as soon as there are more than three; the result first and then the reasons, with "
-        "sources named; never a call before ten in the morning and never on a Friday afternoon."
-    ),
-)
+_TURNS = 3
 _PROFILE = """\
 name: everything
+memory_dir: memories
 tier: 2
 user_memory_categories: ["*"]
 include_uncategorized: true
@@ -68,10 +52,29 @@ import datetime, sys
 from pathlib import Path
 import catmem
 path = Path(sys.argv[1]) / "memories" / "USER.md"
-profile = catmem.load_profile(Path(sys.argv[1]) / "everything.yaml")
+profile = catmem.load_profile(Path(sys.argv[1]) / "profiles" / "everything.yaml")
 day = datetime.date(2026, 11, 21)
 def once():
     return catmem.build_prompt({"user": catmem.parse(path.read_bytes())}, profile, as_of=day).text
+"""
+
+# An open root, which looks at its files anew for each prompt.
+_OPEN = """
+import datetime, sys
+import catmem
+root = catmem.Workspace.open(sys.argv[1])
+day = datetime.date(2026, 11, 21)
+def once():
+    return root.prompt("everything", as_of=day).text
+"""
+
+# What is left if nothing is looked at: the floor for every program that shows what the file says.
+_FLOOR = """
+import sys
+from pathlib import Path
+path = Path(sys.argv[1]) / "memories" / "USER.md"
+def once():
+    return "\\n§\\n".join(path.read_bytes().decode().split("\\n§\\n"))
 """
 
 _THEIRS = """
@@ -91,46 +94,44 @@ def run(options: Namespace) -> list[Result]:
     if not hermes.is_file():
         print(f"prompt: not measured, for want of Hermes Agent: {hermes} does not exist (see --hermes-python)")
         return []
-    results = [faster(*_at(count, hermes, entry_text), _LIMIT) for count in _COUNTS]
-    # Text that gives a scanner something to look at in three entries of four costs us relatively more than them. The
-    # figure has no limit, and is shown.
-    return [*results, compared(*_at(_BUSY_COUNT, hermes, busy_text))]
+    return [result for count in _COUNTS for result in _at(count, hermes)]
 
 
-def _at(count: int, hermes: Path, text: Callable[[int], str]) -> tuple[str, float, float]:
+def _at(count: int, hermes: Path) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        entries = [text(number) for number in range(count)]
+        entries = [entry(number) for number in range(count)]
         (home / "memories").mkdir()
         (home / "memories" / "USER.md").write_text("\n§\n".join(entries), encoding="utf-8")
-        (home / "everything.yaml").write_text(_PROFILE, encoding="utf-8")
-        ours = _measured(Path(sys.executable), _OURS, home)
-        theirs = _measured(hermes, _THEIRS, home)
-    for side, measured in {"catmem": ours, "Hermes Agent": theirs}.items():
-        if missing := [entry for entry in entries if entry not in measured["text"]]:
-            raise ValueError(f"{side} left {len(missing)} of {count} entries out, so the times do not compare")
-    kind = "entries" if text is entry_text else "entries with links, names and umlauts"
-    return f"file to prompt, {count:,} {kind}", ours["seconds"], theirs["seconds"]
-
-
-def entry_text(number: int) -> str:
-    """An ordinary note of exactly 208 characters, no two alike."""
-    start = f"Note {number}: invoices of vendor {number * 7919 % 10_007} are due on the 15th; "
-    filler = (
-        "ask the finance lead before approving anything above the limit, and keep the receipts in the shared folder. "
-    )
-    return (start + filler * 2)[: _ENTRY_CHARACTERS - 1] + "."
-
-
-def busy_text(number: int) -> str:
-    """A note of about 200 characters: three of four hold words, links or letters that a scanner has to look at."""
-    return f"{number}: {_BUSY[number % len(_BUSY)]}"
+        (home / "profiles").mkdir()
+        (home / "profiles" / "everything.yaml").write_text(_PROFILE, encoding="utf-8")
+        (home / "catmem.yaml").write_text("{}\n", encoding="utf-8")
+        scripts = {"ours": _OURS, "open": _OPEN, "floor": _FLOOR, "theirs": _THEIRS}
+        taken: dict[str, list[float]] = {side: [] for side in scripts}
+        for _ in range(_TURNS):
+            for side, script in scripts.items():
+                measured = _measured(hermes if side == "theirs" else Path(sys.executable), script, home)
+                taken[side].append(measured["seconds"])
+                if missing := [text for text in entries if text not in measured["text"]]:
+                    raise ValueError(f"{side} left {len(missing)} of {count} entries out, so the times do not compare")
+    ours, opened, floor, theirs = (statistics.median(taken[side]) for side in scripts)
+    return [
+        faster(f"file to prompt, {count:,} notes", ours, theirs, _LIMIT),
+        compared(f"the same from an open root, {count:,} notes", opened, theirs),
+        compared(f"the floor: reading and joining, {count:,} notes", floor, theirs),
+    ]
 
 
 def _measured(python: Path, script: str, home: Path) -> dict[str, Any]:
     command = [str(python), "-c", script + _TIMING, str(home)]
-    environment = {"HERMES_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0"}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=home)
+    environment = {
+        "HERMES_HOME": str(home),
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+    }
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env=environment, cwd=home)
     if result.returncode:
         raise RuntimeError(f"{python} failed:\n{result.stderr}")
     measured: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Result, faster, slower
-from benchmarks.prompt import entry_text
+from benchmarks.notes import entry
 from catmem.digest import bytes_digest
 from catmem.store.changes import splice, whole
 from catmem.store.contract import Change, Revision
@@ -79,7 +79,7 @@ def _open(root: Path, where: str) -> Store:
     return store_at(Workspace.open(root, search=False), where)
 
 
-_OTHERS = "".join(f"{entry_text(each)}\n§\n" for each in range(_ENTRIES - 1))
+_OTHERS = "".join(f"{entry(each)}\n§\n" for each in range(_ENTRIES - 1))
 
 
 def _text(number: int) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from benchmarks.measure import Result, limited, slower
-from benchmarks.prompt import entry_text
+from benchmarks.notes import entry
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -140,7 +140,7 @@ def _taking_turns(hermes: Path, count: int, rounds: int, durability: str) -> tup
     """The medians ``[wall, processor]`` of our adds and of theirs."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, ExitStack() as stack:
         home = Path(folder)
-        text = "\n§\n".join(entry_text(number) for number in range(count))
+        text = "\n§\n".join(entry(number) for number in range(count))
         for side in ("ours/homes/neo", "theirs/memories"):
             (home / side).mkdir(parents=True)
             (home / side / "USER.md").write_text(text, encoding="utf-8")
@@ -154,7 +154,7 @@ def _taking_turns(hermes: Path, count: int, rounds: int, durability: str) -> tup
         taken: list[list[list[float]]] = [[], []]
         for turn in range(_COLD + rounds):
             for child, rows in zip(children, taken, strict=True):
-                rows.append(_ask(child, entry_text(count + turn)))
+                rows.append(_ask(child, entry(count + turn)))
         for child in children:
             _pipe(child.stdin).close()
     ours, theirs = taken
@@ -162,12 +162,18 @@ def _taking_turns(hermes: Path, count: int, rounds: int, durability: str) -> tup
 
 
 def _child(python: Path, script: str, home: Path) -> subprocess.Popen[str]:
-    environment = {"HERMES_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0"}
+    environment = {
+        "HERMES_HOME": str(home),
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+    }
     return subprocess.Popen(
         [str(python), "-c", script, str(home)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env=environment,
         cwd=home,
     )
@@ -194,7 +200,7 @@ def _long_history(rounds: int) -> list[Result]:
     found: dict[int, dict[str, Any]] = {}
     for history in _HISTORIES:
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-            (Path(folder) / "USER.md").write_text("\n§\n".join(map(entry_text, range(14))) + "\n", encoding="utf-8")
+            (Path(folder) / "USER.md").write_text("\n§\n".join(map(entry, range(14))) + "\n", encoding="utf-8")
             command = [sys.executable, "-c", _HISTORY, folder, str(history), str(rounds)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:

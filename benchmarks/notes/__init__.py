@@ -13,12 +13,18 @@ preferences, rules, decisions, technical notes, with the words in harmless use t
 
 from __future__ import annotations
 
+import random
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 LANGUAGES = ("english", "german", "french", "spanish", "chinese", "arabic")
 
 _FOLDER = Path(__file__).parent
+
+
+# What Hermes Agent 0.19.0 withholds from a prompt: it is left out where both sides are to show the same.
+_HERMES_WITHHOLDS = ("\U0001f469\u200d", "~/.ssh/id_ed25519.pub", "cat .env.example", "$GATEWAY_TOKEN")
 
 
 class Question(NamedTuple):
@@ -33,6 +39,24 @@ def notes(language: str | None = None) -> list[str]:
     if language is None:
         return [note for each in LANGUAGES for note in notes(each)]
     return _lines(f"{language}.txt")
+
+
+def entry(number: int) -> str:
+    """An entry for a large memory file, all languages mixed in an order that looks drawn by lot and is always the same.
+
+    The first are the notes themselves; after the last they come again with the number behind them, so that no two
+    entries are alike. Left out are the four notes that Hermes Agent withholds, so that it shows the same entries.
+    """
+    mixed = _mixed()
+    note = mixed[number % len(mixed)]
+    return note if number < len(mixed) else f"{note} ({number})"
+
+
+@cache
+def _mixed() -> list[str]:
+    found = [note for note in notes() if not any(words in note for words in _HERMES_WITHHOLDS)]
+    random.Random(650).shuffle(found)  # noqa: S311 - an order, no secret
+    return found
 
 
 def questions() -> list[Question]:

@@ -12,7 +12,7 @@ from collections import ChainMap
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -292,7 +292,7 @@ def _refuse_two_files(file: Path) -> None:
             raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Layer:
     name: str
     path: Path
@@ -302,8 +302,9 @@ class _Layer:
     def place(self, key: KeyPath) -> SettingPlace:
         return SettingPlace(str(self.path), *self.positions[key])
 
+    @cached_property
     def places(self) -> dict[str, dict[KeyPath, SettingPlace]]:
-        """The place of each setting, by the key at the top that it belongs to."""
+        """The place of each setting, by the key at the top that it belongs to; shared, and never changed."""
         found: dict[str, dict[KeyPath, SettingPlace]] = {str(key): {} for key in self.data}
         for at in self.positions:
             if at:
@@ -405,7 +406,7 @@ def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Set
 
 def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
     data, places = dict(below.data), dict(below.places)
-    for key, said in layer.places().items():
+    for key, said in layer.places.items():
         if key in left_out:
             continue
         value = layer.data[key]

@@ -21,7 +21,7 @@ from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import KEEP_LETTERS, STYLES, Block, Fact, Piece, Style, StyledCategory, counted, render
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.text import unmerged_warnings
-from catmem.threats import BuiltinScanner, Threat, is_clear, scan_each
+from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,7 +88,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
     draft.drop_by_dates()
-    text = draft.clear_text() if scanner is None else None
+    text = draft.scanned_at_once() if scanner is None else None
     if text is None:
         draft.block()
         text = draft.settle(scanner or BuiltinScanner(limit=None))
@@ -116,7 +116,7 @@ class _Candidate:
     @property
     def out(self) -> str | None:
         """Why the entry is left out; ``None`` while it is in."""
-        if self.dated_out or self.over_budget is None:
+        if self.over_budget is None or self.dated_out:
             return self.dated_out
         return f"over the {self.over_budget.name} budget of {self.over_budget.budget:,}"
 
@@ -165,31 +165,40 @@ class _Draft:
             elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
                 candidate.dated_out = candidate.freshness.note
 
-    def clear_text(self) -> str | None:
-        """The text, if one look at it shows that the built-in scanner can find nothing in it or in any entry.
+    def scanned_at_once(self) -> str | None:
+        """The settled text by one look at all of it: only what holds a candidate of a finding is scanned by itself.
 
-        Nearly all the time of a prompt would go into scanning, and most memory gives a scanner nothing to look at.
+        ``None`` where the text does not hold each entry as it is, or the whole has to be read otherwise than its parts.
         """
         if self.style not in KEEP_LETTERS:
             return None
-        pieces = self.pieces()
         bodies = [candidate.body for candidate in self.candidates if candidate.dated_out is None]
-        ours = "".join([piece.text for piece in pieces if piece.owner is not None])
         # What a style takes for the end of a line it does not keep, so such a character has to be looked for first.
-        if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or not is_clear(ours, bodies):
+        if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or max(map(len, bodies), default=0) > DEFAULT_LIMIT:
             return None
-        if self.profile.prompt.budget:
-            self.fit_budget()
-            pieces = self.pieces()
-        return "".join([piece.text for piece in pieces])
+        pieces = self.pieces()
+        text = "".join([piece.text for piece in pieces])
+        found = Candidates(text)
+        if found.places is None:
+            return None
+        for owner in _owners(pieces, found.places):
+            if isinstance(owner, int):
+                self._block_one(self.candidates[owner], self.scanner.scan(self.candidates[owner].body))
+        is_settled = not self.profile.prompt.budget and all(candidate.blocked is None for candidate in self.candidates)
+        if is_settled and not (found and self._withhold(pieces, found.findings())):
+            return text
+        return self.settle(BuiltinScanner(limit=None))
 
     def block(self) -> None:
         """Withhold each entry in which the scanner finds something."""
         inside = [candidate for candidate in self.candidates if candidate.dated_out is None]
         bodies = [candidate.body for candidate in inside]
         for candidate, findings in zip(inside, scan_each(self.scanner, bodies), strict=True):
-            if findings:
-                candidate.blocked = _rules(findings)
+            self._block_one(candidate, findings)
+
+    def _block_one(self, candidate: _Candidate, findings: Sequence[Threat]) -> None:
+        if findings:
+            candidate.blocked = _rules(findings)
 
     def fit_budget(self) -> None:
         """Leave out whole entries until each target, and then the whole, is within its budget.
@@ -250,19 +259,17 @@ class _Draft:
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
+        without_notes = self.profile.prompt.stale == "plain"
         for index, candidate in enumerate(self.candidates):
             if candidate.target == target and candidate.out is None:
-                grouped.setdefault(candidate.entry.category, []).append(self._fact(index, candidate))
+                state = candidate.freshness
+                note = None if without_notes and state.state != "expired" else state.note
+                fact = Fact(index, candidate.body, state, note, candidate.blocked)
+                grouped.setdefault(candidate.entry.category, []).append(fact)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
         )
         return Block(target, categories, self.profile.prompt.budget.get(target))
-
-    def _fact(self, index: int, candidate: _Candidate) -> Fact:
-        note = candidate.freshness.note
-        if self.profile.prompt.stale == "plain" and candidate.freshness.state != "expired":
-            note = None
-        return Fact(index, candidate.body, candidate.freshness, note, candidate.blocked)
 
     def _title(self, target: str, category: str) -> str | None:
         if category in self.blocked_titles:
@@ -285,7 +292,9 @@ class _Draft:
 
     def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
         """Withhold what the findings touch; whether that changed anything."""
-        ends = list(accumulate(len(piece.text) for piece in pieces))
+        if not findings:
+            return False
+        ends = _ends(pieces)
         touching: dict[int | str, list[Threat]] = {}
         for finding in findings:
             for index in range(bisect_right(ends, finding.start), len(pieces)):
@@ -349,6 +358,16 @@ def _kind(candidate: _Candidate) -> int:
     if candidate.freshness.state == "stale":
         return 1
     return 2 if candidate.entry.category == UNCATEGORIZED else 3
+
+
+def _ends(pieces: Sequence[Piece]) -> list[int]:
+    return list(accumulate([len(piece.text) for piece in pieces]))
+
+
+def _owners(pieces: Sequence[Piece], places: Sequence[int]) -> set[int | str | None]:
+    """Whose pieces the characters at some places of the text are in."""
+    ends = _ends(pieces) if places else []
+    return {pieces[bisect_right(ends, place)].owner for place in places}
 
 
 def _rules(findings: Sequence[Threat]) -> str:

@@ -87,6 +87,9 @@ class Piece(NamedTuple):
     owner: int | str | None
 
 
+_HERMES_DELIMITER_PIECE = Piece(_HERMES_DELIMITER, None)
+
+
 def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
     """The pieces of the prompt; a block without facts is left out, and so is a category."""
     filled = [
@@ -157,7 +160,7 @@ def _note_at(line: str) -> int | None:
     front = _NOT_WORDS.match(line, 0, _NOTE_REACH)
     end = front.end() if front else 0
     words = _NOTE_END.split(unicodedata.normalize("NFKC", line[end : end + _NOTE_REACH]), maxsplit=1)[0]
-    if Folded.of(words).letters not in _NOTE_WORDS:
+    if Folded(words).letters not in _NOTE_WORDS:
         return None
     return next((place for place in range(end) if unicodedata.category(line[place]) in {"Ps", "Pi"}), None)
 
@@ -223,7 +226,7 @@ def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
         yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
         for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
             if index:
-                yield Piece(_HERMES_DELIMITER, None)
+                yield _HERMES_DELIMITER_PIECE
             yield Piece(f"{text}\n", fact.row)
 
 
@@ -237,6 +240,11 @@ def _hermes_header(block: Block, texts: Sequence[str]) -> str:
 
 
 def _hermes_entry(fact: Fact) -> str:
+    if fact.blocked is None and fact.freshness.state == "unverified":
+        lines = _lines(fact.body)
+        # Nearly every entry: one line, and no line of the frame or note begins with a letter but these.
+        if len(lines) == 1 and lines[0][0].isalnum() and not lines[0].startswith(("USER PROFILE (", "MEMORY (")):
+            return lines[0]
     lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
     # Hermes shows undated entries as they are, and nearly all of its files are undated: only dates are said here.
     return "\n".join(_noted(lines, None if fact.freshness.state == "unverified" else fact.note))

@@ -5,23 +5,23 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 
 ::
 
-    text ── frames ───────> what looks like the frame of a prompt; remote images, hidden comments and styles
+    text ── fold ──> letters, signs ── candidates: the places that a rule could start from, in one pass
       │
-      ├── secrets ──────> keys, tokens and passwords; links that carry data, commands that send secrets
-      └── fold ─────────> hidden, bidi, tag and selector characters, mixed scripts
-            └── instructions ──> phrases, over letters only, with the spans mapped back; phrases in other scripts
+      └── at these places alone ──> frames         the frame of a prompt; remote images, hidden comments and styles
+                                    secrets        keys, tokens, passwords; links and commands that send them
+                                    instructions   phrases, over letters only, with the spans mapped back
+                                    fold           hidden, bidi, tag and selector characters, mixed scripts
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
-from catmem.threats.finding import RULES, SECRETS, Threat, merged
-from catmem.threats.fold import FOLD_TABLE, NOT_LETTERS, Folded, find_characters
-from catmem.threats.frames import MARKUP_SIGNS, ROLE_LETTERS, ROLE_SIGNS, find_markup, find_roles
-from catmem.threats.instructions import GATES, find_instructions, find_native
-from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets
+from catmem.threats.candidates import Candidates
+from catmem.threats.finding import RULES, SECRETS, Threat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,27 +31,15 @@ __all__ = [
     "RULES",
     "SECRETS",
     "BuiltinScanner",
+    "Candidates",
     "Scanner",
     "Threat",
-    "is_clear",
-    "is_plain",
     "scan",
     "scan_each",
 ]
 
 DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
-
-_GROUP = 50
-# An ASCII text without these signs has no findings: every search of the other modules begins at one of them. A property
-# test holds the two together.
-_SIGNS = tuple(dict.fromkeys(MARKUP_SIGNS + LEAK_SIGNS + ROLE_SIGNS))
-_LETTERS = tuple(dict.fromkeys(GATES + ROLE_LETTERS))
-# A text without these characters has no control character and none of the signs, but for two that are looked for apart,
-# since most entries hold a colon.
-_RARE = b"<!&@|#]$"
-_COLONS = tuple(sign for sign in _SIGNS if not set(sign) & set(_RARE.decode()))
-_DULL = bytes(code for code in (9, 10, 13, *range(32, 127)) if code not in _RARE)
 
 
 class Scanner(Protocol):
@@ -77,21 +65,8 @@ class BuiltinScanner:
         """What is suspicious in ``text``, in text order; never fails, whatever the text holds."""
         if self.limit is not None and len(text) > self.limit:
             return [Threat("too-large-to-scan", 0, len(text))]
-        findings = find_secrets(text)
-        if text.isascii() and is_plain(text):
-            return findings
-        folded = Folded.of(text)
-        findings += find_logins(text)
-        findings += find_instructions(folded)
-        findings += find_roles(folded)
-        findings += find_markup(text)
-        findings += find_leaks(folded)
-        if folded.suspects:
-            findings += find_characters(text, folded.suspects)
-        if not text.isascii():
-            findings += folded.mixed
-            findings += find_native(folded)
-        return merged(findings) if findings else findings
+        candidates = Candidates(text)
+        return candidates.findings() if candidates else []
 
 
 _DEFAULT = BuiltinScanner()
@@ -105,43 +80,17 @@ def scan(text: str) -> list[Threat]:
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:
     """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster.
 
-    A group that holds none of the signs that rules start from clears every text in it at once. Any other group is
-    scanned text by text: a finding never depends on what stands beside a text.
+    One look at all of them finds those that hold a candidate, and only these are scanned: a finding never depends on
+    what stands beside a text.
     """
     if not isinstance(scanner, BuiltinScanner):
         return [scanner.scan(text) for text in texts]
-    found: list[list[Threat]] = []
-    for start in range(0, len(texts), _GROUP):
-        group = texts[start : start + _GROUP]
-        if is_clear("\n".join(group), group, scanner.limit):
-            found += [[] for _ in group]
-        else:
-            found += [scanner.scan(text) for text in group]
-    return found
-
-
-def is_clear(joined: str, parts: Sequence[str], limit: int | None = DEFAULT_LIMIT) -> bool:
-    """Whether the built-in scanner can find nothing in any of ``parts``, by one look at the text that holds them all.
-
-    ``joined`` must hold each part's characters in their order, with nothing put between the characters of one line.
-    """
-    if not joined.isascii() or (limit is not None and any(len(part) > limit for part in parts)):
-        return False
-    return is_plain(joined) and not find_secrets(joined)
-
-
-def is_plain(text: str) -> bool:
-    """Whether ``text``, which is ASCII, holds nothing that a rule could start from."""
-    raw = text.encode("ascii")
-    rest = raw.translate(None, _DULL)
-    if rest.translate(None, _RARE):
-        return False
-    # Plain loops: a generator costs more than what it would loop over.
-    for sign in _SIGNS if rest else _COLONS:
-        if sign in text:
-            return False
-    letters = raw.translate(FOLD_TABLE, NOT_LETTERS).decode("ascii")
-    for gate in _LETTERS:  # noqa: SIM110
-        if gate in letters:
-            return False
-    return True
+    limit = scanner.limit
+    ends = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    places = Candidates("\n".join(texts)).places if texts else []
+    if places is None:
+        return [scanner.scan(text) for text in texts]
+    held = {bisect_right(ends, place) - 1 for place in places}
+    if limit is not None:
+        held.update(number for number, text in enumerate(texts) if len(text) > limit)
+    return [scanner.scan(text) if number in held else [] for number, text in enumerate(texts)]

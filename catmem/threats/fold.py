@@ -17,14 +17,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat
+from catmem.threats.finding import Threat, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
 FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghijkimnopqrstuvwxyzioieastas")
 NOT_LETTERS = bytes(code for code in range(128) if not (chr(code).isalnum() or chr(code) in "@$"))
-_LETTERS = frozenset(chr(code) for code in range(128)) - set(NOT_LETTERS.decode("ascii"))
 _EXPECTED = bytes((9, 10, 13, *range(32, 127)))
 
 # Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
@@ -60,6 +65,7 @@ _LATIN = _pairs(_LATIN_LOOKALIKES) | {
     for place in range(26)
 }
 _OTHER = _pairs(_OTHER_LOOKALIKES)
+_OTHER_LETTERS = frozenset(_OTHER)
 _GREEK = frozenset(char for char in _OTHER if "\u0370" <= char <= "\u03ff")
 
 # Default-ignorable characters that Unicode files under letters, marks and symbols; all others are found by category.
@@ -83,71 +89,119 @@ _OTHER_LETTER = re.compile(f"[{_OTHER_CLASS}]")
 _ACRONYM_WITH_SUFFIX = re.compile(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
+_BLOCK = 4096
+_LONG = 2048
+# The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
+_NONE: frozenset[str] = frozenset()
+_LOW_IN_ASCII = frozenset("\u0130\u212a")
 
 
 class Folded:
     """``letters`` are the folded letters of ``text``; ``suspects`` are its characters that need a closer look.
 
-    ``mixed`` holds the findings of ``mixed-script``, since whether other scripts are read as Latin depends on them.
+    ``unusual`` are its characters outside ASCII, and control characters. ``mixed`` holds the findings of
+    ``mixed-script``, since whether other scripts are read as Latin depends on them. ``low`` is the text in lower case,
+    one byte a character: right for ASCII letters, and for the two characters whose lower case is one.
     """
 
-    def __init__(self, text: str, forms: dict[str, str], suspects: frozenset[str], mixed: list[Threat]) -> None:
-        """``forms`` maps the characters of ``text`` outside ASCII that fold to something to what they fold to."""
+    def __init__(self, text: str) -> None:
+        """Fold ``text``: a few passes at C speed, and one look at each different character outside ASCII."""
         self.text = text
-        self.suspects = suspects
-        self.mixed = mixed
-        self._forms = forms
-        self.letters = self.fold(text)
-
-    @classmethod
-    def of(cls, text: str) -> Folded:
-        """Fold ``text``; ASCII, by far the commonest, takes two passes at C speed."""
-        if text.isascii():
-            return cls(text, {}, frozenset(text.encode("ascii").translate(None, _EXPECTED).decode("ascii")), [])
-        forms: dict[str, str] = {}
-        suspects: list[str] = []
-        other = False
-        for char in set(text):
-            form, suspect = _look_at(char)
-            if form:
-                forms[char] = form
-            if suspect:
-                suspects.append(char)
-            other = other or char in _OTHER
-        mixed = _mixed_words(text) if other else []
-        if mixed:
-            forms.update((char, form) for char, form in _OTHER.items() if char in text)
-        return cls(text, forms, frozenset(suspects), mixed)
-
-    @cached_property
-    def low(self) -> str:
-        """``text`` in lower case, with the same offsets."""
-        # The one character whose lower case is longer; without it the offsets hold.
-        return self.text.replace("\u0130", "I").lower()
+        # UTF-8 takes apart what is expected and what is not in one pass, whatever the text holds.
+        raw = text.encode("utf-8", "surrogatepass")
+        self.plain = raw if text.isascii() else text.encode("latin-1", "replace")
+        """The text in Latin-1, one byte a character; ``?`` for what Latin-1 has not."""
+        unusual = raw.translate(None, _EXPECTED)
+        self.unusual = frozenset(unusual.decode("utf-8", "surrogatepass")) if unusual else _NONE
+        looks = {char: _look_at(char) for char in self.unusual - _ORDINARY}
+        self._forms = {char: form for char, (form, _) in looks.items() if form}
+        self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect]) if looks else _NONE
+        self.mixed = [] if self.unusual.isdisjoint(_OTHER_LETTERS) else _mixed_words(text)
+        if self.mixed:
+            self._forms.update((char, _OTHER[char]) for char in self.unusual & _OTHER_LETTERS)
+        self.low = self.plain.lower()
+        if not self.unusual.isdisjoint(_LOW_IN_ASCII):
+            low = text.replace("\u0130", "i").replace("\u212a", "k")
+            self.low = low.encode("latin-1", "replace").lower()
+        if not self._forms:
+            self.letters = self.plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
+        else:
+            self.letters = "".join(self._blocks)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
-        return self._places[start], self._places[end - 1] + 1
+        return self.place(start), self.place(end - 1) + 1
+
+    def place(self, letter: int) -> int:
+        """Where in ``text`` the character stands that ``letters[letter]`` came from."""
+        block = bisect_right(self._counts, letter) - 1
+        place, before, reach = block * _BLOCK, self._counts[block], _BLOCK // 2
+        # Halves of the block, down to one character; those that give no letter are passed over.
+        while reach:
+            count = len(self.fold(self.text[place : place + reach]))
+            if before + count <= letter:
+                place, before = place + reach, before + count
+            reach //= 2
+        return place
 
     @cached_property
-    def _places(self) -> list[int]:
-        places: list[int] = []
-        for place, char in enumerate(self.text):
-            if char in _LETTERS:
-                places.append(place)
-            elif form := self._forms.get(char):
-                places.extend([place] * len(form))
-        return places
+    def _blocks(self) -> list[str]:
+        """The letters of each block of the text; a block that is ASCII pays nothing for the others."""
+        return [self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK)]
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        """How many letters stand before each block of the text."""
+        return list(accumulate(map(len, self._blocks), initial=0))[:-1]
 
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""
-        if self._forms:
-            if len(self._forms) <= _FEW:
+        if self._forms and not text.isascii():
+            if len(text) > _LONG:
+                text = self._folded_at_once(text)
+            elif len(self._forms) <= _FEW:
                 for char, form in self._forms.items():
                     text = text.replace(char, form)
             else:
-                text = text.translate({ord(char): form for char, form in self._forms.items()})
-        return text.encode("ascii", "ignore").translate(FOLD_TABLE, NOT_LETTERS).decode("ascii")
+                text = text.translate(self._table)
+        return text.encode("latin-1", "replace").translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
+
+    def _folded_at_once(self, text: str) -> str:
+        # A set that reaches over U+FFFF makes the whole search slow, and those characters are few.
+        for char, form in self._forms.items():
+            if char > "\uffff":
+                text = text.replace(char, form)
+        return self._folding.sub(lambda found: self._forms[found[0]], text)
+
+    @cached_property
+    def _folding(self) -> re.Pattern[str]:
+        chars = "".join(char for char in self._forms if char <= "\uffff")
+        return re.compile(f"[{re.escape(chars)}]" if chars else "(?!)")
+
+    @cached_property
+    def suspect_places(self) -> list[int]:
+        """Where in the text the suspects stand, in order."""
+        if len(self.suspects) <= _FEW:
+            return sorted(place for char in self.suspects for place in places(char, self.text))
+        return [place for place, char in enumerate(self.text) if char in self.suspects]
+
+    @cached_property
+    def hidden_before(self) -> list[int]:
+        """The same places in the text without them."""
+        return [place - number for number, place in enumerate(self.suspect_places)]
+
+    @cached_property
+    def _table(self) -> dict[int, str]:
+        return {ord(char): form for char, form in self._forms.items()}
+
+
+def without(chars: frozenset[str], text: str) -> str:
+    """The text without some characters."""
+    if len(chars) > _FEW:
+        return text.translate(dict.fromkeys(map(ord, chars)))
+    for char in chars:
+        text = text.replace(char, "")
+    return text
 
 
 def fold_word(word: str) -> str:
@@ -155,13 +209,33 @@ def fold_word(word: str) -> str:
     return word.replace("l", "i")
 
 
+# Characters of which it is known that they fold to nothing, or by the table, and are not suspect: most of what is not
+# ASCII, so it is not looked at again.
+_ORDINARY: set[str] = set()
+_MANY = 1 << 14
+
+
 @lru_cache(maxsize=1 << 14)
 def _look_at(char: str) -> tuple[str, bool]:
-    """What a character folds to ("" for nothing, and for ASCII, which folds by table), and whether it is suspect."""
+    """What a character folds to beside what the table does ("" for nothing), and whether it is suspect."""
     if char.isascii():
         return "", not (char.isprintable() or char in "\t\n\r")
+    form = "" if char in _FOLDED_BY_TABLE else _letters_of(char)
+    suspect = _is_suspect(char)
+    if not form and not suspect and len(_ORDINARY) < _MANY:
+        _ORDINARY.add(char)
+    return form, suspect
+
+
+def _letters_of(char: str) -> str:
     form = _LATIN.get(char) or unicodedata.normalize("NFKD", char).casefold()
-    return form.encode("ascii", "ignore").translate(FOLD_TABLE, NOT_LETTERS).decode("ascii"), _is_suspect(char)
+    return form.encode("ascii", "ignore").translate(FOLD_TABLE, NOT_LETTERS).decode("ascii")
+
+
+# The accented letters of Western Europe, each of which folds to one letter, cost no more than ASCII.
+_FOLDED_BY_TABLE = {char: form for char in map(chr, range(128, 256)) if len(form := _letters_of(char)) == 1}
+_FOLD_LATIN = bytes(ord(_FOLDED_BY_TABLE.get(chr(code), chr(FOLD_TABLE[code]))) for code in range(256))
+_NOT_LATIN_LETTERS = NOT_LETTERS + bytes(code for code in range(128, 256) if chr(code) not in _FOLDED_BY_TABLE)
 
 
 def _is_suspect(char: str) -> bool:
@@ -173,13 +247,24 @@ def _is_suspect(char: str) -> bool:
 def _mixed_words(text: str) -> list[Threat]:
     found: list[Threat] = []
     end = 0
-    for switch in _SWITCH.finditer(text):
+    for switch in _switches(text):
         if switch.start() < end:
             continue
         start, end = _word_around(text, switch.start(), switch.end())
         if not _is_ordinary_mix(text[start:end]):
             found.append(Threat("mixed-script", start, end))
     return found
+
+
+def _switches(text: str) -> Iterator[re.Match[str]]:
+    """Where the scripts change within a word; only lines that have letters of another script are looked at."""
+    other = _OTHER_LETTER.search(text)
+    while other:
+        start = text.rfind("\n", 0, other.start()) + 1
+        end = text.find("\n", other.end())
+        end = len(text) if end < 0 else end
+        yield from _SWITCH.finditer(text, start, end)
+        other = _OTHER_LETTER.search(text, end)
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
@@ -228,12 +313,25 @@ _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\uf
 _REACH = 64
 
 
-def find_characters(text: str, suspects: frozenset[str]) -> list[Threat]:
-    """A finding for each run of ``suspects`` in ``text`` that are not where a script or an emoji needs them."""
+def character_starts(folded: Folded) -> list[int]:
+    """The places of characters that are suspect, whatever stands further from them than the next few characters."""
+    text = folded.text
+    suspects = ((place, text[place]) for place in folded.suspect_places)
+    return [
+        place
+        for place, char in suspects
+        if char in _DIRECTION_MARKS or char not in _MAYBE_IN_PLACE or not _is_in_place(text, place, char)
+    ]
+
+
+def find_characters(folded: Folded) -> list[Threat]:
+    """A finding for each run of suspects in the text that are not where a script or an emoji needs them."""
+    text = folded.text
     findings: list[Threat] = []
     rule, start, end = "", 0, 0
-    for place, char in enumerate(text):
-        if char not in suspects or (char in _MAYBE_IN_PLACE and _is_in_place(text, place, char)):
+    for place in folded.suspect_places:
+        char = text[place]
+        if char in _MAYBE_IN_PLACE and _is_in_place(text, place, char):
             continue
         if place == end and rule == _rule(char):
             end += 1

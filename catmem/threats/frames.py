@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat, places
+from catmem.threats.finding import Threat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from catmem.threats.fold import Folded
+    from catmem.threats.words import Places
 
 _TEMPLATE_TOKEN = re.compile(
     r"<\|[a-z0-9_\u2581 -]{2,40}\|>|<<\s?/?SYS\s?>>|</?(?:start|end)_of_turn>|"
@@ -45,46 +46,53 @@ _FRAME = re.compile(
     r"[^\n]{0,20}?[-=#*>\]\u2550]{2}",
     re.IGNORECASE,
 )
-ROLE_SIGNS = ("<", "INST]", "###", "Human:")
-ROLE_LETTERS = ("system", "assistant", "endof")
-"""The signs in a text, and in its folded letters, that the searches here start from."""
+ROLE_SIGNS = ("<", "###", "[", "system", "assistant", "human", "begin ", "end of ")
+"""The signs in a text in lower case that the searches here start from."""
+_WHOLE = (("<", _TEMPLATE_TOKEN), ("[", _INST), ("###", _HEADING), ("[", _BRACKET))
+_ROLES = ("system", "assistant", "human")
+_RULED = ("begin ", "end of ")
 _DIALOGUE_REACH = 400
 _RULE_REACH = 6
 _FRAME_REACH = 80
 
 
-def find_roles(folded: Folded) -> list[Threat]:
-    """All findings of ``role-marker``; ordinary text is done after a few substring searches."""
-    text, letters = folded.text, folded.letters
-    findings: list[Threat] = []
-    if "<" in text:
-        findings += _all_from("<", _TEMPLATE_TOKEN, text)
-    if "INST]" in text:
-        findings += _all_from("[", _INST, text)
-    if "###" in text:
-        findings += _all_from("###", _HEADING, text)
-    if "system" in letters:
-        findings += _lines("system", folded)
-        findings += _all_from("[", _BRACKET, text)
-        findings += _frames("begin ", folded)
-    if "assistant" in letters:
-        findings += _lines("assistant", folded)
-    if "Human:" in text:
-        findings += _lines("human", folded)
-    if "endof" in letters:
-        findings += _frames("end of ", folded)
-    return findings
-
-
-def _all_from(sign: str, pattern: re.Pattern[str], text: str) -> Iterator[Threat]:
-    for place in places(sign, text):
-        if match := pattern.match(text, place):
-            yield Threat("role-marker", *match.span())
-
-
-def _lines(role: str, folded: Folded) -> Iterator[Threat]:
+def role_starts(folded: Folded, found: Places) -> list[int]:
+    """Where a frame may begin, whatever line it is on; in a part of the text it begins nowhere else."""
     text = folded.text
-    for place in places(role, folded.low, len(role)):
+    starts: list[int] = []
+    for sign, pattern in _WHOLE:
+        if sign in found:
+            starts += [place for place in found[sign] if pattern.match(text, place)]
+    for role in _ROLES:
+        if role in found:
+            starts += [place for place in found[role] if _ROLE.match(text, place) or _ANSWER.match(text, place)]
+    for words in _RULED:
+        if words in found:
+            starts += [place for place in found[words] if _frame(text, place)]
+    return starts
+
+
+def find_roles(folded: Folded, found: Places) -> Iterator[Threat]:
+    """All findings of ``role-marker``, by the places of ``ROLE_SIGNS``."""
+    text = folded.text
+    system = "system" in folded.letters
+    for sign, pattern in _WHOLE:
+        if pattern is _BRACKET and not system:
+            continue
+        for place in found.get(sign, ()):
+            if match := pattern.match(text, place):
+                yield Threat("role-marker", *match.span())
+    for role in _ROLES:
+        if role != "human" or "Human:" in text:
+            yield from _lines(text, found.get(role, ()))
+    for words in _RULED:
+        if words != "begin " or system:
+            matches = (_frame(text, place) for place in found.get(words, ()))
+            yield from (Threat("role-marker", *match.span()) for match in matches if match)
+
+
+def _lines(text: str, places: Iterable[int]) -> Iterator[Threat]:
+    for place in places:
         match = _ROLE.match(text, place) or (_ANSWER.match(text, place) if _follows_question(text, place) else None)
         if match and _LINE_START.search(text, max(0, place - 12), place):
             yield Threat("role-marker", *match.span())
@@ -97,10 +105,8 @@ def _follows_question(text: str, place: int) -> bool:
     return _QUESTION.search(text, max(0, place - _DIALOGUE_REACH), place) is not None
 
 
-def _frames(words: str, folded: Folded) -> Iterator[Threat]:
-    for place in places(words, folded.low, len(words)):
-        if match := _FRAME.search(folded.text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
-            yield Threat("role-marker", *match.span())
+def _frame(text: str, place: int) -> re.Match[str] | None:
+    return _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH)
 
 
 _REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
@@ -142,23 +148,32 @@ _COMMENT_REACH = 4096
 _CHARACTER_REFERENCES = re.compile(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
 
 
-def find_markup(text: str) -> list[Threat]:
-    """All findings of this module; ordinary text is done after a few substring searches."""
+def markup_starts(text: str, found: Places) -> list[int]:
+    """Where markup may begin that is a finding in some part of the text."""
+    starts = [place for sign in ("<", "![", "&#") if sign in found for place in found[sign]]
+    if "]:" in found:
+        starts += [place for place in found["]:"] if _LINK_COMMENT.match(text, place)]
+    return starts
+
+
+def find_markup(text: str, found: Places) -> list[Threat]:
+    """All findings of what hides words or acts on a viewer, by the places of ``MARKUP_SIGNS``."""
     findings: list[Threat] = []
-    if "<" in text:
-        findings += _tags(text)
-        findings += _comments(text)
-    if "![" in text:
+    if "<" in found:
+        findings += _tags(text, found["<"])
+        findings += _comments(text, found["<"])
+    if "![" in found:
         findings += _images(text)
-    if "]:" in text:
+    if "]:" in found:
         findings += _link_comments(text)
-    if "&#" in text:
+    if "&#" in found:
         findings += [Threat("encoded-letters", *match.span()) for match in _CHARACTER_REFERENCES.finditer(text)]
     return findings
 
 
-def _tags(text: str) -> Iterator[Threat]:
-    for tag in _TAG.finditer(text):
+def _tags(text: str, openings: Iterable[int]) -> Iterator[Threat]:
+    # One tag ends where the next one opens, so none is looked at twice.
+    for tag in filter(None, (_TAG.match(text, place) for place in openings)):
         start, end = tag.span()
         loads = _LOADING_TAG.match(text, start, end) and _REMOTE_SOURCE.search(text, start, end)
         if loads or _REMOTE_BACKGROUND.search(text, start, end):
@@ -167,15 +182,16 @@ def _tags(text: str) -> Iterator[Threat]:
             yield Threat("hidden-markup", start, end)
 
 
-def _comments(text: str) -> Iterator[Threat]:
-    start = text.find("<!--")
-    while start >= 0:
+def _comments(text: str, openings: Iterable[int]) -> Iterator[Threat]:
+    end = 0
+    for start in openings:
+        if start < end or not text.startswith("<!--", start):
+            continue
         close = text.find("-->", start, start + _COMMENT_REACH)
         # A comment that never ends hides all that follows it, as far as one looks.
         end = close + len("-->") if close >= 0 else min(len(text), start + _COMMENT_REACH)
         if not _SUPPRESSION.fullmatch(text, start, end) and _TO_A_MODEL.search(text, start, end):
             yield Threat("hidden-markup", start, end)
-        start = text.find("<!--", end)
 
 
 def _link_comments(text: str) -> Iterator[Threat]:

@@ -13,16 +13,21 @@ hidden characters.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat
-from catmem.threats.fold import fold_word
+from catmem.threats.finding import Threat, places
+from catmem.threats.fold import fold_word, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.threats.fold import Folded
+
+
+# What a phrase must not be followed by depends on where its text ends.
+_MUST_NOT_FOLLOW = re.compile(r"\(\?![^()]*\)")
 
 
 class Phrase:
@@ -51,6 +56,7 @@ class Phrase:
         self.stems = fold_word(stems).split()
         self.gates = fold_word(gates or stems).split()
         self.pattern = fold_word(pattern)
+        self.loose = _MUST_NOT_FOLLOW.sub("", self.pattern)
 
 
 def _any(words: str) -> str:
@@ -272,7 +278,13 @@ PHRASES: tuple[Phrase, ...] = (
     ),
 )
 
+_BY_STEM: dict[str, list[Phrase]] = {}
+for _phrase in PHRASES:
+    for _stem in _phrase.stems:
+        _BY_STEM.setdefault(_stem, []).append(_phrase)
+STEMS = tuple(_BY_STEM)
 GATES = tuple(dict.fromkeys(gate for phrase in PHRASES for gate in phrase.gates))
+"""The words in the folded letters that all phrases start from, and those of which each needs one."""
 
 # A sentence end between two words of a phrase: "what we ignore. All previous instructions ..." is no order.
 _SENTENCE_END = re.compile(r"(?<=\w\w)[.!?\u3002\uff01\uff1f][\"')\]*_]{0,3}\s")
@@ -287,37 +299,57 @@ _BEHIND = 240
 _WORD_REACH = 24
 
 
-def find_instructions(folded: Folded) -> list[Threat]:
-    """The findings of all phrases; ordinary text is done after one substring search a gate."""
-    present = set(filter(folded.letters.__contains__, GATES))
-    findings: list[Threat] = []
-    if present:
-        for phrase in PHRASES:
-            for stem in phrase.stems if not present.isdisjoint(phrase.gates) else ():
-                findings += _find(phrase, stem, folded)
-    return findings
+class Start(NamedTuple):
+    """A phrase that may stand around ``place`` in the folded letters, where its ``stem`` is."""
+
+    phrase: Phrase
+    stem: str
+    place: int
+
+
+def instruction_starts(letters: str, found: Mapping[str, Sequence[int]]) -> list[Start]:
+    """Where phrases may stand, by the places of ``STEMS`` and ``GATES``; no part of the text has any elsewhere."""
+    starts: list[Start] = []
+    for stem in found:
+        for phrase in _BY_STEM.get(stem, ()):
+            if not found.keys().isdisjoint(phrase.gates):
+                look, before, after = _search(phrase.loose, phrase.before), phrase.before, phrase.after
+                starts += [
+                    Start(phrase, stem, place)
+                    for place in found[stem]
+                    if look(letters, max(0, place - before), place + after)
+                ]
+    return starts
+
+
+def find_instructions(folded: Folded, starts: Iterable[Start]) -> Iterator[Threat]:
+    """The findings of all phrases."""
+    done: Start | None = None
+    step = 0
+    for start in starts:
+        phrase, stem, place = start
+        if done is None or done.phrase is not phrase or done.stem != stem:
+            done, step = start, 0
+        if place < step:
+            continue
+        look = _search(phrase.pattern, phrase.before)
+        match = look(folded.letters, max(0, place - phrase.before), place + phrase.after)
+        if match and (finding := _confirmed(phrase, folded, *folded.span(match.start(), match.end()))):
+            yield finding
+            # On from the end of what fitted: nothing is read twice for one stem.
+            step = max(place + len(stem), match.end())
+
+
+@cache
+def _search(pattern: str, before: int) -> Callable[[str, int, int], re.Match[str] | None]:
+    compiled = _compiled(pattern)
+    return compiled.search if before else compiled.match
 
 
 @cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     # Compiled when first needed: most runs of the command line never need most of them.
     return re.compile(pattern, flags)
-
-
-def _find(phrase: Phrase, stem: str, folded: Folded) -> Iterator[Threat]:
-    letters = folded.letters
-    pattern = _compiled(phrase.pattern)
-    look = pattern.search if phrase.before else pattern.match
-    place = letters.find(stem)
-    while place >= 0:
-        step = place + len(stem)
-        match = look(letters, max(0, place - phrase.before), place + phrase.after)
-        if match:
-            finding = _confirmed(phrase, folded, *folded.span(match.start(), match.end()))
-            if finding:
-                yield finding
-                step = max(step, match.end())
-        place = letters.find(stem, step)
 
 
 def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Threat | None:
@@ -382,27 +414,73 @@ _REACH = 90
 _NATIVE_WORD_REACH = 16
 
 
+# The one script of these that has capitals.
+_CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
+
+
+def native_starts(folded: Folded) -> list[int]:
+    """Where in the text a phrase outside Latin letters has its stem, or the line of one with hidden characters begins.
+
+    No phrase goes over the end of a line, so hidden characters are taken out of the lines that have them alone.
+    """
+    small = folded.unusual
+    if not small.isdisjoint(_CAPITALS):
+        small = frozenset(char.lower() for char in small)
+    rows = [row for row in _PATTERNS if small.issuperset(row[0])]
+    if not rows:
+        return []
+    text = _small(folded, rows)
+    starts = _stems(rows, text)
+    end = 0
+    for place in folded.suspect_places:
+        if place >= end:
+            start = text.rfind("\n", 0, place) + 1
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            starts += [start] if _stems(rows, without(folded.suspects, text[start:end])) else []
+    return starts
+
+
+def _stems(rows: Iterable[tuple[str, int, str]], text: str) -> list[int]:
+    return [
+        place
+        for stem, before, pattern in rows
+        for place in places(stem, text)
+        if _looked_at(pattern, before, text, place)
+    ]
+
+
 def find_native(folded: Folded) -> list[Threat]:
-    """The findings of ``instruction-override`` outside Latin letters; called for text outside ASCII only."""
-    low = folded.low
-    places: list[int] | None = None
-    if folded.suspects:
-        places = [place for place, char in enumerate(low) if char not in folded.suspects]
-        low = "".join(low[place] for place in places)
+    """The findings of ``instruction-override`` outside Latin letters; called for text that has ``native_starts``."""
+    text, bare = folded.text, without(folded.suspects, _small(folded, _PATTERNS))
     findings: list[Threat] = []
     for stem, before, pattern in _PATTERNS:
-        place = low.find(stem)
-        while place >= 0:
-            compiled = _compiled(pattern)
-            look = compiled.search if before else compiled.match
-            match = look(low, max(0, place - before), place + _REACH)
+        step = 0
+        for place in places(stem, bare):
+            if place < step:
+                continue
+            match = _looked_at(pattern, before, bare, place)
             if match:
-                start, last = match.start(), match.end() - 1
-                if places is not None:
-                    start, last = places[start], places[last]
+                start, last = _place_in_text(folded, match.start()), _place_in_text(folded, match.end() - 1)
                 end = last + 1
-                while end < min(len(folded.text), last + _NATIVE_WORD_REACH) and folded.text[end].isalpha():
+                while end < min(len(text), last + _NATIVE_WORD_REACH) and text[end].isalpha():
                     end += 1
                 findings.append(Threat("instruction-override", start, end))
-            place = low.find(stem, max(place + len(stem), match.end() if match else 0))
+                step = match.end()
     return findings
+
+
+def _small(folded: Folded, rows: Iterable[tuple[str, int, str]]) -> str:
+    """The text, in small letters if a stem has such and the text has others."""
+    if any(stem[0].upper() in _CAPITALS for stem, _, _ in rows) and not folded.unusual.isdisjoint(_CAPITALS):
+        return folded.text.replace("\u0130", "I").lower()
+    return folded.text
+
+
+def _place_in_text(folded: Folded, place: int) -> int:
+    # The n-th hidden character stood in front of what is now n characters nearer to the beginning.
+    return place + bisect_right(folded.hidden_before, place)
+
+
+def _looked_at(pattern: str, before: int, bare: str, place: int) -> re.Match[str] | None:
+    return _search(pattern, before)(bare, max(0, place - before), place + _REACH)

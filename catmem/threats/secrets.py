@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, merged, places
+from catmem.threats.finding import Threat, places
 from catmem.threats.fold import Folded, fold_word
+from catmem.threats.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from catmem.threats.words import Places
 
 _RUN = 16
 _IN_RUN = bytes(
@@ -24,6 +27,7 @@ _IN_RUN = bytes(
     for code in range(256)
 )
 _A_RUN = b"a" * _RUN
+_NO_RUN = re.compile(rb"[^A-Za-z0-9_+/=-]")
 _BEFORE = 96
 _FEW_SIGNS = 6
 _MANY_SIGNS = 10
@@ -74,12 +78,11 @@ def _is_drawn_by_lot(piece: str) -> bool:
 def _is_name_and_password(match: re.Match[str]) -> bool:
     """Whether the value of ``Authorization: Basic`` decodes to a name, a colon and a password."""
     import base64
-    import binascii
 
     value = match["value"]
     try:
         text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base 64, no UTF-8, or a sign that only looks like a letter
         return False
     return ":" in text and text.isprintable()
 
@@ -195,6 +198,15 @@ _DETECTORS = (
     ),
 )  # fmt: skip
 
+# Each sign in lower case, with the detectors that have it and the case in which they have it.
+_BY_SIGN: dict[str, list[tuple[str, _Detector]]] = {}
+for _detector in _DETECTORS:
+    for _sign in _detector.signs:
+        _BY_SIGN.setdefault(_sign.lower(), []).append((_sign, _detector))
+SECRET_SIGNS = tuple(_BY_SIGN)
+"""What the detectors of secrets start from, in a text in lower case."""
+_WORDS = Words(SECRET_SIGNS)
+
 _LINK = re.compile(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
 # In a link these stand for a password, or are what a fresh installation on one's own machine comes with.
 _NO_PASSWORD = re.compile(
@@ -204,61 +216,75 @@ _NO_PASSWORD = re.compile(
 )
 
 
-def find_secrets(text: str) -> list[Threat]:
-    """The secrets that hold a run, in text order; nearly free for a text without one."""
-    if len(text) < _RUN:
-        return []
-    runs = text.encode("ascii", "replace").translate(_IN_RUN)
-    if _A_RUN not in runs:
-        return []
-    return merged(_near_runs(text, runs))
+class SecretSign(NamedTuple):
+    """The sign of a detector, in lower case, at ``place``; the run that it belongs to ends at ``end``."""
+
+    place: int
+    sign: str
+    end: int
+
+
+def secret_signs(plain: bytes, found: Places) -> list[SecretSign]:
+    """The signs that belong to a run, by the places of ``SECRET_SIGNS`` in a text.
+
+    ``plain`` is the text, one byte a character. A sign belongs to the first run that ends behind it, if it stands in
+    that run or at most ``_BEFORE`` characters ahead of it; but not if a run before that one ends within the sign.
+    """
+    signs: list[SecretSign] = []
+    for sign in found.keys() & _BY_SIGN.keys():
+        end = 0
+        for place in found[sign]:
+            first, behind = max(0, place - _RUN), place + len(sign)
+            runs = plain[first : place + _BEFORE + _RUN].translate(_IN_RUN)
+            start = runs.find(_A_RUN)
+            while start >= 0:
+                # A run may be long, so where it ends is looked for once.
+                if first + start >= end:
+                    end = _run_end(plain, first + start)
+                if end > place:
+                    break
+                start = runs.find(_A_RUN, end - first)
+            if start >= 0 and end >= behind:
+                signs.append(SecretSign(place, sign, end))
+    return signs
+
+
+def _run_end(plain: bytes, start: int) -> int:
+    end = _NO_RUN.search(plain, start)
+    return end.start() if end else len(plain)
+
+
+def find_secrets(text: str, signs: Iterable[SecretSign] | None = None) -> Iterator[Threat]:
+    """The secrets in a text; ``signs`` are its ``secret_signs``, for callers who have them."""
+    if signs is None:
+        folded = Folded(text)
+        signs = secret_signs(folded.plain, _WORDS.places(folded.low))
+    # In one run nothing is read twice for one sign: on from the end of what fitted.
+    read: dict[str, tuple[int, int]] = {}
+    for place, low, end in signs:
+        for sign, detector in _BY_SIGN[low]:
+            run, step = read.get(sign, (0, 0))
+            if (run == end and place < step) or not (detector.in_any_case or text.startswith(sign, place)):
+                continue
+            match = _match(detector, text, place)
+            if match and (detector.is_secret or _is_real)(match):
+                yield Threat(detector.rule, match.start(), match.end())
+            read[sign] = end, max(place + len(sign), match.end() if match else 0)
 
 
 def find_logins(text: str) -> list[Threat]:
     """Links that carry a name and a password: ``https://ana:...@example.org``."""
     if "@" not in text:
         return []
-    links = (_LINK.match(text, place) for place in places("://", text, len("://")))
-    return [
-        Threat("basic-auth", link.start("name"), link.end("password"))
-        for link in links
-        if link and link["password"] != link["name"] and not _NO_PASSWORD.fullmatch(link["password"])
-    ]
+    found = (_login(text, place) for place in places("://", text, len("://")))
+    return [Threat("basic-auth", link.start("name"), link.end("password")) for link in found if link]
 
 
-def _near_runs(text: str, runs: bytes) -> Iterator[Threat]:
-    done = 0
-    start = runs.find(_A_RUN)
-    while start >= 0:
-        end = runs.find(b" ", start)
-        end = len(text) if end < 0 else end
-        first = max(done, start - _BEFORE)
-        yield from _between(text, first, end)
-        done, start = end, runs.find(_A_RUN, end)
-
-
-def _between(text: str, start: int, end: int) -> Iterator[Threat]:
-    """What begins with a sign from ``start`` to ``end``; it may reach further."""
-    part = text[start:end]
-    lowered = part.lower()
-    # A few capitals outside ASCII are longer in small letters, and no sign holds one.
-    low = lowered if len(lowered) == len(part) else part
-    for detector in _DETECTORS:
-        looked_at = low if detector.in_any_case else part
-        for sign in detector.signs:
-            if sign in looked_at:
-                yield from _at(sign, detector, text, looked_at, start)
-
-
-def _at(sign: str, detector: _Detector, text: str, part: str, offset: int) -> Iterator[Threat]:
-    is_secret = detector.is_secret or _is_real
-    place = part.find(sign)
-    while place >= 0:
-        match = _match(detector, text, offset + place)
-        if match and is_secret(match):
-            yield Threat(detector.rule, match.start(), match.end())
-        # On from the end of what fitted: nothing is read twice for one sign.
-        place = part.find(sign, max(place + len(sign), match.end() - offset if match else 0))
+def _login(text: str, place: int) -> re.Match[str] | None:
+    link = _LINK.match(text, place)
+    if link is None or link["password"] == link["name"] or _NO_PASSWORD.fullmatch(link["password"]):
+        return None
+    return link
 
 
 def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:
@@ -308,36 +334,75 @@ _SENT = tuple(
 _NEGATED = re.compile(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
 _STRIDE = 64
 _SENDING_REACH = 280
-LEAK_SIGNS = ("://", "@", "|", "$")
-"""The signs in a text that the searches here start from; a command that sends a secret holds one of them."""
+_SIGNS = ("://", "@", "|", "$")
+"""A command that sends a secret has one of these in the text."""
 _SENDERS = ("curl", "wget", "netcat", "nc ")
 _COMMANDS = ("curi", "wget", "nc")
+LEAK_SIGNS = ("://", "@", *_SENDERS)
+"""The signs in a text in lower case that the searches here start from."""
 _PIPED = {sender: re.compile(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
-def find_leaks(folded: Folded) -> list[Threat]:
-    """The findings of ``exfiltration-link`` and of commands in ``secret-exfiltration``."""
+def leak_starts(folded: Folded, found: Places) -> list[int]:
+    """Where what sends secrets away may stand; in a part of the text it stands nowhere else."""
+    text = folded.text
+    starts: list[int] = []
+    if "://" in found:
+        links = found["://"]
+        starts += [place for place in links if _login(text, place)]
+        starts += [place for place in links if (url := _URL.match(text, place)) and _SLOT.search(url.group())]
+    for sign in ("://", "@"):
+        if sign in found:
+            for group in _close_together(found[sign]):
+                starts += group if _sending(folded, group[0], group[-1]) else []
+    for sender in _SENDERS:
+        if sender in found:
+            starts += [finding.start for finding in _commands(sender, folded, found[sender])]
+    return starts
+
+
+def find_leaks(folded: Folded, found: Places) -> list[Threat]:
+    """The findings of ``basic-auth``, ``exfiltration-link`` and of commands in ``secret-exfiltration``."""
     text = folded.text
     findings: list[Threat] = []
-    if "://" in text:
+    if "://" in found:
+        findings += find_logins(text)
         findings += [Threat("exfiltration-link", *url.span()) for url in _urls(text) if _SLOT.search(url.group())]
         findings += _addressed("://", folded)
-    if "@" in text:
+    if "@" in found:
         findings += _addressed("@", folded)
-    if any(sign in text for sign in LEAK_SIGNS) and any(map(folded.letters.__contains__, _COMMANDS)):
+    if any(sign in text for sign in _SIGNS) and any(map(folded.letters.__contains__, _COMMANDS)):
         for sender in _SENDERS:
-            findings += _commands(sender, folded)
+            findings += _commands(sender, folded, found.get(sender, ()))
     return findings
+
+
+def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
+    """The places in groups: of those in a group only some are looked at, and which depends on where a text begins."""
+    group: list[int] = []
+    for place in found:
+        if group and place >= group[0] + _STRIDE:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
+
+
+def _sending(folded: Folded, first: int, last: int) -> re.Match[str] | None:
+    """An order to send something, in front of what stands from ``first`` to ``last``."""
+    letters = folded.fold(folded.text[max(0, first - _SENDING_REACH) : last])
+    return _SENDING.search(letters) if any(map(letters.__contains__, _SENT)) else None
 
 
 def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
     # From the address back to the order to send: addresses are rarer than words such as "send" or "password".
     text = folded.text
     for place in places(sign, text, _STRIDE):
-        start = max(0, place - _SENDING_REACH)
-        letters = folded.fold(text[start:place])
-        if any(map(letters.__contains__, _SENT)) and (match := _SENDING.search(letters)):
-            part = Folded.of(text[start:place])
+        if match := _sending(folded, place, place):
+            start = max(0, place - _SENDING_REACH)
+            letters = folded.fold(text[start:place])
+            part = Folded(text[start:place])
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
             if not _NEGATED.search(text, max(0, start + first - _STRIDE), start + first):
                 yield Threat("secret-exfiltration", start + first, start + last)
@@ -353,11 +418,13 @@ def _urls(text: str) -> Iterator[re.Match[str]]:
         place = text.find("://", url.end() if url else place + 1)
 
 
-def _commands(sender: str, folded: Folded) -> Iterator[Threat]:
+def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Threat]:
     # Line by line, each looked at once: many commands on one line do not multiply the work.
-    text, low = folded.text, folded.low
-    place = low.find(sender)
-    while place >= 0:
+    text = folded.text
+    end = 0
+    for place in found:
+        if place < end:
+            continue
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
         sent = _INNER_COMMAND.search(text, place, end) or _SENDS_SECRET.search(text, place, end)
@@ -367,7 +434,6 @@ def _commands(sender: str, folded: Folded) -> Iterator[Threat]:
         piped = max((pipe.start() for pipe in _PIPED[sender].finditer(text, start, end)), default=0)
         if piped and _reads_secret(text, start, piped):
             yield Threat("secret-exfiltration", start, piped + 1)
-        place = low.find(sender, end)
 
 
 def _reads_secret(text: str, start: int, end: int) -> bool:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.threats import RULES, BuiltinScanner, is_plain, scan
+from catmem.threats import RULES, BuiltinScanner, scan
 from catmem.threats.fold import Folded
-from catmem.threats.frames import find_markup, find_roles
-from catmem.threats.instructions import find_instructions
-from catmem.threats.secrets import find_leaks
+from catmem.threats.words import Words
 from tests.threats import report
 
 ATTACKS = [text for texts in report.load("attacks").values() for text in texts]
@@ -42,14 +40,6 @@ def test_findings_are_ordered_spans_of_known_rules(text):
         assert 0 <= found.start < found.end <= len(text)
 
 
-@given(texts.filter(str.isascii))
-def test_a_text_that_the_gate_lets_pass_has_no_findings(text):
-    if is_plain(text):
-        folded = Folded.of(text)
-        assert not folded.suspects
-        assert find_instructions(folded) + find_roles(folded) + find_markup(text) + find_leaks(folded) == []
-
-
 @given(st.sampled_from(ATTACKS), st.text(alphabet="abc \n", max_size=50))
 def test_an_attack_is_found_behind_other_text_as_well(attack, before):
     alone = {found.rule for found in scan(attack)} - {"role-marker"}
@@ -58,7 +48,7 @@ def test_an_attack_is_found_behind_other_text_as_well(attack, before):
 
 @given(texts)
 def test_the_letters_lead_back_to_where_they_came_from(text):
-    folded = Folded.of(text)
+    folded = Folded(text)
     for place in range(len(folded.letters)):
         start, end = folded.span(place, place + 1)
         assert end == start + 1
@@ -73,6 +63,12 @@ def test_what_does_not_show_is_found_among_latin_letters(hidden):
     text = f"a {hidden} b"
     found = {place for finding in scan(text) for place in range(finding.start, finding.end)}
     assert found == set(range(2, 2 + len(hidden)))
+
+
+@given(st.lists(st.text("abc", min_size=1), min_size=1), st.text("abcd", max_size=100))
+def test_words_are_found_wherever_they_stand(words, text):
+    expected = {word: [place for place in range(len(text)) if text.startswith(word, place)] for word in words}
+    assert Words(words).places(text.encode()) == {word: places for word, places in expected.items() if places}
 
 
 @given(texts, st.integers(0, 40))

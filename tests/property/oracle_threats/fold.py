@@ -1,0 +1,338 @@
+"""A text's letters alone: what is left when a writer's disguises are taken off.
+
+Case, accents, full-width and mathematical forms, look-alikes of other scripts, digits that stand for letters, and all
+that stands between letters (blanks, newlines, punctuation, hidden characters, combining marks) are gone, so
+``I.G.N.O.R.E``, ``1gn0re`` and the word in full-width letters are the same. Each character folds by itself, so the way
+back to the original needs only the lengths.
+
+The shapes that look alike follow the idea of Unicode Technical Standard 39 ("skeletons"); the table is our own.
+
+Characters that do not show are a finding, but where a script or an emoji needs one: emoji joined by U+200D, U+FE0F
+behind a symbol, joiners of Persian and of the Indic scripts, direction marks in Hebrew and Arabic lines, word breaks in
+Thai, Lao, Khmer and Burmese, soft hyphens inside a word, variation selectors of Han and Mongolian. Each is allowed once
+in its place, never in a run.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cached_property, lru_cache
+
+from tests.property.oracle_threats.finding import Threat
+
+# One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
+FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghijkimnopqrstuvwxyzioieastas")
+NOT_LETTERS = bytes(code for code in range(128) if not (chr(code).isalnum() or chr(code) in "@$"))
+_LETTERS = frozenset(chr(code) for code in range(128)) - set(NOT_LETTERS.decode("ascii"))
+_EXPECTED = bytes((9, 10, 13, *range(32, 127)))
+
+# Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
+_LATIN_LOOKALIKES = (
+    "00f8 o 00d8 o 0111 d 0110 d 0142 i 0141 i 0127 h 0167 t 00f0 d 00e6 ae 00c6 ae 0153 oe 0152 oe 0131 i 0261 g "
+    "0251 a 0269 i 026a i 0274 n 0280 r 029f i 1d00 a 0299 b 1d04 c 1d05 d 1d07 e a730 f 0262 g 029c h 1d0a j 1d0b k "
+    "1d0d m 1d0f o 1d18 p a731 s 1d1b t 1d1c u 1d20 v 1d21 w 028f y 1d22 z 0253 b 0257 d 028b v 0192 f 01c0 i "
+    "0268 i 0289 u"
+)
+_OTHER_LOOKALIKES = (
+    # Cyrillic
+    "0430 a 0432 b 0441 c 0435 e 0433 r 043d h 0456 i 0458 j 043a k 043b n 043c m 043e o 043f n 0440 p 0455 s 0442 t "
+    "0443 y 0445 x 0438 u 0501 d 04bb h 04cf i 051b q 051d w 0475 v 044c b "
+    "0410 a 0412 b 0421 c 0415 e 0413 r 041d h 0406 i 0408 j 041a k 041c m 041e o 0420 p 0405 s 0422 t 0423 y 0425 x "
+    "0500 d 04ba h 04c0 i 051a q 051c w 0474 v "
+    # Greek
+    "03b1 a 03b2 b 03b5 e 03b7 n 03b9 i 03ba k 03bd v 03bf o 03c1 p 03c3 o 03c4 t 03c5 u 03c7 x 03b3 y 03c9 w "
+    "0391 a 0392 b 0395 e 0396 z 0397 h 0399 i 039a k 039c m 039d n 039f o 03a1 p 03a4 t 03a5 y 03a7 x "
+    # Armenian, Cherokee
+    "0585 o 057d u 0570 h 0578 n 0581 g 0561 w 0575 j 13a0 d 13a1 r 13a2 t 13a5 i 13aa a 13ab j 13ac e 13b3 w 13b7 m "
+    "13bb h 13bd y 13c0 g 13c3 z 13cf b 13d2 r 13da s 13d9 v 13de i 13df c 13e2 p 13e6 k 13f4 b"
+)
+
+
+def _pairs(table: str) -> dict[str, str]:
+    words = table.split()
+    return {chr(int(code, 16)): letter for code, letter in zip(words[::2], words[1::2], strict=True)}
+
+
+_LATIN = _pairs(_LATIN_LOOKALIKES) | {
+    chr(first + place): chr(ord("a") + place)
+    for first in (0x1F150, 0x1F170, 0x1F1E6)  # negative circled, negative squared, regional indicators
+    for place in range(26)
+}
+_OTHER = _pairs(_OTHER_LOOKALIKES)
+_GREEK = frozenset(char for char in _OTHER if "\u0370" <= char <= "\u03ff")
+
+# Default-ignorable characters that Unicode files under letters, marks and symbols; all others are found by category.
+_ALSO_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+
+# Variation selectors, tags and what is reserved beside them; noncharacters; reserved places of invisible characters.
+_INVISIBLE = re.compile(
+    "[\ufe00-\ufe0f\U000e0000-\U000e0fff\ufdd0-\ufdef\ufff0-\ufff8\u2065"
+    + "".join(chr((plane << 16) + last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+
+_LATIN_CLASS = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+_OTHER_CLASS = (
+    r"\u0400-\u0481\u048a-\u052f\u1c80-\u1c88\ua640-\ua66e\ua680-\ua69d"
+    r"\u0531-\u0587\u13a0-\u13f5\uab70-\uabbf\u2c80-\u2ce4" + "".join(sorted(_GREEK))
+)
+_MARKS = r"[\u0300-\u036f]{0,8}"
+_SWITCH = re.compile(f"[{_LATIN_CLASS}]{_MARKS}[{_OTHER_CLASS}]|[{_OTHER_CLASS}]{_MARKS}[{_LATIN_CLASS}]")
+_OTHER_LETTER = re.compile(f"[{_OTHER_CLASS}]")
+_ACRONYM_WITH_SUFFIX = re.compile(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
+_WORD_REACH = 64
+_FEW = 16
+
+
+class Folded:
+    """``letters`` are the folded letters of ``text``; ``suspects`` are its characters that need a closer look.
+
+    ``mixed`` holds the findings of ``mixed-script``, since whether other scripts are read as Latin depends on them.
+    """
+
+    def __init__(self, text: str, forms: dict[str, str], suspects: frozenset[str], mixed: list[Threat]) -> None:
+        """``forms`` maps the characters of ``text`` outside ASCII that fold to something to what they fold to."""
+        self.text = text
+        self.suspects = suspects
+        self.mixed = mixed
+        self._forms = forms
+        self.letters = self.fold(text)
+
+    @classmethod
+    def of(cls, text: str) -> Folded:
+        """Fold ``text``; ASCII, by far the commonest, takes two passes at C speed."""
+        if text.isascii():
+            return cls(text, {}, frozenset(text.encode("ascii").translate(None, _EXPECTED).decode("ascii")), [])
+        forms: dict[str, str] = {}
+        suspects: list[str] = []
+        other = False
+        for char in set(text):
+            form, suspect = _look_at(char)
+            if form:
+                forms[char] = form
+            if suspect:
+                suspects.append(char)
+            other = other or char in _OTHER
+        mixed = _mixed_words(text) if other else []
+        if mixed:
+            forms.update((char, form) for char, form in _OTHER.items() if char in text)
+        return cls(text, forms, frozenset(suspects), mixed)
+
+    @cached_property
+    def low(self) -> str:
+        """``text`` in lower case, with the same offsets."""
+        # The one character whose lower case is longer; without it the offsets hold.
+        return self.text.replace("\u0130", "I").lower()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
+        return self._places[start], self._places[end - 1] + 1
+
+    @cached_property
+    def _places(self) -> list[int]:
+        places: list[int] = []
+        for place, char in enumerate(self.text):
+            if char in _LETTERS:
+                places.append(place)
+            elif form := self._forms.get(char):
+                places.extend([place] * len(form))
+        return places
+
+    def fold(self, text: str) -> str:
+        """The folded letters of a part of the text."""
+        if self._forms:
+            if len(self._forms) <= _FEW:
+                for char, form in self._forms.items():
+                    text = text.replace(char, form)
+            else:
+                text = text.translate({ord(char): form for char, form in self._forms.items()})
+        return text.encode("ascii", "ignore").translate(FOLD_TABLE, NOT_LETTERS).decode("ascii")
+
+
+def fold_word(word: str) -> str:
+    """A plain ASCII word or pattern as the fold writes it."""
+    return word.replace("l", "i")
+
+
+@lru_cache(maxsize=1 << 14)
+def _look_at(char: str) -> tuple[str, bool]:
+    """What a character folds to ("" for nothing, and for ASCII, which folds by table), and whether it is suspect."""
+    if char.isascii():
+        return "", not (char.isprintable() or char in "\t\n\r")
+    form = _LATIN.get(char) or unicodedata.normalize("NFKD", char).casefold()
+    return form.encode("ascii", "ignore").translate(FOLD_TABLE, NOT_LETTERS).decode("ascii"), _is_suspect(char)
+
+
+def _is_suspect(char: str) -> bool:
+    if unicodedata.category(char) in {"Cf", "Co", "Cs", "Cc", "Zl", "Zp"} or char in _ALSO_INVISIBLE:
+        return True
+    return _INVISIBLE.match(char) is not None
+
+
+def _mixed_words(text: str) -> list[Threat]:
+    found: list[Threat] = []
+    end = 0
+    for switch in _SWITCH.finditer(text):
+        if switch.start() < end:
+            continue
+        start, end = _word_around(text, switch.start(), switch.end())
+        if not _is_ordinary_mix(text[start:end]):
+            found.append(Threat("mixed-script", start, end))
+    return found
+
+
+def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
+    first, last = max(0, start - _WORD_REACH), min(len(text), end + _WORD_REACH)
+    while start > first and _in_word(text[start - 1]):
+        start -= 1
+    while end < last and _in_word(text[end]):
+        end += 1
+    return start, end
+
+
+def _in_word(char: str) -> bool:
+    return char.isalpha() or "\u0300" <= char <= "\u036f"
+
+
+def _is_ordinary_mix(word: str) -> bool:
+    """Acronyms with a native ending, and the names of science: one Greek letter beside capitals, as in TNF-alpha."""
+    if _ACRONYM_WITH_SUFFIX.match(word):
+        return True
+    others = _OTHER_LETTER.findall(word)
+    if len(others) != 1 or others[0] not in _GREEK or not others[0].islower():
+        return False
+    rest = word.replace(others[0], "")
+    return rest.isupper() or (word[0] == others[0] and rest[0].isupper())
+
+
+_ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
+_SOFT_HYPHEN = "\u00ad"
+_EMOJI_SELECTOR = "\ufe0f"
+_SELECTORS_OF_SYMBOLS = "\ufe0e\ufe0f"
+# Emoji whose base is no symbol: double exclamation, interrobang, wavy dash, information.
+_TEXT_SYMBOLS = "\u203c\u2049\u3030\u2139"
+_KEYCAP = "\u20e3"
+_DIRECTION_MARKS = "\u200e\u200f\u061c"
+_VIRAMA_CLASS = 9
+# Signs that Unicode files under "format" though they show: they stand over or around the digits that follow.
+_SHOWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+_MONGOLIAN_SELECTORS = "\u180b\u180c\u180d\u180f"
+_MAYBE_IN_PLACE = (
+    _SHOWN
+    | frozenset(_ZWSP + _ZWNJ + _ZWJ + _SOFT_HYPHEN + _DIRECTION_MARKS + _MONGOLIAN_SELECTORS)
+    | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+# Hebrew to Arabic Extended, and their presentation forms; without the marks that are asked about here.
+_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_REACH = 64
+
+
+def find_characters(text: str, suspects: frozenset[str]) -> list[Threat]:
+    """A finding for each run of ``suspects`` in ``text`` that are not where a script or an emoji needs them."""
+    findings: list[Threat] = []
+    rule, start, end = "", 0, 0
+    for place, char in enumerate(text):
+        if char not in suspects or (char in _MAYBE_IN_PLACE and _is_in_place(text, place, char)):
+            continue
+        if place == end and rule == _rule(char):
+            end += 1
+            continue
+        if rule:
+            findings.append(Threat(rule, start, end))
+        rule, start, end = _rule(char), place, place + 1
+    if rule:
+        findings.append(Threat(rule, start, end))
+    return findings
+
+
+@lru_cache(maxsize=1 << 12)
+def _rule(char: str) -> str:
+    code = ord(char)
+    if 0xE0000 <= code <= 0xE007F:
+        return "tag-character"
+    if _is_selector(char):
+        return "variation-selector"
+    if unicodedata.bidirectional(char) in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}:
+        return "bidi-control"
+    if unicodedata.category(char) in {"Cc", "Zl", "Zp"}:
+        return "control-character"
+    return "hidden-character"
+
+
+def _is_selector(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or char in _MONGOLIAN_SELECTORS
+
+
+def _is_in_place(text: str, place: int, char: str) -> bool:  # noqa: PLR0911  one line a case reads best
+    before = text[place - 1] if place else ""
+    if before == char:
+        return char in _SHOWN
+    after = text[place + 1] if place + 1 < len(text) else ""
+    if char in _SHOWN:
+        return True
+    if char == _SOFT_HYPHEN:
+        # Two letters on each side: a word that may be broken, not a word taken apart.
+        around = (text[max(0, place - 2) : place], text[place + 1 : place + 3])
+        return all(re.fullmatch(r"[^\W\d_]{2}", part) for part in around)
+    if char == _ZWJ:
+        return _joins_emoji(text, place) or _is_in_script(before, after) or _script(before) == "ARABIC"
+    if char == _ZWNJ:
+        return _is_in_script(before, after) or (_script(before) == _script(after) == "ARABIC")
+    if char == _ZWSP:
+        return _breaks_words(before) and _breaks_words(after)
+    if char in _DIRECTION_MARKS:
+        return before not in _DIRECTION_MARKS and _is_right_to_left_near(text, place)
+    if _is_selector(char):
+        return _selects(char, before, after)
+    return False
+
+
+def _script(char: str) -> str:
+    """The first word of the character's name, which is the script; "" for what is no letter and no mark of one."""
+    if not char or unicodedata.category(char)[0] not in "LM":
+        return ""
+    return unicodedata.name(char, "").partition(" ")[0]
+
+
+def _is_in_script(before: str, after: str) -> bool:
+    # Indic conjuncts: behind a virama, or (Bengali ra) between a letter and a virama.
+    if not before or not after:
+        return bool(before) and unicodedata.combining(before) == _VIRAMA_CLASS
+    virama = unicodedata.combining(before) == _VIRAMA_CLASS or unicodedata.combining(after) == _VIRAMA_CLASS
+    return virama and not before.isascii() and not before.isspace()
+
+
+def _joins_emoji(text: str, place: int) -> bool:
+    first = place - 1
+    # Behind a pictograph there may be one selector or one skin tone.
+    if first > 0 and (text[first] == _EMOJI_SELECTOR or "\U0001f3fb" <= text[first] <= "\U0001f3ff"):
+        first -= 1
+    return first >= 0 and place + 1 < len(text) and _is_pictograph(text[first]) and _is_pictograph(text[place + 1])
+
+
+def _is_pictograph(char: str) -> bool:
+    # Newer emoji are unassigned for an older Python, so their planes count as well.
+    return (not char.isascii() and unicodedata.category(char) in {"So", "Sm"}) or "\U0001f000" <= char <= "\U0001faff"
+
+
+def _breaks_words(char: str) -> bool:
+    return _script(char) in {"THAI", "LAO", "KHMER", "MYANMAR"}
+
+
+def _is_right_to_left_near(text: str, place: int) -> bool:
+    return _RIGHT_TO_LEFT.search(text, max(0, place - _REACH), place + _REACH) is not None
+
+
+def _selects(char: str, before: str, after: str) -> bool:
+    if not before:
+        return False
+    if char in _SELECTORS_OF_SYMBOLS:
+        if before in "#*0123456789":
+            return after == _KEYCAP
+        return _is_pictograph(before) or before in _TEXT_SYMBOLS
+    if char in _MONGOLIAN_SELECTORS:
+        return _script(before) == "MONGOLIAN"
+    if _script(before) == "CJK":
+        return True
+    return char == "\ufe00" and unicodedata.category(before) == "Sm"

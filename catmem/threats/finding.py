@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, AnyStr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -90,7 +90,7 @@ def merged(findings: Iterable[Threat]) -> list[Threat]:
     return result
 
 
-def places(sign: str, text: str, step: int = 1) -> Iterator[int]:
+def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
     """Where a sign stands in a text; the next one is looked for ``step`` characters on."""
     place = text.find(sign)
     while place >= 0:

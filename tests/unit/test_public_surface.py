@@ -76,7 +76,7 @@ CALLS = {
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
-    "Workspace.prompt": "(self, name, *, source=None, categories=(), budget=None, as_of=None, style=None, scanner=None, counter)",
+    "Workspace.prompt": "(self, name, *, source=None, categories, budget=None, as_of=None, style=None, scanner=None, counter)",
     "Workspace.session": "(self, name, *, as_of=None, style=None)",
     "Workspace.view": "(self, name, target, *, source=None)",
 }

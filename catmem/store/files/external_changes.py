@@ -157,7 +157,9 @@ class Outside:
         else:
             watched = self.folder.superseded_files(self.name)
             files = watched.to_look_at(self.journal, self.folder.system.clock())
-        for foreign in list(self.late(files)):
+        for done, foreign in enumerate(list(self.late(files))):
+            if done and not of_all and self.folder.out_of_patience():
+                raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")
             head = self.journal.head(self.name)
             if head is not None:
                 self.take_in(foreign, head)
@@ -209,11 +211,10 @@ class Outside:
                 return self.take_in_all(put.foreign, put.record)
             if now is not theirs:
                 visible = now
-        raise BusyError(
-            "somebody keeps writing to this file",
-            path=self.folder.file_path(self.name),
-            hint="What they wrote is in the journal. Try again when they are done.",
-        )
+        raise self._busy("What they wrote is in the journal. Try again when they are done.")
+
+    def _busy(self, hint: str) -> BusyError:
+        return BusyError("somebody keeps writing to this file", path=self.folder.file_path(self.name), hint=hint)
 
     def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
         """Take in one after the other; returns the record of what is visible at the end."""

@@ -47,7 +47,7 @@ _LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 PATIENCE = 1.5
-"""Seconds after which whoever has the lock begins nothing again because somebody else writes to the file."""
+"""Seconds within which a write is to end while somebody else writes to the file. It is tried once in any case."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Folder:
         self._paths: dict[str, Path] = {}
         self._superseded: dict[str, SupersededFiles] = {}
         self.side = self.tmp = self.gen = -1
-        self._ends = 0.0
+        self._ends = self._asked = self._longest = 0.0
         self._journal: Journal | None = None
         self._journal_folder = -1
         self._made = False
@@ -291,7 +291,8 @@ class Folder:
             # Hermes Agent makes its lock with its first write, and may do so while ours is running.
             if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
                 held.append(self._take(self.descriptor, beside, ends))
-            self._ends = self.system.clock() + PATIENCE
+            self._asked = self.system.clock()
+            self._ends, self._longest = self._asked + PATIENCE, 0.0
             yield
         finally:
             for descriptor in reversed(held):
@@ -299,8 +300,10 @@ class Folder:
                 self.system.close(descriptor)
 
     def out_of_patience(self) -> bool:
-        """Whether the lock has been held so long that nothing is begun again."""
-        return self.system.clock() > self._ends
+        """Whether nothing is begun again: it would not end in time if it took as long as the longest try so far."""
+        now = self.system.clock()
+        self._longest, self._asked = max(self._longest, now - self._asked), now
+        return now + self._longest > self._ends
 
     def _take(self, where: int, name: str, ends: float) -> int:
         """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""

@@ -270,6 +270,8 @@ class Publication:
         """Give the lease back, and wait for whoever it made wait: that one writes to the file that is out already."""
         if sight.is_alone():
             sight.let_go()
+            if sight.kept:
+                self.folder.superseded_files(self.name).left_alone(record.sequence)
             return None
         waiting = sight.leased
         sight.let_go()

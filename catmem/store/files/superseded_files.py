@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ WATCHED = 64
 """How many of the newest records of a folder writes look at the files of; ``fsck`` looks at all."""
 
 _NEWEST, _BURST, _BURST_RECORDS = 8, 1.0, 32
-"""Within so many seconds, and records, of a look at all, a write looks at the newest files alone."""
+"""Within so many seconds, and records, of a look at all, a write looks at these newest files, and at few others."""
 
 
 class Superseded:
@@ -43,24 +42,30 @@ class SupersededFiles:
         self.known: dict[int, Superseded] = {}
         self._file = file
         self._link = ""
+        self._alone: set[int] = set()
         self._next_moment = 0.0
         self._next_sequence = 0
 
     def to_look_at(self, journal: Journal, moment: float) -> list[Superseded]:
         """What a write at a ``moment`` (seconds that never go back) looks at: all that may have been written to.
 
-        In a burst of writes that are the newest; all of them again after a second, or after 32 records. None is let go
-        before it was looked at once more.
+        In a burst of writes that are the newest, and older ones that somebody may have had open when they came out; all
+        of them again after a second, or after 32 records. None is let go before it was looked at once more.
         """
         last = self._follow(journal)
-        if moment < self._next_moment and last < self._next_sequence:
-            return list(islice(self.known.values(), max(0, len(self.known) - _NEWEST), None))
-        self._next_moment, self._next_sequence = moment + _BURST, last + _BURST_RECORDS
         files = list(self.known.values())
+        if moment < self._next_moment and last < self._next_sequence:
+            return [each for each in files[:-_NEWEST] if each.sequence not in self._alone] + files[-_NEWEST:]
+        self._next_moment, self._next_sequence = moment + _BURST, last + _BURST_RECORDS
         for each in files:
             if each.record.sequence <= last - WATCHED:
                 del self.known[each.sequence]
+        self._alone.intersection_update(self.known)
         return files
+
+    def left_alone(self, sequence: int) -> None:
+        """The file that this record took out was open for writing in no program once it was out."""
+        self._alone.add(sequence)
 
     def _follow(self, journal: Journal) -> int:
         """Go through what was appended since the last time; the sequence of the last record."""
@@ -89,6 +94,8 @@ class SupersededFiles:
         for record in records:
             if record.file == self._file and record.retired is not None:
                 sequence = record.sequence if record.late_of is None else record.late_of
+                if record.late_of is not None:
+                    self._alone.discard(sequence)
                 before = self.known.get(sequence)
                 self.known[sequence] = Superseded(record, sequence, record.retired, before.state if before else None)
         return list(self.known.values())

@@ -167,14 +167,32 @@ def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened
     assert told(store) == []
 
 
-def test_in_a_burst_an_older_file_is_looked_at_once_a_second(file, opened, machine):
-    """The newest ones are by every write."""
+def test_in_a_burst_a_file_that_was_open_is_looked_at_by_every_write(file, opened):
+    """However many came out after it, and again after it was written to."""
     store = opened()
     add(store, b"first\n")
     with file.open("ab", buffering=0) as held:
         for number in range(12):
             add(store, b"%d\n" % number)
-        held.write(b"theirs\n")
+        for number in range(1, 3):
+            held.write(b"theirs %d\n" % number)
+            add(store, b"at once\n")
+            assert len(late(store)) == number
+            for _ in range(12):
+                add(store, b"more\n")
+    assert file.read_bytes().count(b"theirs") == 2
+
+
+def test_in_a_burst_a_file_that_was_open_nowhere_is_looked_at_once_a_second(file, opened, machine):
+    """The newest ones are by every write."""
+    store = opened()
+    add(store, b"first\n")
+    add(store, b"second\n")
+    (replaced,) = (file.parent / ".catmem" / "gen").iterdir()
+    for number in range(12):
+        add(store, b"%d\n" % number)
+    with replaced.open("ab", buffering=0) as by_its_path:
+        by_its_path.write(b"theirs\n")
     add(store, b"at once\n")
     assert late(store) == []
     machine.passed += 1
@@ -189,10 +207,11 @@ def test_in_a_burst_each_file_is_looked_at_before_it_is_forgotten(file, opened, 
     store = opened()
     for number in range(younger):
         add(store, b"before %d\n" % number)
-    with file.open("ab", buffering=0) as held:
-        for number in range(WATCHED - 1):
-            add(store, b"%d\n" % number)
-        held.write(b"theirs\n")
+    for number in range(WATCHED - 1):
+        add(store, b"%d\n" % number)
+    (replaced,) = (file.parent / ".catmem" / "gen").glob(f"{younger + 1:012d}-*")
+    with replaced.open("ab", buffering=0) as by_its_path:
+        by_its_path.write(b"theirs\n")
     for number in range(33):
         add(store, b"after %d\n" % number)
     assert len(late(store)) == 1

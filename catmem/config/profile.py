@@ -238,17 +238,17 @@ def memory_dir(profile: Profile, config: Config) -> Path:
     """
     if profile.memory_dir is None:
         named = config.home(profile.name)
-        may_leave = not _is_inside(Path(os.path.normpath(named)), Path(os.path.normpath(config.root)))
+        may_leave = not is_inside(os.path.abspath(named), os.path.abspath(config.root))  # noqa: PTH100 - by its words
     else:
         named = config.root / expand_user(profile.memory_dir)
         may_leave = False
     try:
-        folder, root = Path(os.path.realpath(named)), Path(os.path.realpath(config.root))
+        folder, root = os.path.realpath(named), os.path.realpath(config.root)
     except (OSError, RuntimeError) as error:
         hint = "Mend the symbolic links on the way to it."
         raise UnreadableError(f"cannot be resolved: {error}", code="symlink", path=named, hint=hint) from error
-    if may_leave or profile.allow_outside or _is_inside(folder, root):
-        return folder
+    if may_leave or profile.allow_outside or is_inside(folder, root):
+        return Path(folder)
     message = f"the memory folder {shown(str(named))} leads out of the root"
     hint = "Choose a folder inside the root, or say allow_outside: true in the profile if this is meant."
     raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
@@ -259,8 +259,9 @@ def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
     return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
 
 
-def _is_inside(path: Path, folder: Path) -> bool:
-    return path == folder or folder in path.parents
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a plain path, without ``..`` and links, is a folder or leads into it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 # --- files ---------------------------------------------------------------------------------------------------------

@@ -278,6 +278,19 @@ def parse(
     return Document(scan(decode(data, limits), Categories(stands_for, only=declared is not None)), limits)
 
 
+def last_entries(document: Document, category: str, count: int) -> list[Entry]:
+    """The last entries of a category, in file order, at most ``count``. Of a large file only the end is read."""
+    delimiters, length, step = document.scan.delimiters, len(document.text), count
+    while step < len(delimiters):
+        behind = delimiters[-step][0] + 1
+        found = [entry for entry in document.entries_between(behind, length) if entry.start >= behind]
+        own = [entry for entry in found if entry.category == category]
+        if len(own) >= count:
+            return own[-count:]
+        step *= 4
+    return [entry for entry in document.entries if entry.category == category][-count:]
+
+
 def _pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
     delimiters = boundaries.delimiters

@@ -5,8 +5,10 @@ Text, warnings and manifest of a prompt are made of one such state of the disk.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
@@ -216,9 +218,9 @@ def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
 class Text:
     """One text of a memory file as its root reads it, with the index of its words, made when it is first searched."""
 
-    def __init__(self, config: Config, data: str | bytes) -> None:
-        """Raises ``UnreadableError`` and its kinds."""
-        self.document = config.taxonomy.parse(data)
+    def __init__(self, document: Document) -> None:
+        """A text that is parsed already."""
+        self.document = document
 
     @cached_property
     def index(self) -> Index:
@@ -238,7 +240,27 @@ class Cache:
     def __init__(self, config: Config) -> None:
         """Nothing yet."""
         self.store: Store | None = None
-        self.text = lru_cache(TEXTS)(partial(Text, config))
+        self._parse = config.taxonomy.parse
+        self._texts: OrderedDict[str | bytes, Text] = OrderedDict()
+        self._lock = Lock()
+
+    def text(self, data: str | bytes) -> Text:
+        """The text in some bytes. Raises ``UnreadableError`` and its kinds."""
+        with self._lock:
+            known = self._texts.get(data)
+            if known is not None:
+                self._texts.move_to_end(data)
+                return known
+        return self.keep(data, self._parse(data))
+
+    def keep(self, data: str | bytes, document: Document) -> Text:
+        """Keep the document that some bytes are: an edit knows it before anybody parses them."""
+        with self._lock:
+            kept = self._texts[data] = Text(document)
+            self._texts.move_to_end(data)
+            while len(self._texts) > TEXTS:
+                self._texts.popitem(last=False)
+            return kept
 
     @cached_property
     def histories(self) -> EntryHistories:

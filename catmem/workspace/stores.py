@@ -9,12 +9,12 @@ import os
 import re
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.config import expand_user
-from catmem.config.profile import memory_dir
+from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, StoreError, UnknownNameError
 from catmem.names import FILE_NAMES
 from catmem.store.contract import Merged
@@ -89,11 +89,16 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
 
 def place_of(root: Path, path: Path) -> Place:
     """The place of a file: no part of its path below the root may be a link, or none below what exists elsewhere."""
-    folder, root = Path(os.path.abspath(path.parent)), root.resolve()  # noqa: PTH100 - links are judged on opening
-    if folder.is_relative_to(root):
-        return Place(root, folder.relative_to(root).parts, path.name)
-    top = next(each for each in (folder, *folder.parents) if each.is_dir())
-    return Place(top, folder.relative_to(top).parts, path.name)
+    folder, top = os.path.abspath(path.parent), os.path.realpath(root)  # noqa: PTH100 - links are judged on opening
+    if not is_inside(folder, top):
+        top = next(os.fspath(each) for each in (Path(folder), *Path(folder).parents) if each.is_dir())
+    return _place(top, folder, path.name)
+
+
+@lru_cache(1024)
+def _place(top: str, folder: str, name: str) -> Place:
+    """The place of a file by plain texts, which are made of it before every write."""
+    return Place(Path(top), Path(folder).relative_to(top).parts, name)
 
 
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:

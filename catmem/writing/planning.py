@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import DriftError, EditError
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, last_entries
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared
 from catmem.model.pairing import jaccard, words_of
@@ -166,9 +166,9 @@ class _Draft:
 
     def _nearly_same(self, category: str, body: str) -> Entry | None:
         """An entry of the category that looks like the same fact in other words, among the last ones."""
-        seen = [entry for entry in self.terms.rights.in_sight(self.document) if entry.category == category]
+        seen = self.terms.rights.among(self.document, last_entries(self.document, category, _LOOKED_AT))
         words = words_of(body)
-        alike = (entry for entry in reversed(seen[-_LOOKED_AT:]) if jaccard(words_of(entry.body), words) >= _ALIKE)
+        alike = (entry for entry in reversed(seen) if jaccard(words_of(entry.body), words) >= _ALIKE)
         return next(alike, None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------

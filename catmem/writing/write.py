@@ -172,7 +172,11 @@ class Pipeline:
         document = self.legible(current.data)
         self.plan = plan = self.planned(document, current)
         self.before = document.text
-        return current.data if plan.document is document else plan.document.to_bytes()
+        if plan.document is document:
+            return current.data
+        data = plan.document.to_bytes()
+        self.workspace._cache.keep(data, plan.document)  # noqa: SLF001 - so that the next write need not parse it
+        return data
 
     def legible(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""

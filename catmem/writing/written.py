@@ -206,7 +206,7 @@ def on_first_section(before: Document, after: Document, terms: Terms, hint: str)
 
 def on_title(before: Document, after: Document) -> str | None:
     """What to know of a flat file whose leading heading, an entry so far, is its title since it has a section."""
-    if before.scan.headers or not before.entries or before.title is not None or after.title is None:
+    if before.scan.headers or before.title is not None or after.title is None or not before.entries:
         return None
     return (
         f"the heading at the head of the file ({after.title[:60]!r}) is its title now, and no entry: if it is a fact, "

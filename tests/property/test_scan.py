@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.model.document import parse
+from catmem.model.document import last_entries, parse
 from catmem.syntax.scan import Categories, rescan, scan
 from tests.property.oracles import commonmark_headings, hermes_entries, read_slowly
 from tests.property.strategies import texts
@@ -154,3 +154,12 @@ def common_texts(draw):
 @given(common_texts())
 def test_mistune_sees_the_same_headings(text):
     assert [header.title for header in scan(text).headers] == commonmark_headings(text)
+
+
+@given(texts(), st.sampled_from(["__uncategorized__", "finance", "rules-old"]), st.integers(1, 4))
+@example("one\n§\ntwo\n§\nthree\n§\nfour\n§\nfive\n", "__uncategorized__", 2)
+def test_the_last_entries_of_a_category_are_those_of_all(text, category, count):
+    document = parse(text)
+    found = last_entries(document, category, count)
+    expected = [entry for entry in document.entries if entry.category == category][-count:]
+    assert found == expected == last_entries(document, category, count)

@@ -20,7 +20,7 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import RecordDraft, branch_name
 from catmem.store.files.retention import keep_backup, reap
@@ -50,7 +50,7 @@ class FileCommit:
         """``store`` says how to publish and to merge; ``change`` what the caller says of its write."""
         self.folder = folder
         self.name = name
-        self.path = str(folder.path / name)
+        self.path = str(folder.file_path(name))
         self.entity = entity
         self.change = change
         self.journal = folder.writable_journal
@@ -76,7 +76,7 @@ class FileCommit:
         for merged in self.change.merges:
             if self.journal.find(self.name, merged) is None:
                 raise unknown_revision(self.entity, merged)
-        for _ in self.outside.take_in_late(self.journal.latest(WATCHED)):
+        for _ in self.outside.take_in_late():
             self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
         while (done := self._attempt(expected, update)) is None:
             if self.folder.out_of_patience():
@@ -182,7 +182,7 @@ class FileCommit:
         )
 
     def _recorded(self, draft: RecordDraft, data: bytes) -> Snapshot:
-        with store_errors(self.folder.path / self.name):
+        with store_errors(self.folder.file_path(self.name)):
             record = self.journal.append(draft, data)
         self.mine = Snapshot(data, record.revision, record.head, self.adopted, branch=record.is_branch)
         self.folder.mark_published(record.sequence)  # so that a journal that loses its end is found out

@@ -16,19 +16,21 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
-from catmem.store.files.publication import Foreign, replaced_revision, retired_name, state_of
+from catmem.store.files.publication import Foreign, replaced_revision, state_of
 from catmem.store.files.records import RecordDraft
+from catmem.store.files.superseded_files import SupersededFiles, retired_name
 from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
     from catmem.store.files.observed_file import ObservedFile
     from catmem.store.files.publication import Publication
     from catmem.store.files.records import Record, Retired
+    from catmem.store.files.superseded_files import Superseded
 
 FILE_TIME = "mtime"
 """In the note of a record of an external writer's bytes: when the file that held them was last written, UTC."""
@@ -45,9 +47,6 @@ def file_time_note(mtime_ns: int | None) -> dict[str, str]:
     except OverflowError:
         return {}
 
-
-WATCHED = 64
-"""How many of the files that were taken out last every operation looks at; ``fsck`` looks at all."""
 
 MERGE_WITH = "merge_with"
 """In the note of an external writer's record: the revision that it is still to be merged with."""
@@ -123,7 +122,7 @@ class Outside:
         return self._recorded(draft, data)
 
     def _recorded(self, draft: RecordDraft, data: bytes) -> Record:
-        with store_errors(self.folder.path / self.name):
+        with store_errors(self.folder.file_path(self.name)):
             return self.journal.append(draft, data)
 
     def next_revision(self) -> str:
@@ -151,9 +150,16 @@ class Outside:
                 self._rename_retired(foreign.sequence, foreign.was, foreign.state)
         return self.join(theirs, visible)
 
-    def take_in_late(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Take in what ``late`` finds; gives the head before each."""
-        for foreign in list(self.late(records)):
+    def take_in_late(self, *, of_all: bool = False) -> Iterator[Record]:
+        """Take in what ``late`` finds, in all files or in those that a write looks at; gives the head before each."""
+        if of_all:
+            files = SupersededFiles(self.name).take(self.journal.records())
+        else:
+            watched = self.folder.superseded_files(self.name)
+            files = watched.to_look_at(self.journal, self.folder.system.clock())
+        for done, foreign in enumerate(list(self.late(files))):
+            if done and not of_all and self.folder.out_of_patience():
+                raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")
             head = self.journal.head(self.name)
             if head is not None:
                 self.take_in(foreign, head)
@@ -205,11 +211,10 @@ class Outside:
                 return self.take_in_all(put.foreign, put.record)
             if now is not theirs:
                 visible = now
-        raise BusyError(
-            "somebody keeps writing to this file",
-            path=self.folder.path / self.name,
-            hint="What they wrote is in the journal. Try again when they are done.",
-        )
+        raise self._busy("What they wrote is in the journal. Try again when they are done.")
+
+    def _busy(self, hint: str) -> BusyError:
+        return BusyError("somebody keeps writing to this file", path=self.folder.file_path(self.name), hint=hint)
 
     def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
         """Take in one after the other; returns the record of what is visible at the end."""
@@ -255,46 +260,44 @@ class Outside:
 
     # --- files that are out already -----------------------------------------------------------------------------
 
-    def late(self, records: Iterable[Record]) -> Iterator[Foreign]:
-        """What was written into the files that the publications of ``records``, the oldest first, took out."""
-        known: dict[int, list[tuple[Record, Retired]]] = {}
-        for record in records:
-            if record.file == self.name and record.retired is not None:
-                sequence = record.sequence if record.late_of is None else record.late_of
-                known.setdefault(sequence, []).append((record, record.retired))
+    def late(self, files: Sequence[Superseded]) -> Iterator[Foreign]:
+        """What was written into files that are out of their place, the oldest first."""
         # Many files and nearly always nothing new, before every write: so this loop is plain.
-        look, gen, settled = self.folder.system.look, self.folder.gen, self.folder.settled
-        newest = max(known, default=0)
-        for sequence, states in known.items():
-            record, state = states[-1]
-            name = retired_name(sequence, state)
+        system, gen = self.folder.system, self.folder.gen
+        look = system.look
+        newest = max((each.sequence for each in files), default=0)
+        for each in files:
+            record, state = each.record, each.state
             try:
-                status = look(name, folder=gen)
+                status = look(each.name, folder=gen)
             except FileNotFoundError:
-                if len(states) == 1 and record.late_of is None:
+                if each.was is None and record.late_of is None:
                     yield from self.unrecorded(record)
                     continue
-                if len(states) == 1 or not self._rename_retired(sequence, states[-2][1], state):
+                if each.was is None or not self._rename_retired(each.sequence, each.was, state):
                     continue  # reaped
-                status = look(name, folder=gen)
+                status = look(each.name, folder=gen)
+            if status.st_ctime_ns == each.quiet:
+                continue
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
-            known_by_time = same and sequence != newest and _settled(status)
-            if settled.get(name) != status.st_ctime_ns and not known_by_time:
-                yield from self._changed(sequence, record, name, status, state)
+            if not same or each.sequence == newest or not _was_still(status):
+                yield from self._changed(each, status)
+            elif is_settled(system, status):
+                each.quiet = status.st_ctime_ns
 
-    def _changed(
-        self, sequence: int, record: Record, name: str, status: os.stat_result, state: Retired
-    ) -> Iterator[Foreign]:
-        """What is in a retired file, if that is no longer its ``state`` of which ``record`` tells."""
+    def _changed(self, each: Superseded, status: os.stat_result) -> Iterator[Foreign]:
+        """What is in a file that is out of its place, if that is no longer its state of which the journal tells."""
+        record, state = each.record, each.state
         parent = replaced_revision(record) if record.late_of is None else record.revision
-        data = self._read_late(name, status, state.digest, parent)
+        data = self._read_late(each.name, status, state.digest, parent, each)
         if data is None:
             return
         trust = self.trust(record, data[1], parent)
         if trust == "none":
-            self.folder.put_aside(name)
+            self.folder.put_aside(each.name)
         else:
-            yield Foreign("late", data[1], parent, sequence, state_of(*data), state, doubtful=trust == "doubtful")
+            doubtful = trust == "doubtful"
+            yield Foreign("late", data[1], parent, each.sequence, state_of(*data), state, doubtful=doubtful)
 
     def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
         """How far ``data``, found beside the file's place and made from ``parent``, is what an external writer wrote.
@@ -341,17 +344,18 @@ class Outside:
                 yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
 
     def _read_late(
-        self, name: str, status: os.stat_result, known: str, revision: str
+        self, name: str, status: os.stat_result, known: str, revision: str, watched: Superseded | None = None
     ) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of a file in ``gen/``; ``None`` if their digest is ``known``, that of a ``revision``.
 
         ``None`` too while somebody is in the middle of rewriting it: a later write finds what they make of it.
+        ``watched`` is told when its bytes are as they were.
         """
         system, gen = self.folder.system, self.folder.gen
         data = read_file(system, name, gen)
         if bytes_digest(data) == known:
-            if is_settled(system, status):
-                self.folder.settled[name] = status.st_ctime_ns
+            if watched is not None and is_settled(system, status):
+                watched.quiet = status.st_ctime_ns
             return None
         if data.startswith(self.data_of(revision)):
             return status, data
@@ -371,6 +375,6 @@ class Outside:
         return True
 
 
-def _settled(status: os.stat_result) -> bool:
+def _was_still(status: os.stat_result) -> bool:
     """Whether a write after the file was taken out shows in its time: being taken out set the other one."""
     return status.st_ctime_ns - status.st_mtime_ns > TICK

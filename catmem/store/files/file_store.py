@@ -203,7 +203,7 @@ class FileStore(LastingStore):
     @contextmanager
     def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
         """The journal of a folder, read up to its end; ``None`` where there is none."""
-        with self._alone(place.path.parent):
+        with self._alone(place.home):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
             if journal is not None:
@@ -242,7 +242,7 @@ class FileStore(LastingStore):
 
     @contextmanager
     def _locked(self, place: Place) -> Iterator[tuple[Folder, str]]:
-        with self._alone(place.path.parent):
+        with self._alone(place.home):
             folder = self._folder(place, create=True)
             if folder is None or folder.doubtful:
                 raise in_doubt(place.path)
@@ -259,7 +259,7 @@ class FileStore(LastingStore):
 
     def _folder(self, place: Place, *, create: bool) -> Folder | None:
         """The open folder of a place, opened again if it is no longer the one that the path leads to."""
-        key = place.path.parent
+        key = place.home
         kept = self._folders.get(key)
         with store_errors(key):
             if kept is not None and (kept.doubtful or kept.is_current(place)):
@@ -297,7 +297,7 @@ class FileStore(LastingStore):
         for entity in entities:
             try:
                 place = self._locate(entity)
-                if not os.path.lexists(place.path.parent / SIDECAR):
+                if not os.path.lexists(place.home / SIDECAR):
                     continue
                 with self._locked(place) as (folder, _):
                     if not self._system.may_write(".", folder=folder.descriptor):
@@ -325,8 +325,8 @@ class FileStore(LastingStore):
         """
         from catmem.store.files.file_upkeep import look_over
 
-        only = None if entity is None else self._locate(entity).path.parent
-        groups = [group for group in self._by_folder() if only is None or group[0].path.parent == only]
+        only = None if entity is None else self._locate(entity).home
+        groups = [group for group in self._by_folder() if only is None or group[0].home == only]
         return [fault for group in groups for fault in look_over(self._system, group)]
 
     def place(self, entity: str) -> str:
@@ -335,7 +335,7 @@ class FileStore(LastingStore):
 
     def history_place(self, entity: str) -> Path:
         """The journal beside the file."""
-        return self._locate(entity).path.parent / SIDECAR / "journal"
+        return self._locate(entity).home / SIDECAR / "journal"
 
     def kept_name(self, entity: str) -> str:
         """The name of the file: several entities lie in one folder."""
@@ -346,7 +346,7 @@ class FileStore(LastingStore):
         from catmem.store.files.file_upkeep import report
 
         ends = {folder: end["sequence"] for folder, end in self.anchors()}
-        return [report(self._system, group, ends.get(group[0].path.parent)) for group in self._by_folder()]
+        return [report(self._system, group, ends.get(group[0].home)) for group in self._by_folder()]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""
@@ -354,7 +354,7 @@ class FileStore(LastingStore):
 
         done: list[str] = []
         for group in self._by_folder():
-            if not os.path.lexists(group[0].path.parent / SIDECAR):
+            if not os.path.lexists(group[0].home / SIDECAR):
                 continue
             with self._locked(group[0]) as (folder, _):
                 done += mend(folder, self._merge, self._publication, durable=self._durable)
@@ -386,7 +386,7 @@ class FileStore(LastingStore):
         for group in self._by_folder():
             with self._reading_folder(group[0]) as journal:
                 if journal is not None and journal.last is not None:
-                    yield journal, group[0].path.parent
+                    yield journal, group[0].home
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """Every text that lies in the entity's folder besides the file and its journal."""
@@ -407,7 +407,7 @@ class FileStore(LastingStore):
     def _by_folder(self) -> list[list[Place]]:
         groups: dict[Path, list[Place]] = {}
         for _, place in self._placed(self._entities):
-            groups.setdefault(place.path.parent, []).append(place)
+            groups.setdefault(place.home, []).append(place)
         return list(groups.values())
 
     def _placed(self, entities: Iterable[str]) -> Iterator[tuple[str, Place]]:
@@ -467,7 +467,7 @@ def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
 
 def _mark(place: Place) -> tuple[object, ...]:
     parts = [_status(place.path)]
-    with suppress(OSError), os.scandir(place.path.parent / SIDECAR / "journal") as segments:
+    with suppress(OSError), os.scandir(place.home / SIDECAR / "journal") as segments:
         parts += sorted((each.name, *_status(each.path)) for each in segments)
     return tuple(parts)
 

@@ -19,13 +19,14 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport
-from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.history_import import is_half_brought
 from catmem.store.files.journal_check import Readable
 from catmem.store.files.journal_lines import Brought
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
+from catmem.store.files.superseded_files import WATCHED
 from catmem.store.files.system import FOLDER, lines_of, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -58,7 +59,7 @@ _XATTRS = ("extended attributes of a file are kept", "extended attributes of a f
 
 def report(system: System, places: Sequence[Place], records: int | None) -> FolderReport:
     """What the folder of ``places``, which all lie in one, gives; ``records`` counts those of its journal."""
-    folder = places[0].path.parent
+    folder = places[0].home
     if not os.path.lexists(folder):
         names = " and ".join(place.name for place in places)
         missing = f"there is no such folder yet; the first write makes it, for {names}"
@@ -304,7 +305,7 @@ def mend(folder: Folder, merge: Merge, publication: type[Publication], *, durabl
         recover(folder, put, merge)
         done += [
             f"what was written late to {folder.path / name} is revision {head.number + 1}"
-            for head in outside.take_in_late(journal.records())
+            for head in outside.take_in_late(of_all=True)
         ]
     return done
 

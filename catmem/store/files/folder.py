@@ -21,11 +21,12 @@ import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.errors import BusyError, DamagedError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
+from catmem.store.files.superseded_files import SupersededFiles
 from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, stands_for, store_error, store_errors
 
 if TYPE_CHECKING:
@@ -34,18 +35,22 @@ if TYPE_CHECKING:
 
     from catmem.store.files.system import Features, System
 
+Identity: TypeAlias = tuple[int, int]
+"""Which file or folder it is, whatever its name: the device and the inode."""
+
 HERMES_FOLDER = "memories"
 """What Hermes Agent calls the folder of its memory files."""
 
+_PARTS = ("journal", "tmp", "gen")
 _NEXT_JOURNAL = "journal.new"
 _LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 PATIENCE = 1.5
-"""Seconds after which whoever has the lock begins nothing again because somebody else writes to the file."""
+"""Seconds within which a write is to end while somebody else writes to the file. It is tried once in any case."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """Where an entity's file is: ``root``, which may be reached through links, then folders that must not be links."""
 
@@ -53,10 +58,29 @@ class Place:
     folder: tuple[str, ...]
     name: str
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """The file itself."""
-        return self.root.joinpath(*self.folder, self.name)
+        return self.home / self.name
+
+    @cached_property
+    def home(self) -> Path:
+        """The folder that it lies in."""
+        return self.root.joinpath(*self.folder)
+
+    def leads_to(self, identity: Identity) -> bool:
+        """Whether the folder is this one, and no part of its path below the root is a link."""
+        way = os.fspath(self.root)
+        try:
+            found = os.stat(way)  # noqa: PTH116 - before every write
+            for part in self.folder:
+                way = f"{way}/{part}"
+                found = os.stat(way, follow_symlinks=False)  # noqa: PTH116
+                if not stat.S_ISDIR(found.st_mode):
+                    return False
+        except OSError:
+            return False  # opening it anew tells why
+        return (found.st_dev, found.st_ino) == identity
 
 
 class Folder:
@@ -69,20 +93,27 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
-        self.settled: dict[str, int] = {}
-        """When files in ``gen/`` changed (ctime), once they were read so long after it that a later change shows."""
+        self._paths: dict[str, Path] = {}
+        self._superseded: dict[str, SupersededFiles] = {}
         self.side = self.tmp = self.gen = -1
-        self._ends = 0.0
+        self._ends = self._asked = self._longest = 0.0
         self._journal: Journal | None = None
         self._journal_folder = -1
         self._made = False
         self._named = False
         self._place: Place | None = None
+        self._mark = -1
+        self._identities: tuple[Identity, ...] = ()
 
     @cached_property
     def mount(self) -> int:
         """The number of the mount through which the folder is reached; that of an open folder stays."""
         return self.system.mount(self.descriptor)
+
+    @cached_property
+    def is_in_one_mount(self) -> bool:
+        """Whether files can be moved between the folder, ``tmp/`` and ``gen/``."""
+        return all(self.system.mount(part) == self.mount for part in (self.tmp, self.gen))
 
     @classmethod
     def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
@@ -93,7 +124,7 @@ class Folder:
         descriptor = _walk(system, place, create=create)
         if descriptor is None:
             return None
-        folder = cls(system, place.path.parent, descriptor)
+        folder = cls(system, place.home, descriptor)
         folder._place = place
         try:
             folder._open_sidecar(create=create)
@@ -205,39 +236,40 @@ class Folder:
         for descriptor in (self.gen, self._journal_folder):
             self.system.close(descriptor)
         self.gen = self._journal_folder = -1
+        self._identities = ()
         self.gen = self.system.open("gen", FOLDER, folder=self.side)
         self._journal_folder = self.system.open("journal", FOLDER, folder=self.side)
         self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
 
     def is_current(self, place: Place) -> bool:
         """Whether the path still leads to this folder, and its sidecar and its parts are still the open ones."""
-        descriptor = _walk(self.system, place, create=False)
-        if descriptor is None:
+        open_parts = (self.descriptor, self.side, self._journal_folder, self.tmp, self.gen)
+        if min(open_parts) < 0:
             return False
+        system = self.system
+        if not self._identities:
+            self._identities = tuple(_identity(system.status(part)) for part in open_parts)
+        own, side, *parts = self._identities
         try:
-            same = os.path.samestat(self.system.status(descriptor), self.system.status(self.descriptor))
-        finally:
-            self.system.close(descriptor)
-        if not same or self._journal_folder < 0:
+            return (
+                place.leads_to(own)
+                and _identity(system.look(SIDECAR, folder=self.descriptor)) == side
+                and all(
+                    _identity(system.look(name, folder=self.side)) == part
+                    for name, part in zip(_PARTS, parts, strict=True)
+                )
+            )
+        except FileNotFoundError:
             return False
-        parts = (
-            (SIDECAR, self.descriptor, self.side),
-            ("journal", self.side, self._journal_folder),
-            ("tmp", self.side, self.tmp),
-            ("gen", self.side, self.gen),
-        )
-        return all(
-            part >= 0 and stands_for(self.system, name, where, self.system.status(part)) for name, where, part in parts
-        )
 
     def close(self) -> None:
         """Let go of everything."""
         if self._journal is not None:
             self._journal.close()
-        for descriptor in (self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
+        for descriptor in (self._mark, self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
             if descriptor >= 0:
                 self.system.close(descriptor)
-        self._journal, self._journal_folder = None, -1
+        self._journal, self._journal_folder, self._mark = None, -1, -1
         self.tmp = self.gen = self.side = self.descriptor = -1
 
     @contextmanager
@@ -259,7 +291,8 @@ class Folder:
             # Hermes Agent makes its lock with its first write, and may do so while ours is running.
             if self.path.name == HERMES_FOLDER or _is_there(self.system, beside, self.descriptor):
                 held.append(self._take(self.descriptor, beside, ends))
-            self._ends = self.system.clock() + PATIENCE
+            self._asked = self.system.clock()
+            self._ends, self._longest = self._asked + PATIENCE, 0.0
             yield
         finally:
             for descriptor in reversed(held):
@@ -267,25 +300,32 @@ class Folder:
                 self.system.close(descriptor)
 
     def out_of_patience(self) -> bool:
-        """Whether the lock has been held so long that nothing is begun again."""
-        return self.system.clock() > self._ends
+        """Whether nothing is begun again: it would not end in time if it took as long as the longest try so far."""
+        now = self.system.clock()
+        self._longest, self._asked = max(self._longest, now - self._asked), now
+        return now + self._longest > self._ends
 
     def _take(self, where: int, name: str, ends: float) -> int:
         """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""
-        path = (self.path / SIDECAR if where == self.side else self.path) / name
         wait = _FIRST_WAIT
         while True:
-            with store_errors(path):
+            try:
                 descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_CREAT, folder=where)
                 status = self._locked(descriptor, name, where)
+            except OSError as error:
+                raise store_error(error, self._lock_path(where, name)) from error
             if status is None:
                 return descriptor
+            path = self._lock_path(where, name)
             if not stat.S_ISREG(status.st_mode):
                 raise not_a_file(path)
             if self.system.clock() > ends:
                 raise _locked(path, self.system.lock_holder(status))
             self.system.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _lock_path(self, where: int, name: str) -> Path:
+        return (self.path / SIDECAR if where == self.side else self.path) / name
 
     def _locked(self, descriptor: int, name: str, where: int) -> os.stat_result | None:
         """Lock an open file, if it is one and free, and give ``None``. Else it is closed, and its state is given."""
@@ -329,6 +369,17 @@ class Folder:
             )
         journal.cut_tail()
 
+    def superseded_files(self, name: str) -> SupersededFiles:
+        """Those of a memory file that lie in ``gen/``, as far as this open folder knows of them."""
+        return self._superseded.setdefault(name, SupersededFiles(name))
+
+    def file_path(self, name: str) -> Path:
+        """The path of a file in the folder, for messages."""
+        path = self._paths.get(name)
+        if path is None:
+            path = self._paths[name] = self.path / name
+        return path
+
     def put_aside(self, name: str) -> None:
         """Give a file in ``gen/`` a name that promises nothing."""
         self.system.rename(name, f"{_LEFT}{self.system.token()}", old_folder=self.gen, new_folder=self.gen)
@@ -337,17 +388,32 @@ class Folder:
 
     def mark_published(self, sequence: int) -> None:
         """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
-        with opened(self.system, "published", self.side, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK) as descriptor:
-            self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
+        if not self._has_mark():
+            self._mark = self.system.open("published", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, folder=self.side)
+        self.system.write_at(self._mark, b"%019d\n" % sequence, 0)
 
     def published(self) -> int:
         """The sequence in the mark; 0 if there is none that can be read."""
-        try:
-            with opened(self.system, "published", self.side) as descriptor:
-                said = self.system.read(descriptor, _MARK_SIZE).strip()
-        except FileNotFoundError:
-            return 0
+        if self._has_mark():
+            said = self.system.read_at(self._mark, _MARK_SIZE, 0).strip()
+        else:
+            try:
+                with opened(self.system, "published", self.side) as descriptor:
+                    said = self.system.read(descriptor, _MARK_SIZE).strip()
+            except FileNotFoundError:
+                return 0
         return int(said) if said.isdigit() else 0
+
+    def _has_mark(self) -> bool:
+        """Whether the mark is open; it is closed once it has lost its name, and another may have it."""
+        if self._mark >= 0 and self.system.status(self._mark).st_nlink == 0:
+            self.system.close(self._mark)
+            self._mark = -1
+        return self._mark >= 0
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def acknowledged(lost: int) -> str:
@@ -365,7 +431,7 @@ def _walk(system: System, place: Place, *, create: bool) -> int | None:
         raise store_error(error, place.root) from error
     for part in place.folder:
         try:
-            with store_errors(place.path.parent):
+            with store_errors(place.home):
                 inner = _folder_in(system, part, descriptor, mode=0o777 if create else None)
         finally:
             system.close(descriptor)

@@ -53,7 +53,7 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
     with closing(look_at(folder, name, b"")) as sight:
         bringing = _Bringing(outside, entity, sight)
         try:
-            with store_errors(folder.path / name):
+            with store_errors(folder.file_path(name)):
                 folder.writable_journal.bring(bringing.records(coming))
         except BaseException:
             bringing.forget_file()

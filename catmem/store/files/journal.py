@@ -196,8 +196,8 @@ class Journal:
             if segment is None and not newest_first:
                 yield from each.heads_before()
             segment = each
-            records = [step.record for step in each.steps if step.record.sequence <= end]
-            yield from reversed(records) if newest_first else records
+            steps = reversed(each.steps) if newest_first else tuple(each.steps)
+            yield from (step.record for step in steps if step.record.sequence <= end)
         if segment is not None and newest_first:
             yield from reversed(segment.heads_before())
 

@@ -90,7 +90,7 @@ class ObservedFile:
 
         ``None`` too while somebody is in the middle of rewriting it: a later look finds what they make of it.
         """
-        if self.descriptor is None or self.status is None:
+        if self.descriptor is None or self.status is None or self.is_alone():
             return None
         now = self.system.status(self.descriptor)  # before the read: a write after it must not look like part of it
         data = self.reread()
@@ -107,9 +107,9 @@ class ObservedFile:
             self.status, self.data = touched
             self.digest = ""
 
-    def wanted(self) -> bool:
-        """Whether somebody waits for the lease, to write."""
-        return self.leased and self.descriptor is not None and not self.system.lease_stands(self.descriptor)
+    def is_alone(self) -> bool:
+        """Whether nobody can have written to the file since it was read: the lease stood all the time."""
+        return self.leased and self.descriptor is not None and self.system.lease_stands(self.descriptor)
 
     def let_go(self) -> None:
         """Give the lease back, and keep the file open."""
@@ -133,9 +133,9 @@ def look_at(folder: Folder, name: str, known: bytes) -> ObservedFile:
     Raises ``BusyError`` if somebody keeps writing to it, ``StoreError`` if it is no file that can be replaced, and
     ``DriftError`` (``too_large``) if it is too large to be read.
     """
-    system, path = folder.system, folder.path / name
-    for part in (folder.tmp, folder.gen):
-        _refuse_mounted(folder, SIDECAR, part)
+    system, path = folder.system, folder.file_path(name)
+    if not folder.is_in_one_mount:
+        raise mounted(folder.path / SIDECAR)
     with store_errors(path):
         try:
             descriptor = system.open(name, os.O_RDONLY | os.O_NONBLOCK, folder=folder.descriptor)
@@ -145,7 +145,8 @@ def look_at(folder: Folder, name: str, known: bytes) -> ObservedFile:
         try:
             sight.status = system.status(descriptor)
             _refuse_protected(folder, name, sight.status)
-            _refuse_mounted(folder, name, descriptor)
+            if system.mount(descriptor) != folder.mount:
+                raise mounted(path)  # noqa: TRY301 - closed first, like any error
             _fill(folder, name, sight, known)
         except BaseException:
             sight.close()
@@ -183,7 +184,7 @@ def _fill(folder: Folder, name: str, sight: ObservedFile, known: bytes) -> None:
     if not calm:
         raise BusyError(
             "somebody is writing to this file",
-            path=folder.path / name,
+            path=folder.file_path(name),
             hint="Nothing was written. Try again in a moment.",
         )
 
@@ -226,14 +227,14 @@ def _bounded(folder: Folder, name: str, sight: ObservedFile) -> bytes:
         raise DriftError(
             f"the file has {max(size, len(data)):,} bytes, over the limit of {limit:,}",
             code="too_large",
-            path=folder.path / name,
+            path=folder.file_path(name),
             hint="Nothing was written, and no copy was made. Split the file by hand; it is never rewritten as it is.",
         )
     return data
 
 
 def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None:
-    path = folder.path / name
+    path = folder.file_path(name)
     if stat.S_ISLNK(status.st_mode):
         raise link_in_place(path)
     if not stat.S_ISREG(status.st_mode):
@@ -255,12 +256,6 @@ def _refuse_protected(folder: Folder, name: str, status: os.stat_result) -> None
             path=path,
             hint="The file is as it was. Two stores on one file cannot both be right: give each a file of its own.",
         )
-
-
-def _refuse_mounted(folder: Folder, name: str, descriptor: int) -> None:
-    """A mount keeps its place: the swap would fail once the write is recorded."""
-    if folder.system.mount(descriptor) != folder.mount:
-        raise mounted(folder.path / name)
 
 
 def is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:

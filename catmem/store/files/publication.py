@@ -17,6 +17,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError
 from catmem.store.files.observed_file import read_if_whole
 from catmem.store.files.records import Retired
+from catmem.store.files.superseded_files import retired_name
 from catmem.store.files.system import not_a_file, opened, read_file, store_errors, write_whole
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Publication:
         self.system = folder.system
         self.name = name
         self.durable = durable
-        self.path = folder.path / name
+        self.path = folder.file_path(name)
 
     def of(self, name: str) -> Publication:
         """The same for another file of the folder."""
@@ -139,7 +140,8 @@ class Publication:
         old, new = sight.status, self.system.status(descriptor)
         if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
             self._own(descriptor, old)
-        self.system.change_mode(descriptor, stat.S_IMODE(old.st_mode))
+        if new.st_mode != old.st_mode:
+            self.system.change_mode(descriptor, stat.S_IMODE(old.st_mode))
         if self.folder.features.xattrs:
             try:
                 self.system.copy_attributes(sight.descriptor, descriptor)
@@ -266,7 +268,12 @@ class Publication:
 
     def release(self, sight: ObservedFile, record: Record) -> Foreign | None:
         """Give the lease back, and wait for whoever it made wait: that one writes to the file that is out already."""
-        waiting = sight.wanted()
+        if sight.is_alone():
+            sight.let_go()
+            if sight.kept:
+                self.folder.superseded_files(self.name).left_alone(record.sequence)
+            return None
+        waiting = sight.leased
         sight.let_go()
         if waiting:
             self._await_writer(sight)
@@ -304,11 +311,6 @@ def temporary_name(revision: str, data: bytes) -> str:
 def state_of(status: os.stat_result, data: bytes, digest: str = "") -> Retired:
     """The state of a file with these bytes. Its size is that of the bytes: the file may have grown since the read."""
     return Retired(size=len(data), mtime_ns=status.st_mtime_ns, digest=digest or bytes_digest(data))
-
-
-def retired_name(sequence: int, state: Retired) -> str:
-    """The name in ``gen/`` of a file that the publication of record ``sequence`` took out."""
-    return f"{sequence:012d}-{state.digest.removeprefix('sha256:')}"
 
 
 def set_aside(folder: Folder, name: str) -> str:

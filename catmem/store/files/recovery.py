@@ -54,12 +54,12 @@ def recover(folder: Folder, publication: Publication, merge: Merge) -> str | Non
     Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
     """
     with store_errors(folder.path):
-        _drop_second_names(folder)
+        idle = not _drop_second_names(folder)
         last = folder.writable_journal.last_write
         if last is not None:
             own = publication if last.file == publication.name else publication.of(last.file)
-            _Recovery(own, merge).finish(last)
-        for name in folder.system.names(folder.tmp):
+            idle = not _Recovery(own, merge).finish(last) and idle
+        for name in () if idle else folder.system.names(folder.tmp):
             set_aside(folder, name)
         return _Recovery(publication, merge).restore()
 
@@ -111,8 +111,8 @@ def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
     journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
 
 
-def _drop_second_names(folder: Folder) -> None:
-    """A file may have its name and one in ``tmp/`` still: the second goes.
+def _drop_second_names(folder: Folder) -> bool:
+    """A file may have its name and one in ``tmp/`` still: the second goes. Says whether anything lay there.
 
     After a stop of the machine one in ``gen/`` too: the disk may have kept half of a swap.
     """
@@ -121,11 +121,12 @@ def _drop_second_names(folder: Folder) -> None:
     wheres = (folder.tmp, folder.gen) if rebooted else (folder.tmp,)
     here = [(name, where) for where in wheres for name in system.names(where)]
     if not here:
-        return
+        return False
     files = {_identity(folder, name, folder.descriptor) for name in folder.writable_journal.files()} - {None}
     for name, where in here:
         if _identity(folder, name, where) in files:
             system.unlink(name, folder=where)
+    return True
 
 
 def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
@@ -144,10 +145,10 @@ class _Recovery:
         self.journal = self.folder.writable_journal
         self.outside = Outside(publication, merge)
 
-    def finish(self, last: Record) -> None:
-        """Finish the last record of the journal, which is one of this file."""
+    def finish(self, last: Record) -> bool:
+        """Finish the last record of the journal, which is one of this file; says whether there was anything to do."""
         if last.brought and not last.publishes:
-            return  # what its note speaks of was done, or not, in another store
+            return False  # what its note speaks of was done, or not, in another store
         note = last.note if last.agent == EXTERNAL and not last.brought else {}
         if MERGE_WITH in note or STILL_TO_MERGE in note:
             other = self.journal.find(self.name, str(note.get(MERGE_WITH) or note[STILL_TO_MERGE]))
@@ -155,10 +156,13 @@ class _Recovery:
                 theirs, visible = (last, other) if MERGE_WITH in note else (other, last)
                 self._restore_unmerged(visible)
                 self.outside.join(theirs, visible)
-        elif last.publishes and last.sequence > self.folder.published():
+            return True
+        if last.publishes and last.sequence > self.folder.published():
             self._publish(last)
-        elif last.publishes:
-            self.outside.take_in_all(tuple(self.outside.unrecorded(last)), last)
+            return True
+        foreign = tuple(self.outside.unrecorded(last)) if last.publishes else ()
+        self.outside.take_in_all(foreign, last)
+        return bool(foreign)
 
     def _publish(self, record: Record) -> None:
         self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.contract import SIDECAR, Erased, Kept, Left
-from catmem.store.files.external_changes import WATCHED, Outside
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, leased
 from catmem.store.files.segments import Segment
+from catmem.store.files.superseded_files import WATCHED
 from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
 
 if TYPE_CHECKING:
@@ -394,7 +395,7 @@ def take_in_late(outside: Outside) -> None:
     """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
     for file in outside.journal.files():
         own = outside if file == outside.name else Outside(outside.publication.of(file), outside.merge)
-        deque(own.take_in_late(outside.journal.records()), maxlen=0)
+        deque(own.take_in_late(of_all=True), maxlen=0)
 
 
 def _is_retired(each: Kept) -> bool:

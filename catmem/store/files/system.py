@@ -14,19 +14,18 @@ import os
 import re
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from catmem.errors import StoreError
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
@@ -235,7 +234,7 @@ class System:
 
     def token(self) -> str:
         """32 random hex digits."""
-        return uuid4().hex
+        return os.urandom(16).hex()
 
     def boot(self) -> str:
         """A name of the time since the machine was started; empty where the platform tells none."""
@@ -301,14 +300,23 @@ def stands_for(system: System, name: str, folder: int, status: os.stat_result) -
         return False
 
 
-@contextmanager
-def opened(system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> Iterator[int]:
+class opened:  # noqa: N801 - used like a function
     """A descriptor of a name in an open folder, closed at the end. As it stands it reads, and waits for no FIFO."""
-    descriptor = system.open(name, flags, folder=folder)
-    try:
-        yield descriptor
-    finally:
-        system.close(descriptor)
+
+    __slots__ = ("_descriptor", "_system")
+
+    def __init__(self, system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> None:
+        """Open it. Raises ``OSError``."""
+        self._system = system
+        self._descriptor = system.open(name, flags, folder=folder)
+
+    def __enter__(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self._system.close(self._descriptor)
 
 
 def read_file(system: System, name: str, folder: int) -> bytes:
@@ -347,13 +355,23 @@ _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_KIND = {errno.ENOTDIR, errno.EISDIR, errno.ENXIO}
 
 
-@contextmanager
-def store_errors(path: Path, safe: str = _SAFE) -> Iterator[None]:
+class store_errors:  # noqa: N801 - used like a function, and in every write a dozen times: a generator takes longer
     """Raise a ``StoreError`` for what the system says in the block; see ``store_error``."""
-    try:
-        yield
-    except OSError as error:
-        raise store_error(error, path, safe) from error
+
+    __slots__ = ("_path", "_safe")
+
+    def __init__(self, path: Path, safe: str = _SAFE) -> None:
+        """``path`` and ``safe`` as in ``store_error``."""
+        self._path = path
+        self._safe = safe
+
+    def __enter__(self) -> None:
+        """Nothing is done before the block."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise, for an ``OSError``."""
+        if isinstance(error, OSError):
+            raise store_error(error, self._path, self._safe) from error
 
 
 def store_error(error: OSError, path: Path, safe: str = _SAFE) -> StoreError:

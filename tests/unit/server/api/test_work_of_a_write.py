@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from catmem import Workspace
 from catmem.config import profile
 from catmem.envelopes import builder, parsing, submitting
 from catmem.model import document
@@ -70,8 +71,18 @@ AGENTS = pytest.mark.parametrize("agent", [None, "neo"], ids=["person", "agent"]
 
 @KINDS
 @AGENTS
-def test_a_write_parses_the_document_once(served, counted, agent, kind):
-    assert written(served, counted, agent, kind)["documents parsed"] == 1
+def test_a_write_parses_no_document_that_the_write_before_made(served, counted, agent, kind):
+    assert written(served, counted, agent, kind)["documents parsed"] == 0
+
+
+def test_a_write_parses_once_what_another_program_wrote(served, counted):
+    other = Workspace.open(served.workspace.root)
+    other.add("neo", "said elsewhere", category="talk")
+    other.store.close()
+    counted.clear()
+    body = plain("said here", prev_rev=int(served.workspace.store.head("neo/user").revision))
+    assert served.client(None).post("/mem/write", json=body).status_code == 200
+    assert counted["documents parsed"] == 1
 
 
 @AGENTS

@@ -9,9 +9,9 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import Change
-from catmem.store.files.external_changes import WATCHED
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
+from catmem.store.files.superseded_files import WATCHED
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
 from tests.crash.scene import merge_lines
@@ -21,9 +21,13 @@ OLD = b"theirs\nfirst\n"
 
 @dataclass
 class Machine(System):
-    """One that was started for the given time."""
+    """One that was started for the given time, and whose seconds pass as the test says."""
 
     started: int = 1
+    passed: float = 0.0
+
+    def clock(self) -> float:
+        return self.passed
 
     def boot(self) -> str:
         return f"boot {self.started}"
@@ -155,8 +159,60 @@ def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened
         held.write(b"theirs\n")
     (fault,) = told(store)
     assert fault.hint == "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
+    store = opened()
     add(store, b"last\n")
     assert late(store) == []
     store.mend()
     assert late(store) == [(b"theirs\n", None)]
     assert told(store) == []
+
+
+def test_in_a_burst_a_file_that_was_open_is_looked_at_by_every_write(file, opened):
+    """However many came out after it, and again after it was written to."""
+    store = opened()
+    add(store, b"first\n")
+    with file.open("ab", buffering=0) as held:
+        for number in range(12):
+            add(store, b"%d\n" % number)
+        for number in range(1, 3):
+            held.write(b"theirs %d\n" % number)
+            add(store, b"at once\n")
+            assert len(late(store)) == number
+            for _ in range(12):
+                add(store, b"more\n")
+    assert file.read_bytes().count(b"theirs") == 2
+
+
+def test_in_a_burst_a_file_that_was_open_nowhere_is_looked_at_once_a_second(file, opened, machine):
+    """The newest ones are by every write."""
+    store = opened()
+    add(store, b"first\n")
+    add(store, b"second\n")
+    (replaced,) = (file.parent / ".catmem" / "gen").iterdir()
+    for number in range(12):
+        add(store, b"%d\n" % number)
+    with replaced.open("ab", buffering=0) as by_its_path:
+        by_its_path.write(b"theirs\n")
+    add(store, b"at once\n")
+    assert late(store) == []
+    machine.passed += 1
+    add(store, b"a second later\n")
+    assert late(store) == [(b"first\ntheirs\n", None)]
+    assert file.read_bytes().count(b"theirs\n") == 1
+
+
+@pytest.mark.parametrize("younger", [1, 7, 8, 31, 32])
+def test_in_a_burst_each_file_is_looked_at_before_it_is_forgotten(file, opened, younger):
+    """Whenever in the burst it is written to, as long as the newest 64 records tell of it."""
+    store = opened()
+    for number in range(younger):
+        add(store, b"before %d\n" % number)
+    for number in range(WATCHED - 1):
+        add(store, b"%d\n" % number)
+    (replaced,) = (file.parent / ".catmem" / "gen").glob(f"{younger + 1:012d}-*")
+    with replaced.open("ab", buffering=0) as by_its_path:
+        by_its_path.write(b"theirs\n")
+    for number in range(33):
+        add(store, b"after %d\n" % number)
+    assert len(late(store)) == 1
+    assert file.read_bytes().count(b"theirs\n") == 1

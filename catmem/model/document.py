@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.digest import bytes_digest, content_digest
-from catmem.names import UNCATEGORIZED
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines

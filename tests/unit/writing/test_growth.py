@@ -66,7 +66,7 @@ def added(workspace, category, actor):
 def test_an_addition_costs_the_same_in_a_long_file(tmp_path, category, actor):
     few, many = (added(root_with(tmp_path / str(size), size), category, actor) for size in (FEW, MANY))
     assert few["statements"] == many["statements"] > ADDED
-    # Binary searches are a little longer, and 64 entries of a category are compared; a look at each entry would be ten times as many calls.
+    # Binary searches are a little longer; a look at each entry would be ten times as many calls.
     assert many["calls"] < 1.2 * few["calls"]
     assert many["calls into C"] < 1.2 * few["calls into C"]
 

@@ -165,12 +165,18 @@ def _named(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
+_TAIL = 64
+"""Characters, at the end of a text, among which its newlines usually end."""
+
+
 def size_of(text: str) -> int:
     """What counts of a file: its whole text, headers and delimiters too, without the newlines at its end.
 
     For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
     """
-    return len(text.rstrip("\r\n"))
+    tail = text[-_TAIL:]  # a copy of the whole is dear
+    end = len(tail.rstrip("\r\n"))
+    return len(text) - len(tail) + end if end else len(text.rstrip("\r\n"))
 
 
 def plural(count: int, one: str, more: str | None = None) -> str:

@@ -7,16 +7,14 @@ back the bytes that were parsed. Offsets are in code points of ``Document.text``
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.digest import bytes_digest, content_digest
-from catmem.names import UNCATEGORIZED
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import Categories, Scan, Title, scan, unclosed_spans, unescape
+from catmem.syntax.scan import Categories, Scan, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
 
 if TYPE_CHECKING:
@@ -225,7 +223,7 @@ class Document:
         """The entries of the stretches that touch ``start`` to ``end``, in file order."""
         text, limit = self.text, self.limits.tag_block_chars
         found: list[Entry] = []
-        for category, piece_start, piece_end in _pieces(self.scan, start, end):
+        for category, piece_start, piece_end in pieces(self.scan, start, end):
             piece = text[piece_start:piece_end]
             raw = piece.strip()
             if raw:
@@ -276,57 +274,6 @@ def parse(
     elif declared is not None:
         stands_for.update({slug: slug for slug in declared})
     return Document(scan(decode(data, limits), Categories(stands_for, only=declared is not None)), limits)
-
-
-def last_entries(document: Document, category: str, count: int) -> list[Entry]:
-    """The last entries of a category, in file order, at most ``count``. Of a large file only the end is read."""
-    delimiters, length, step = document.scan.delimiters, len(document.text), count
-    while step < len(delimiters):
-        behind = delimiters[-step][0] + 1
-        found = [entry for entry in document.entries_between(behind, length) if entry.start >= behind]
-        own = [entry for entry in found if entry.category == category]
-        if len(own) >= count:
-            return own[-count:]
-        step *= 4
-    return [entry for entry in document.entries if entry.category == category][-count:]
-
-
-def _pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
-    delimiters = boundaries.delimiters
-    first = bisect_left(delimiters, (start,))
-    position = delimiters[first - 1][1] if first else boundaries.start
-    category = category_at(boundaries, position)
-    marks = iter(_marks(boundaries, position))
-    mark = next(marks, None)
-    last = bisect_left(delimiters, (end,), lo=first)
-    for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
-        while mark and mark.start < newline:
-            yield category, position, mark.start
-            category = category if isinstance(mark, Title) else mark.category
-            position = mark.end
-            mark = next(marks, None)
-        yield category, position, newline
-        if newline >= end:
-            return
-        position = delimiter_end
-
-
-def _marks(boundaries: Scan, start: int) -> list[Any]:
-    """The title and the headers from ``start`` on."""
-    headers = boundaries.headers[_headers_before(boundaries, start) :]
-    title = boundaries.title
-    return [title, *headers] if title and title.start >= start else list(headers)
-
-
-def category_at(boundaries: Scan, position: int) -> str:
-    """The category of an entry that would stand at ``position``."""
-    before = _headers_before(boundaries, position)
-    return boundaries.headers[before - 1].category if before else UNCATEGORIZED
-
-
-def _headers_before(boundaries: Scan, position: int) -> int:
-    return bisect_left(boundaries.headers, position, key=lambda header: header.start)
 
 
 def _with_blanks(marks: list[Span], length: int) -> Iterator[Span]:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, Section, category_at
+from catmem.model.document import Document, Entry, Section
 from catmem.model.layout import (
     EntryPlace,
     delimiter_before,
@@ -28,7 +28,15 @@ from catmem.model.layout import (
 )
 from catmem.names import slugify
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import boundary_lines, escape, heading_at, rescan, touched_region, unclosed_spans
+from catmem.syntax.scan import (
+    boundary_lines,
+    category_at,
+    escape,
+    heading_at,
+    rescan,
+    touched_region,
+    unclosed_spans,
+)
 from catmem.text import unify_newlines, with_newline
 
 if TYPE_CHECKING:

@@ -138,6 +138,29 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[EntryPla
         yield EntryPlace(end, newline, newline)
 
 
+def spans_of(document: Document, category: str) -> list[tuple[int, int]]:
+    """Where the entries of a category stand: before the first section, or in the sections that open it."""
+    sections = document.sections
+    loose = [(document.scan.start, sections[0].start if sections else len(document.text))]
+    before = loose if category == UNCATEGORIZED else []
+    return before + [(section.start, section.end) for section in sections if section.category == category]
+
+
+def last_entries(document: Document, category: str, most: int) -> list[Entry]:
+    """The last entries of a category, ``most`` at most, in file order; no others are looked at."""
+    found: list[Entry] = []
+    lines = document.scan.delimiters
+    for start, end in reversed(spans_of(document, category)):
+        left = end
+        while left > start and len(found) < most:
+            behind = bisect_left(lines, (left,))
+            before = max(behind - (most - len(found)), 0)
+            begin = max(start, lines[before][1]) if before < behind else start
+            found[:0] = [entry for entry in document.entries_between(begin, left) if begin <= entry.start < left]
+            left = lines[before][0] if begin > start else start
+    return found[-most:]
+
+
 def _last_entry(document: Document, start: int, end: int) -> Entry | None:
     """The last entry that begins from ``start`` on and before ``end``; looked for from behind, as files are long."""
     width = _FIRST_LOOK

@@ -375,8 +375,9 @@ def nearly_same(one: str, other: str) -> bool:
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """The share of common words among all words of two texts; 0 where neither has any."""
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
+    common = len(one & other)
+    union = len(one) + len(other) - common
+    return common / union if union else 0.0
 
 
 def contained(one: frozenset[str], other: frozenset[str]) -> float:

@@ -57,7 +57,7 @@ class Index:
         """Read the boundaries of the document, and nothing else yet."""
         self.document = document
         scan = document.scan
-        marks = [*scan.delimiters, *((header.start, header.end) for header in scan.headers)]
+        marks: list[tuple[int, int]] = [*scan.delimiters, *((header.start, header.end) for header in scan.headers)]
         if scan.title:
             marks.append((scan.title.start, scan.title.end))
         marks.sort()

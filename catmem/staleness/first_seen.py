@@ -15,14 +15,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
-from catmem.model.document import Document
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.staleness.freshness import DATED_BY, read_date
-from catmem.store.changes import splice
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.external_changes import FILE_TIME
-from catmem.syntax.scan import rescan, touched_region
 from catmem.text import equal_ends
+from catmem.workspace.differing import Differing, changed_document, differing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from catmem.config.access import Rights
-    from catmem.model.document import Entry
+    from catmem.model.document import Document, Entry
     from catmem.store.contract import Revision, Store
 
     Parse: TypeAlias = Callable[[bytes], Document]
@@ -61,13 +59,6 @@ class Known(NamedTuple):
 
     moment: Moment
     days: tuple[date, ...] = ()
-
-
-class Differing(NamedTuple):
-    """The entries of two texts in the stretches in which they differ, in file order."""
-
-    old: Sequence[Entry]
-    new: Sequence[Entry]
 
 
 def body_key(body: str) -> str:
@@ -286,46 +277,6 @@ def _told(told: object, key: str, before: str) -> Moment | None:
 
 _RARE, _REACH = 4, 64
 """By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
-
-
-def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
-    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs.
-
-    Raises ``UnicodeDecodeError``.
-    """
-    text = data.decode()
-    start, end = _differing(old.text, text)
-    new = Document(rescan(old.scan, text, start, end), old.limits)
-    return new, _between(old, new, start, end)
-
-
-def differing(old: Document, new: Document) -> Differing:
-    """The entries that differ, and perhaps some beside them that do not."""
-    return _between(old, new, *_differing(old.text, new.text))
-
-
-def _between(old: Document, new: Document, start: int, end: int) -> Differing:
-    if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
-        return Differing(old.entries, new.entries)  # the title is an entry in one of them, or a section has moved
-    region_start, region_end = touched_region(old.scan, start, end)
-    shift = len(new.text) - len(old.text)
-    return Differing(
-        old.entries_between(region_start, region_end), new.entries_between(region_start, region_end + shift)
-    )
-
-
-def _categories(document: Document) -> list[str]:
-    return [header.category for header in document.scan.headers]
-
-
-def _differing(old: str, new: str) -> tuple[int, int]:
-    """Where ``old`` gives way to something else: the offsets of its first and behind its last other character."""
-    before, after = old.encode(), new.encode()
-    found = splice(before, after)
-    # An edge may lie within a character: half of one at the edge is left out of what is equal.
-    start = len(before[: found.offset].decode(errors="ignore"))
-    equal_end = before[found.offset + found.removed :].decode(errors="ignore")
-    return start, len(old) - len(equal_end)
 
 
 def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:

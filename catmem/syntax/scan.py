@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.names import UNCATEGORIZED, slugify
+from catmem.syntax.lines import DelimiterLines
 from catmem.text import BOM
 
 if TYPE_CHECKING:
@@ -66,22 +67,34 @@ class Categories:
 ANY_CATEGORY = Categories({})
 
 
+class Edit(NamedTuple):
+    """Of which text another one was made, by a change between two of its offsets."""
+
+    text: str
+    start: int
+    end: int
+    blanks: list[tuple[int, ...]]
+    """What the scan of that text knows of its ``blanks`` by now."""
+    stretches: tuple[int, int] | None
+    """The old stretches outside of which these stay as they are; ``None`` where that is not certain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """The boundaries of one text. Delimiters and headers are in file order."""
 
     text: str
     categories: Categories
-    delimiters: tuple[tuple[int, int], ...]
-    """From the newline in front of each ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks.
-    Plain
-    pairs, because a large file has tens of thousands of them."""
+    delimiters: DelimiterLines
     headers: tuple[Header, ...]
     slugless: tuple[int, ...]
     """Where level-2 headings without a slug stand; they are entry text, and a problem."""
     title: Title | None
     always_titled: bool = False
     """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
+    edit: Edit | None = field(default=None, repr=False, compare=False)
+    """The change that the text was made by, if it was not read as a whole."""
+    _blanks: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def start(self) -> int:
@@ -96,6 +109,43 @@ class Scan:
             start = end
         yield start, len(self.text)
 
+    @property
+    def blanks(self) -> tuple[int, ...]:
+        """Where what lies between two boundaries begins and holds no entry."""
+        if not self._blanks:
+            edit = self.edit
+            if edit is None or edit.stretches is None or not edit.blanks:
+                self._blanks.append(tuple(self._blanks_between(self.start, len(self.text))))
+            else:
+                (old,), (first, last), shift = edit.blanks, edit.stretches, len(self.text) - len(edit.text)
+                kept, behind = bisect_left(old, first), bisect_right(old, last)
+                shifted = [offset + shift for offset in old[behind:]]
+                self._blanks.append((*old[:kept], *self._blanks_between(first, last + shift), *shifted))
+        return self._blanks[0]
+
+    def _blanks_between(self, start: int, end: int) -> list[int]:
+        text = self.text
+        return [piece for _, piece, behind in pieces(self, start, end) if not text[piece:behind].strip()]
+
+    @property
+    def entry_count(self) -> int:
+        """How many entries there are; after an edit known without a look at all of them."""
+        return self._boundaries_before(len(self.text) + 1) + 1 - len(self.blanks)
+
+    def entries_before(self, stretch: int) -> int:
+        """How many entries stand before the stretch that begins at an offset."""
+        return self._boundaries_before(stretch) - bisect_left(self.blanks, stretch)
+
+    def _boundaries_before(self, position: int) -> int:
+        """How many there are with something before them: a delimiter line that is the first line has nothing."""
+        lines, title = self.delimiters, self.title
+        return (
+            bisect_left(lines, (position,))
+            - bisect_left(lines, (self.start,))
+            + _headers_before(self, position)
+            + (title is not None and title.start < position)
+        )
+
 
 def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: bool = False) -> Scan:
     """The boundaries of ``text``, which may begin with a BOM."""
@@ -105,12 +155,50 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
     return Scan(
         text,
         categories,
-        tuple(delimiters),
+        DelimiterLines(tuple(delimiters)),
         tuple(headers),
         tuple(slugless),
         _title(text, start) if headers or always_titled else None,
         always_titled,
     )
+
+
+def pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
+    delimiters = boundaries.delimiters
+    first = bisect_left(delimiters, (start,))
+    position = delimiters[first - 1][1] if first else boundaries.start
+    category = category_at(boundaries, position)
+    marks = iter(_marks(boundaries, position))
+    mark = next(marks, None)
+    last = bisect_left(delimiters, (end,), lo=first)
+    for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
+        while mark and mark.start < newline:
+            yield category, position, mark.start
+            category = category if isinstance(mark, Title) else mark.category
+            position = mark.end
+            mark = next(marks, None)
+        yield category, position, newline
+        if newline >= end:
+            return
+        position = delimiter_end
+
+
+def _marks(boundaries: Scan, start: int) -> list[Any]:
+    """The title and the headers from ``start`` on."""
+    headers = boundaries.headers[_headers_before(boundaries, start) :]
+    title = boundaries.title
+    return [title, *headers] if title and title.start >= start else list(headers)
+
+
+def category_at(boundaries: Scan, position: int) -> str:
+    """The category of an entry that would stand at ``position``."""
+    before = _headers_before(boundaries, position)
+    return boundaries.headers[before - 1].category if before else UNCATEGORIZED
+
+
+def _headers_before(boundaries: Scan, position: int) -> int:
+    return bisect_left(boundaries.headers, position, key=lambda header: header.start)
 
 
 def boundary_lines(text: str, categories: Categories) -> list[int]:
@@ -169,23 +257,34 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
             if header.start >= region_end
         ),
     )
+    title = _title(text, old.start) if all_headers or old.always_titled else None
     return Scan(
         text,
         old.categories,
-        (
-            *old.delimiters[:kept_before],
-            *delimiters,
-            *[(newline + shift, line_end + shift) for newline, line_end in old.delimiters[kept_behind:]],
-        ),
+        old.delimiters.replaced(kept_before, kept_behind, delimiters, shift),
         all_headers,
         (
             *(offset for offset in old.slugless if offset < region_start),
             *slugless,
             *(offset + shift for offset in old.slugless if offset >= region_end),
         ),
-        _title(text, old.start) if all_headers or old.always_titled else None,
+        title,
         old.always_titled,
+        Edit(old.text, start, end, old._blanks, (region_start, region_end) if title == old.title else None),  # noqa: SLF001
     )
+
+
+def bytes_after(edited: Scan, data: bytes) -> bytes:
+    """The bytes of a text, where ``data`` are those of the one that it was made of."""
+    text, edit = edited.text, edited.edit
+    if edit is None:
+        return text.encode()
+    # What is equal is copied, and not encoded again; of the two parts the shorter one tells where the edit is.
+    is_early = 2 * edit.start < len(edit.text)
+    start = len(edit.text[: edit.start].encode()) if is_early else len(data) - len(edit.text[edit.start :].encode())
+    end = start + len(edit.text[edit.start : edit.end].encode())
+    put = text[edit.start : edit.end + len(text) - len(edit.text)].encode()
+    return b"".join((memoryview(data)[:start], put, memoryview(data)[end:]))
 
 
 def _line_end(text: str, position: int) -> int:

@@ -296,4 +296,4 @@ def store_at(workspace: Root, where: str) -> Store:
     """
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
-    return open_store(config, workspace.profile, profile_names(config.profiles_dir), is_own=False)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), workspace.parse, is_own=False)

@@ -5,10 +5,9 @@ Text, warnings and manifest of a prompt are made of one such state of the disk.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
@@ -18,6 +17,7 @@ from catmem.config.profile import one_reading
 from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
+from catmem.syntax.scan import bytes_after
 from catmem.text import conflict_at, unmerged_warnings
 from catmem.workspace.stores import places
 
@@ -218,8 +218,9 @@ def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
 class Text:
     """One text of a memory file as its root reads it, with the index of its words, made when it is first searched."""
 
-    def __init__(self, document: Document) -> None:
-        """A text that is parsed already."""
+    def __init__(self, data: str | bytes, document: Document) -> None:
+        """``document`` is what ``data`` reads as."""
+        self.data = data
         self.document = document
 
     @cached_property
@@ -240,27 +241,30 @@ class Cache:
     def __init__(self, config: Config) -> None:
         """Nothing yet."""
         self.store: Store | None = None
-        self._parse = config.taxonomy.parse
-        self._texts: OrderedDict[str | bytes, Text] = OrderedDict()
-        self._lock = Lock()
+        self._config = config
+        self._texts: tuple[Text, ...] = ()
+        self._lock = threading.Lock()
 
     def text(self, data: str | bytes) -> Text:
-        """The text in some bytes. Raises ``UnreadableError`` and its kinds."""
-        with self._lock:
-            known = self._texts.get(data)
-            if known is not None:
-                self._texts.move_to_end(data)
-                return known
-        return self.keep(data, self._parse(data))
+        """What some bytes read as. Raises ``UnreadableError`` and its kinds."""
+        # Bytes of which only one has been changed differ in length mostly, so a comparison is quicker than a hash.
+        found = next((text for text in self._texts if type(text.data) is type(data) and text.data == data), None)
+        if found is None:
+            found = Text(data, self._config.taxonomy.parse(data))
+        self._keep(found)
+        return found
 
-    def keep(self, data: str | bytes, document: Document) -> Text:
-        """Keep the document that some bytes are: an edit knows it before anybody parses them."""
+    def made(self, document: Document, old: Document, data: bytes) -> bytes:
+        """The bytes of a document that edits made of the ``old`` one, whose bytes are ``data``; ``text`` knows them."""
+        edit = document.scan.edit
+        is_next = edit is not None and edit.text is old.text
+        made = bytes_after(document.scan, data) if is_next else document.to_bytes()
+        self._keep(Text(made, document))
+        return made
+
+    def _keep(self, text: Text) -> None:
         with self._lock:
-            kept = self._texts[data] = Text(document)
-            self._texts.move_to_end(data)
-            while len(self._texts) > TEXTS:
-                self._texts.popitem(last=False)
-            return kept
+            self._texts = (text, *[each for each in self._texts if each is not text][: TEXTS - 1])
 
     @cached_property
     def histories(self) -> EntryHistories:

@@ -18,6 +18,7 @@ from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.names import slugify
 from catmem.store.sql.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
+from catmem.workspace.differing import differing_stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,18 +51,21 @@ class RowCodec:
         """The entries that differ, those before and behind them left out."""
         before, after = self._document(old), self._document(new)
         if before is None or after is None:
-            had = self.rows(entity, old)
-            return Changed(len(had), 0, had, self.rows(entity, new))
+            gone = self.rows(entity, old)
+            return Changed(len(gone), 0, gone, self.rows(entity, new))
         titles, old_titles = _titles(after), _titles(before)
-        total = len(before.entries)
+        total = before.scan.entry_count
         if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
             # Every row of a category shows its title.
             return Changed(total, 0, self.rows(entity, old), self.rows(entity, new))
-        start, end = equal_ends(*([(each.raw, each.category) for each in side.entries] for side in (before, after)))
+        first, last = differing_stretches(before, after)
+        had = before.entries_between(first, last)
+        has = after.entries_between(first, last + len(after.text) - len(before.text))
+        start, end = equal_ends(*([(each.raw, each.category) for each in side] for side in (had, has)))
         tier = self._tier(entity)
-        gone = [_row(entry, old_titles, tier) for entry in before.entries[start : total - end]]
-        rows = [_row(entry, titles, tier) for entry in after.entries[start : len(after.entries) - end]]
-        return Changed(total, start, gone, rows)
+        gone = [_row(entry, old_titles, tier) for entry in had[start : len(had) - end]]
+        rows = [_row(entry, titles, tier) for entry in has[start : len(has) - end]]
+        return Changed(total, before.scan.entries_before(first) + start, gone, rows)
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """The head with what the rows say."""

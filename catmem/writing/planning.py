@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import DriftError, EditError
-from catmem.model.document import Document, Entry, last_entries
+from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
-from catmem.model.layout import is_shared
+from catmem.model.layout import is_shared, last_entries, spans_of
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import read_date
@@ -158,17 +159,23 @@ class _Draft:
         self._remark(entry, on_expiry(tags, self.terms))
 
     def _same(self, category: str, body: str) -> Entry | None:
-        """An entry of the category with this body. The text is searched first: a large file has many entries."""
-        if max(body.split("\n"), key=len) not in self.document.text:
-            return None
-        seen = self.terms.rights.in_sight(self.document)
-        return next((entry for entry in seen if entry.category == category and entry.body == body), None)
+        """An entry of the category with this body. Its text is searched first: a large file has many entries."""
+        document, line = self.document, max(body.split("\n"), key=len)
+        for start, end in spans_of(document, category):
+            found = document.text.find(line, start, end)
+            if found >= 0:
+                within = [entry for entry in document.entries_between(found, end) if start <= entry.start < end]
+                seen = self.terms.rights.among(document, within)
+                same = next((entry for entry in seen if entry.body == body), None)
+                if same is not None:
+                    return same
+        return None
 
     def _nearly_same(self, category: str, body: str) -> Entry | None:
         """An entry of the category that looks like the same fact in other words, among the last ones."""
         seen = self.terms.rights.among(self.document, last_entries(self.document, category, _LOOKED_AT))
         words = words_of(body)
-        alike = (entry for entry in reversed(seen) if jaccard(words_of(entry.body), words) >= _ALIKE)
+        alike = (entry for entry in reversed(seen) if jaccard(_words_of(entry.raw, entry.tag_limit), words) >= _ALIKE)
         return next(alike, None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------
@@ -348,6 +355,13 @@ _ALIKE = 0.75
 _LOOKED_AT = 64
 """So many entries of a category an addition is compared with: a write must not slow down with its file."""
 
+
+@lru_cache(8 * _LOOKED_AT)
+def _words_of(raw: str, tag_limit: int) -> frozenset[str]:
+    """The words of an entry as stored, which one addition after the other looks at."""
+    return words_of(Entry(UNCATEGORIZED, 0, len(raw), raw, tag_limit).body)
+
+
 _SHORTENING = ("replace", "remove")
 """What a person may do to an entry that is over the limit; a replacement has to be shorter."""
 
@@ -365,7 +379,7 @@ _ACTIONS = {
 def ended(document: Document) -> Document:
     """The document with a newline at its end, so that what a shell appends begins a line; not in a shared file."""
     text = document.text
-    if not text.strip() or text.endswith("\n") or is_shared(document):
+    if text.endswith("\n") or not text.strip() or is_shared(document):
         return document
     # Behind a CR an LF makes the two one line end.
     ending = "\n" if text.endswith("\r") else document.newline

@@ -96,6 +96,8 @@ class Pipeline:
     attempt: Attempt
     plan: Plan | None = None
     before: str = ""
+    made: bytes = b""
+    """What the plan makes of what is there."""
 
     def run(self, *, dry_run: bool = False) -> Written:
         """Make the write as one revision, or say what it would do; ``with_crowded`` completes the answer."""
@@ -172,11 +174,10 @@ class Pipeline:
         document = self.legible(current.data)
         self.plan = plan = self.planned(document, current)
         self.before = document.text
-        if plan.document is document:
-            return current.data
-        data = plan.document.to_bytes()
-        self.workspace._cache.keep(data, plan.document)  # noqa: SLF001 - so that the next write need not parse it
-        return data
+        cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
+        is_changed = plan.document is not document
+        self.made = cache.made(plan.document, document, current.data) if is_changed else current.data
+        return self.made
 
     def legible(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
@@ -194,7 +195,7 @@ class Pipeline:
     def answer(self, plan: Plan, now: Snapshot) -> Written:
         """What was done."""
         # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
-        after = now.data.decode(errors="replace")
+        after = plan.document.text if now.data is self.made else now.data.decode(errors="replace")
         changed = after != self.before
         branch = now.branch and changed
         notes = [*on_restoration(now), *plan.notes]

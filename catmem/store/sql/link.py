@@ -180,7 +180,7 @@ class Link:
         """Run a query, and give all that it finds."""
         with self._faults():
             self._execute(statement, values)
-            return self._all()
+            return self._cursor.fetchall()  # type: ignore[no-any-return]
 
     def first(self, statement: Statement, **values: Any) -> Sequence[Any] | None:  # noqa: ANN401 - columns
         """Run a query, and give the first row of what it finds."""

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.model.document import parse
+from catmem.model.document import Document, parse
 from catmem.store.sql.codec import FoundRow
+from catmem.syntax.scan import rescan
 from catmem.text import unify_newlines
 from catmem.workspace.rows import RowCodec
 from tests.property.strategies import texts
@@ -53,6 +54,25 @@ def test_a_change_of_rows_leads_from_the_one_document_to_the_other(before, after
     assert changed.total == len(old)
     assert [*old[: changed.first], *changed.rows, *old[changed.first + len(changed.gone) :]] == new
     assert list(changed.gone) == list(old[changed.first : changed.first + len(changed.gone)])
+
+
+@given(texts(), st.lists(st.tuples(texts(4), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=4))
+def test_rows_of_an_edited_document_change_as_those_of_one_that_is_read(text, patches):
+    document = parse(text)
+    read: dict[bytes, Document] = {}
+    codec = RowCodec(lambda data: read[data], lambda _: 2)
+    for piece, one, other in patches:
+        start, end = (round(place * len(document.text)) for place in sorted((one, other)))
+        after = document.text[:start] + piece + document.text[end:]
+        edited = Document(rescan(document.scan, after, start, end), document.limits)
+        old, new = document.to_bytes(), edited.to_bytes()
+        read = {old: document, new: edited}
+        changed, rows = codec.changed(USER, old, new), list(CODEC.rows(USER, old))
+        assert changed.total == len(rows)
+        assert [*rows[: changed.first], *changed.rows, *rows[changed.first + len(changed.gone) :]] == list(
+            CODEC.rows(USER, new)
+        )
+        document = edited
 
 
 @given(texts(), texts(), st.data())

@@ -47,6 +47,25 @@ def test_a_head_that_there_is_not(store):
     assert store.head("neo/user") is None
 
 
+def committed(store, seen, text):
+    return store.commit(USER, seen, lambda _: text, Change()).revision
+
+
+def test_a_change_of_one_row_goes_to_a_server_with_its_record(store, asked, client):
+    seen = committed(store, "0", b"## Rules\none\n\xc2\xa7\ntwo\n\xc2\xa7\nthree\n")
+    on_server = client.kind == "postgresql"
+    for text, most in (
+        (b"## Rules\none\n\xc2\xa7\n2\n\xc2\xa7\nthree\n", 3 if on_server else 5),  # begin, lock, row and record
+        (b"## Rules\none\n\xc2\xa7\n2\n\xc2\xa7\nthree\n\xc2\xa7\nfour\n", 4 if on_server else 6),
+        (b"## Rules\none\n\xc2\xa7\n2.5\n\xc2\xa7\n2\n\xc2\xa7\nthree\n\xc2\xa7\nfour\n", 4 if on_server else 6),
+    ):
+        asked.clear()
+        seen = committed(store, seen, text)
+        assert len(asked) == most
+    assert store.read(USER).revision == seen
+    assert store.verify() == []
+
+
 def test_the_last_revisions_of_a_long_log_cost_few_records(filled, monkeypatch):
     read = []
     real = revision_rows.revision_of

@@ -6,16 +6,18 @@ The agents work off a plan in real processes, on shared entities, in a place tha
 from __future__ import annotations
 
 import math
+import os
 import random
 import signal
 import tempfile
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -301,6 +303,17 @@ def _join(barrier: Barrier) -> None:
     global _start  # noqa: PLW0603 - a barrier reaches a process when that begins, and no later
     _start = barrier
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # who stops the race ends its processes
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the race's own process, which a kill may bring, and end this one with it.
+
+    A process of a pool waits for more work without end, as it holds the other end of the pipe that it reads from.
+    """
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Agent], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import subprocess
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 
 import pytest
@@ -108,7 +108,7 @@ def test_asking_changes_nothing(opened, tmp_path):
     opened.check_writable()
     assert not (tmp_path / "memory.db").exists()
     write(opened)
-    with sqlite3.connect(tmp_path / "memory.db") as other:
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as other:
         before = other.execute("PRAGMA data_version").fetchone()
         opened.check_writable()
         assert other.execute("PRAGMA data_version").fetchone() == before

@@ -1,8 +1,9 @@
-# Everything runs in a virtual environment of the checkout, .venv, which the first target that needs it makes.
-# Nothing but pip uses the network.
+# Everything runs in a virtual environment of the checkout, which the first target that needs it makes: .venv, or for a
+# Python that is named one of its own (`make test PYTHON=python3.13` makes .venv-3.13). Nothing but pip uses the network.
 
 PYTHON ?= python3
-VENV ?= .venv
+IS_NAMED := $(filter-out file,$(origin PYTHON))
+VENV := .venv$(if $(IS_NAMED),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
 VENV_HERMES ?= .venv-hermes
 VENV_CHEETAHCLAWS ?= .venv-cheetahclaws
 HERMES_AGENT := hermes-agent==0.19.0
@@ -23,14 +24,14 @@ ONLY ?=
 TABLE ?=
 
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
-PYTHONS := $(PYTHON) $(if $(filter file,$(origin PYTHON)),python3.14 python3.13 python3.12 python3.11)
+PYTHONS := $(PYTHON) $(if $(IS_NAMED),,python3.14 python3.13 python3.12 python3.11)
 
 .PHONY: help check demo test browser-test api hermes-test torture lint docs site bench build clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         an example root, and the prompt that one specialist gets from it"
-	@echo "make test         the test suite, but for the browser"
+	@echo "make test         the test suite, but for the browser (with another Python: PYTHON=python3.13)"
 	@echo "make check        the loop while you work: ruff, mypy, the fast tests (a minute)"
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
@@ -106,7 +107,7 @@ build: $(VENV)/.dev
 clean:
 	@if [ ! -e $(DEMO) ] || [ -e $(DEMO_MARK) ]; then rm -rf $(DEMO); \
 	else echo "make clean: $(DEMO)/ was not made by 'make demo', so it was left alone." >&2; fi
-	@rm -rf $(VENV) $(VENV_HERMES) $(VENV_CHEETAHCLAWS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: a second run finds them newer than what they depend on and installs nothing.

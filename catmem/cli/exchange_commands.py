@@ -89,9 +89,8 @@ def import_(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Bring the memory of another program, at PATH, into the files of a profile.
 
-    PATH is read and never changed: a home or folder of hermes, cheetahclaws, claude or basic-memory, the SQLite
-    database of docker-agent, the memory.jsonl of mcp-memory. What is there already is not added again, so the same
-    import twice changes nothing. What has no place here is listed.
+    PATH is the file or folder in which that program keeps its memory. It is read and never changed. What is there
+    already is not added again, so the same import twice changes nothing. What has no place here is listed.
     """
     from catmem.importers import read
     from catmem.importers.importing import carry_out, plan_import, remarks_on

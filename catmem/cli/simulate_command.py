@@ -37,7 +37,7 @@ _MILLI = 1_000
     default="files",
     show_default=True,
     metavar="STORE",
-    help="files, sqlite:///PATH or postgresql://HOST/DATABASE.",
+    help="What `store` in catmem.yaml may be, as in the examples below.",
 )
 @click.option(
     "--entities",

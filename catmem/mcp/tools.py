@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp_types import Tool, ToolAnnotations
 
 from catmem.config.json_schema import nearest, shown
-from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
+from catmem.writing.memory_tool import GIVEN_TAGS, TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ _KINDS = {
         {
             "content": "The fact, in a sentence or two.",
             "category": "Where the entry goes.",
-            "tags": "By name: expires (YYYY-MM-DD), domain, source. The day is set by itself.",
+            "tags": f"By name: {GIVEN_TAGS}. The day is set by itself.",
             **_HOW,
         },
         ("content",),

@@ -17,6 +17,7 @@ from catmem.config.config import expand_user
 from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, StoreError, UnknownNameError
 from catmem.names import FILE_NAMES
+from catmem.resources import schema
 from catmem.store.contract import Merged
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
@@ -130,13 +131,12 @@ class Opening(NamedTuple):
 class Backend:
     """A kind of store.
 
-    ``form`` is the regular expression of its names in catmem.yaml. ``has_files``: each entity is a Markdown file in the
+    ``has_files``: each entity is a Markdown file in the
     folder of its profile, which other programs edit. ``file`` is the one file that all of the store is in, if it is.
     ``scratch`` gives the name of a store that is there for a moment, at or below that of a root, and removes all of it
     afterwards; a store that is nowhere but in the folders of its root has nothing to remove.
     """
 
-    form: str
     open: Callable[[Opening], Store]
     has_files: bool = False
     file: Callable[[Config], Path | None] = lambda _: None
@@ -197,15 +197,13 @@ def _new_schema(config: Config) -> AbstractContextManager[str]:
 
 
 BACKENDS = {
-    "files": Backend("files", _open_files, has_files=True),
+    "files": Backend(_open_files, has_files=True),
     "sqlite": Backend(
-        "sqlite:///.+",
         lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
         file=_sqlite_file,
         scratch=_new_file,
     ),
     "postgresql": Backend(
-        "postgresql://.+",
         lambda opening: _open_database(opening, opening.config.store, extra="postgres"),
         scratch=_new_schema,
     ),
@@ -223,8 +221,7 @@ def backend_of(config: Config) -> Backend:
 
 def refuse_no_store(where: str) -> None:
     """Raise ``ConfigError`` (``bad_store``) for what is not written as a store in catmem.yaml."""
-    backend = BACKENDS.get(_scheme(where))
-    if backend is None or not re.fullmatch(backend.form, where):
+    if not re.fullmatch(schema("config")["properties"]["store"]["pattern"], where):
         raise _bad_store(where)
 
 

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.written import Crowded, Written
 
+GIVEN_TAGS = ", ".join(
+    f"{name} (YYYY-MM-DD)" if form.get("format") == "date" else name
+    for name, form in schema("tags")["properties"].items()
+    if not form.get("x-set-by-writes")
+)
+"""The tags of the format that a model may give, in words for it; a write sets the others itself."""
+
 TOOL_SCHEMA: dict[str, Any] = {
     **{key: value for key, value in schema("tool").items() if not key.startswith("$")},
     "properties": {
@@ -48,6 +55,7 @@ TOOL_SCHEMA: dict[str, Any] = {
         for name, form in schema("tool")["properties"].items()
     },
 }
+TOOL_SCHEMA["properties"]["tags"]["description"] += f" Known ones: {GIVEN_TAGS}."
 """JSON Schema of the arguments, for a model."""
 
 MOST_ENTRIES = 50

@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-from catmem.cli.exchange_commands import import_
 from catmem.importers import SOURCES
-from catmem.linting.rules.tag_blocks import unknown_tag
 from catmem.mcp.tools import TOOLS
 from catmem.resources import SCHEMA_NAMES, schema
+from catmem.writing.memory_tool import TOOL_SCHEMA
 from tests.docs.pages import ROOT
 
 TAGS = list(schema("tags")["properties"])
@@ -20,11 +19,6 @@ SET_BY_ITSELF = {"verified_date", "created"}
 
 def page(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-
-def named(text):
-    """What stands in backticks."""
-    return [name.strip("`") for name in re.findall(r"`+[a-z_]+`+", text)]
 
 
 def part(text, start, end):
@@ -41,16 +35,8 @@ def test_the_table_of_the_format():
     assert [row.split("|")[1].strip(" `") for row in rows] == TAGS
 
 
-def test_the_page_of_the_schemas():
-    assert named(part(page("schemas.md"), "\n## Tags\n", "These belong to the format")) == TAGS
-
-
-def test_the_rule_for_unknown_tags():
-    assert named(part(unknown_tag.__doc__, "The format's tags are ", ";")) == TAGS
-
-
 TOLD = {
-    "tool.schema.json": (schema("tool")["properties"]["tags"]["description"], "Known ones: "),
+    "the memory tool": (TOOL_SCHEMA["properties"]["tags"]["description"], "Known ones: "),
     "memory_add": (next(t for t in TOOLS if t.name == "memory_add").input_schema["properties"]["tags"]["description"],
                    "By name: "),
 }  # fmt: skip
@@ -73,4 +59,3 @@ def test_the_table_of_the_schemas():
 def test_the_programs_that_are_read():
     rows = part(page("import.md"), "| `--from` | PATH | an entry is | its category |\n|---|---|---|---|\n", "\n\n")
     assert [row.split("|")[1].strip(" `") for row in rows.splitlines()] == list(SOURCES)
-    assert [source for source in SOURCES if source not in import_.help] == []

@@ -102,8 +102,7 @@ def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Why
     An unknown tag is kept and has no effect. `[verified: 2026-05-01]` looks like a date and does not date the fact.
 
-    The format's tags are `verified_date`, `created`, `expires`, `domain` and `source`; `tags` of `catmem.yaml` declares
-    more.
+    The format has tags of its own, as `verified_date` and `source`; `tags` of `catmem.yaml` declares more.
 
     ## Example
     Bad:

@@ -27,6 +27,7 @@ PAGES = [
     "claude-code",
     "envelopes",
     "errors",
+    "first-change",
     "fleet",
     "forget",
     "format",

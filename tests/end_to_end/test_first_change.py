@@ -1,0 +1,160 @@
+"""docs/first-change.md: what each example touches, and that the program then does it.
+
+The blocks of the page are applied to a copy of the package: a file that is written, lines that are changed, a `cp`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.docs.pages import ROOT, load, read
+from tests.end_to_end.terminal import write_root
+
+PAGE = load(ROOT / "docs" / "first-change.md")
+COPIED = ("catmem", "schemas", "profiles")
+MOST = {"a tag": 2, "a lint rule": 1, "an importer": 2, "an mcp tool": 4, "a store": 3}
+"""How many files of the package each may touch."""
+
+
+def part(title):
+    """The page below one heading."""
+    (found,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE.text, re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    return read(title, found)
+
+
+def changed(text, hunk):
+    """The text with the lines of a hunk in the place of those that it names, which stand there once."""
+    old = "".join(f"{line[1:]}\n" for line in hunk if not line.startswith("+"))
+    new = "".join(f"{line[1:]}\n" for line in hunk if not line.startswith("-"))
+    assert f"\n{text}".count(f"\n{old}") == 1, f"these lines stand there once:\n{old}"
+    return f"\n{text}".replace(f"\n{old}", f"\n{new}")[1:]
+
+
+def apply(example, copy):
+    """Do what a block says; returns the file that it touches."""
+    head, _, rest = example.text.partition("\n")
+    if example.direction.startswith("file "):
+        name = example.direction.removeprefix("file ")
+        assert not (copy / name).exists()
+        (copy / name).write_text(example.text)
+    elif example.language == "diff":
+        name = head.removeprefix("+++ ")
+        text = (copy / name).read_text()
+        for hunk in rest.split("@@\n"):
+            text = changed(text, hunk.splitlines())
+        (copy / name).write_text(text)
+    else:
+        command, source, name = head.split()
+        assert command == "cp"
+        shutil.copyfile(ROOT / source, copy / name)
+    return name
+
+
+class Changed:
+    """A copy of the package with one example of the page, and a root for it."""
+
+    def __init__(self, title, folder):
+        self.copy, self.root = folder / "copy", folder / "root"
+        for name in COPIED:
+            shutil.copytree(ROOT / name, self.copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        self.touched = {apply(example, self.copy) for example in part(title).examples}
+        write_root(self.root)
+        self.environment = {**os.environ, "PYTHONPATH": str(self.copy)}
+
+    def run(self, *arguments, status=0):
+        """What the changed program prints."""
+        command = [sys.executable, "-m", "catmem", *arguments, *([] if "rule" in arguments else ["--root", "."])]
+        done = subprocess.run(
+            command, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == status, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def change(request, tmp_path):
+    return Changed(request.param, tmp_path)
+
+
+def on(title):
+    return pytest.mark.parametrize("change", [title], indirect=True, ids=[title])
+
+
+@pytest.mark.parametrize("title", MOST)
+def test_the_page_says_how_many_files_are_touched(title, tmp_path):
+    (said,) = re.findall(rf"^\| \[{title}\]\(#.*?\) \| (\d+) \|$", PAGE.text, re.MULTILINE | re.IGNORECASE)
+    assert len(Changed(title, tmp_path).touched) == int(said) <= MOST[title]
+
+
+def test_all_examples_are_counted():
+    titles = [line.removeprefix("## ").lower() for line in PAGE.prose if line.startswith("## ")]
+    assert titles == list(MOST)
+
+
+@on("a tag")
+def test_a_new_tag_is_read_and_linted(change):
+    file = change.root / "homes" / "neo" / "USER.md"
+    file.write_text("## Rules\n[confidence: high] Uses tabs.\n§\n[confidence: huge] Uses blanks.\n")
+    (entry, _) = json.loads(change.run("list", "-p", "neo", "--format", "json"))["entries"]
+    assert entry["tags"] == {"confidence": "high"}
+    found = json.loads(change.run("lint", "--select", "CM3", "--format", "json", status=1))["diagnostics"]
+    assert [(each["code"], each["line"]) for each in found] == [("CM303", 4)]
+
+
+@on("a lint rule")
+def test_a_new_rule_fires_and_has_its_page(change):
+    file = change.root / "homes" / "neo" / "USER.md"
+    file.write_text("## Rules\nUses tabs.\n§\nNEVER ON FRIDAYS.\n")
+    found = json.loads(change.run("lint", "--select", "CM290", "--format", "json"))["diagnostics"]
+    assert [(each["code"], each["line"]) for each in found] == [("CM290", 4)]
+    assert "shouting" in change.run("rule", "CM290")
+
+
+@on("an importer")
+def test_a_new_importer_imports(change, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("rules\tUses tabs.\nno fact\n")
+    told = json.loads(change.run("import", "--from", "tab-notes", "-p", "neo", str(notes), "--format", "json"))
+    assert [(each["place"], each["why"]) for each in told["left_out"]] == [("notes.txt:2", "it has no tab")]
+    assert "Uses tabs." in change.run("list", "-p", "neo", "-c", "rules")
+
+
+@on("an mcp tool")
+def test_a_new_tool_writes(change):
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "catmem", "mcp", "-p", "neo", "--root", "."],
+        cwd=change.root,
+        env=change.environment,
+    )
+
+    async def talk():
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+            answer = await client.call_tool("memory_expire", {"old_text": "Invoices are due"})
+            return [tool.name for tool in tools], answer.structured_content
+
+    names, answer = anyio.run(talk)
+    assert "memory_expire" in names
+    assert answer["message"].startswith("Ended in rules.")
+    written = (change.root / "homes" / "neo" / "USER.md").read_text()
+    assert re.search(r"\[.*expires: \d{4}-\d\d-\d\d\] Invoices are due", written)
+
+
+@on("a store")
+def test_a_new_store_keeps_what_is_written(change):
+    config = change.root / "catmem.yaml"
+    config.write_text(f"store: dict:memory.json\n{config.read_text()}")
+    change.run("add", "Uses tabs.", "-p", "neo", "-c", "rules")
+    log = json.loads(change.run("log", "neo/user", "--format", "json"))["revisions"]
+    assert [(each["revision"], each["op"]) for each in log] == [("1", "put")]
+    assert "Uses tabs." in (change.root / "memory.json").read_text()

@@ -206,20 +206,21 @@ def day_of_writes(
     there = [fact for fact in made if fact.secret is None and fact.contradicts is None and not fact.is_old]
     lot.shuffle(there)
     before, flat_before = prompts(workspace, names), flat.text()
+    today = {"verified_date": str(DAY)}
     ours = theirs = 0
     for number, what in enumerate(lot.sample(_WRITES, len(_WRITES))):
         if what == "add":
             category = lot.choice(_CATEGORIES)
             target = "user" if category in _SHARED else "memory"
             text = f"What was agreed on that day, as number {number} of the list (w{number:02})"
-            workspace.add("orchestrator", text, category=category, target=target, tags={"verified_date": str(DAY)})
+            workspace.add("orchestrator", text, category=category, target=target, tags=today, as_of=DAY)
             flat.texts[target].append(text)
         else:
             fact = there.pop()
             place = flat.texts[fact.target].index(fact.text)
             if what == "replace":
                 text = f"{fact.text[: len(fact.text) // 2]}, as corrected (w{number:02})"
-                workspace.replace("orchestrator", fact.mark, text, target=fact.target)
+                workspace.replace("orchestrator", fact.mark, text, target=fact.target, tags=today)
                 flat.texts[fact.target][place] = text
             else:
                 workspace.remove("orchestrator", fact.mark, target=fact.target)

@@ -27,6 +27,7 @@ NAMES = (
     "sql",
     "sql_lists",
     "server",
+    "fleet",
 )
 LONG = ("server_soak",)
 """Run only if they are named."""

@@ -23,7 +23,7 @@ _MILLI = 1000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line of the table; ``ours`` and ``theirs`` are in seconds.
+    """One line of the table; ``ours`` and ``theirs`` are in seconds, or numbers of something (``is_count``).
 
     ``value`` is a ratio, or a number of seconds where nothing is compared (``unit`` is "ms"). ``limit`` bounds it, from
     below with ``at_least``; without one, the figure is there to be known.
@@ -36,6 +36,7 @@ class Result:
     limit: float | None
     at_least: bool = False
     unit: str = "x"
+    is_count: bool = False
 
     @property
     def holds(self) -> bool:
@@ -50,10 +51,11 @@ class Result:
         wanted = "-"
         if self.limit is not None:
             wanted = f"{'>=' if self.at_least else '<='} {self.limit * factor:g} {self.unit}"
+        said = "{:,.0f}".format if self.is_count else _milliseconds
         return [
             self.name,
-            _milliseconds(self.ours),
-            "-" if self.theirs is None else _milliseconds(self.theirs),
+            said(self.ours),
+            "-" if self.theirs is None else said(self.theirs),
             f"{self.value * factor:.3g} {self.unit}",
             wanted,
             "" if self.limit is None else "ok" if self.holds else "MISSED",
@@ -83,6 +85,11 @@ def added(name: str, ours: float, theirs: float, at_most: float) -> Result:
 def limited(name: str, ours: float, at_most: float) -> Result:
     """We take at most ``at_most`` seconds."""
     return Result(name, ours, None, ours, at_most, unit="ms")
+
+
+def share(name: str, ours: float, theirs: float, at_most: float | None = None) -> Result:
+    """Ours is at most so many percent of theirs; both are numbers of something."""
+    return Result(name, ours, theirs, 100 * ours / theirs, at_most, unit="%", is_count=True)
 
 
 def medians(runs: Mapping[str, Callable[[], Any]], times: int) -> dict[str, float]:

@@ -36,7 +36,7 @@ GROUPS = {
     },
     "Look": {
         "access": "Print who reads and who may write which category, and why.",
-        "stats": "Print how long each prompt is beside what it would be unfiltered.",
+        "stats": "Print what each prompt saves beside flat files, and what it keeps out.",
         "log": "List the revisions of a file.",
         "diff": "Show what changed between revisions of a file.",
         "audit": "List every attempt to write: who, what, and how it ended.",

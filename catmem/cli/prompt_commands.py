@@ -1,4 +1,4 @@
-"""``catmem prompt`` and ``catmem stats``: what goes into system prompts, and how long it is."""
+"""``catmem prompt`` and ``catmem stats``: what goes into system prompts, and what it saves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 60
-_HEAD = ("profile", "entries", "prompt", "unfiltered", "files", "% of files", "")
+_HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
 _LEFT_OUT = {
     "expired": "expired",
     "stale": "stale",
@@ -155,13 +155,14 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
 @as_of_option
 @common_options
 def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> None:
-    """Print how long each profile's prompt is beside what it would be unfiltered, in characters.
+    """Print what each prompt saves beside flat files, and what it keeps out.
 
-    prompt is what 'catmem prompt' prints; unfiltered the same, in the same style, with every entry of the same files,
-    whatever its category, date or text; files the files themselves, which is what an agent without catmem loads
-    (without the newlines at their ends, as limits count). entries are those that the profile sees, of those in the
-    files. The words behind tell what of the seen the prompt leaves out, what is stale or unverified, and how much of
-    budgets and limits is used. In the total a file counts once for each profile that reads it.
+    prompt is what 'catmem prompt' prints; flat is what an agent without catmem loads: the texts of all entries of the
+    same files, without tags and headers. Both stand in characters, then in tokens, estimated by a rule that needs no
+    tokenizer (docs/fleet.md). changed are the bytes behind a change of one fact, of all in the files, in the mean: what
+    no cache of a prompt's beginning has. entries are those that the profile sees, of those in the files. The words
+    behind say what of the seen the prompt leaves out, what is stale or unverified, and how much of budgets and limits
+    is used. In the total a file counts once for each profile that reads it.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
@@ -181,17 +182,36 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
 
 
 def _table(stats: Stats) -> Iterator[str]:
+    from catmem.prompt.sizes import UNWANTED
+
     files = f"from the files of {stats.source}" if stats.source else "each from its own files"
-    yield f"Characters of each prompt, {files}, as of {stats.as_of}\n\n"
+    yield f"Prompts beside flat files, {files}, as of {stats.as_of}:\n"
+    yield "characters, tokens (estimated), and bytes behind a change of one fact\n\n"
+    total = stats.total
     rows = [_row(each.profile, each.sizes, "; ".join(_notes(each))) for each in stats.profiles]
-    rows.append(_row("total", stats.total, ""))
-    yield columns([_HEAD, *rows], right=range(1, 6))
+    yield columns([_HEAD, *rows, _row("total", total, "")], right=range(1, 10))
+    counts = {
+        "kept out of prompts": {**total.left_out, "secrets": total.secrets},
+        "marked in prompts": total.marked,
+        "shown by flat files": total.in_flat,
+    }
+    facts = [(name, *(f"{count.get(each, 0):,}" for each in UNWANTED), "") for name, count in counts.items()]
+    yield "\n"
+    yield columns([("facts", *UNWANTED, ""), *facts], right=range(1, 5))
+    seeds = {each.seed_from: None for each in stats.profiles if each.seed_from and each.owner == each.profile}
+    for source in seeds:
+        yield f"\nSeeded profiles hold a slice of {source}. Beside its whole files: catmem stats --from {source}\n"
 
 
 def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:
-    percent = "-" if sizes.percent is None else f"{sizes.percent}%"
     seen = f"{sizes.seen:,} of {sizes.entries:,}"
-    return name, seen, f"{sizes.prompt:,}", f"{sizes.unfiltered:,}", f"{sizes.files:,}", percent, notes
+    characters = _beside(sizes.prompt.characters, sizes.flat.characters, sizes.percent)
+    tokens = _beside(sizes.prompt.tokens, sizes.flat.tokens, sizes.tokens_percent)
+    return name, seen, *characters, *tokens, f"{sizes.changed.prompt:,}", f"{sizes.changed.flat:,}", notes
+
+
+def _beside(prompt: int, flat: int, percent: float | None) -> tuple[str, ...]:
+    return f"{prompt:,}", f"{flat:,}", "-" if percent is None else f"{percent}%"
 
 
 def _notes(measured: Measured) -> Iterator[str]:

@@ -18,7 +18,18 @@ from catmem.config.access import View, visible
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.prompt.styles import KEEP_LETTERS, STYLES, Block, Fact, Piece, Style, StyledCategory, counted, render
+from catmem.prompt.styles import (
+    KEEP_LETTERS,
+    STYLES,
+    Block,
+    Fact,
+    Piece,
+    Style,
+    StyledCategory,
+    counted,
+    places,
+    render,
+)
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.text import unmerged_warnings
 from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
@@ -93,6 +104,12 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
         draft.block()
         text = draft.settle(scanner or BuiltinScanner(limit=None))
     return Prompt(text, bytes_digest(text.encode()), draft)
+
+
+def changed_from(prompt: Prompt) -> Mapping[int, int]:
+    """From which byte on the text changes with an entry, by its row in the manifest; of those that it holds."""
+    draft = prompt._draft  # noqa: SLF001 - of this module
+    return places(draft.pieces(), draft.style)
 
 
 class _Over(NamedTuple):

@@ -1,34 +1,66 @@
-"""How long a profile's prompt is beside what it would be without its filters.
+"""How long a profile's prompt is beside flat files of the same facts, and what it keeps out that they show.
 
-Three sizes in characters (code points): the prompt; the same prompt with every entry of the same files in it
-(*unfiltered*: no selectors, dates, scan or budget); and the *files* as they are, which is what an agent without catmem
-loads.
+*Flat* files are what an agent without catmem loads: the texts of all entries with delimiters between them, and neither
+tags nor section headers, which catmem asks for. Beside them stand the *files* as they are, and the same prompt with
+every entry in it (*unfiltered*: no selectors, dates, scan or budget).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.profile import limit_of
 from catmem.names import TARGETS
-from catmem.prompt.prompt import build_prompt
+from catmem.prompt.prompt import build_prompt, changed_from
+from catmem.prompt.token_estimate import estimated_tokens
+from catmem.staleness.freshness import freshness
 from catmem.text import size_of
+from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.config.config import Config
     from catmem.config.profile import Profile
-    from catmem.model.document import Document
-    from catmem.prompt.prompt import Row
+    from catmem.model.document import Document, Entry
+    from catmem.prompt.prompt import Prompt, Row
     from catmem.threats import Threat
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
-_NUMBERS = ("prompt", "unfiltered", "files", "seen", "entries")
+MARKED = ("stale", "expired")
+UNWANTED = (*MARKED, "blocked", "secrets")
+_DELIMITER = "\n§\n"
+
+
+class Size(NamedTuple):
+    """How long a text is: in characters (code points), and in tokens (an estimate)."""
+
+    characters: int
+    tokens: int
+
+    @classmethod
+    def of(cls, text: str) -> Size:
+        """The size of a text."""
+        return cls(len(text), estimated_tokens(text))
+
+    def plus(self, other: Size) -> Size:
+        """Both together."""
+        return Size(self.characters + other.characters, self.tokens + other.tokens)
+
+
+class ChangedBytes(NamedTuple):
+    """How many bytes of a text come behind the start of a change, so that no cache of its beginning has them.
+
+    It is the mean over changes of one fact, each of those in the files as likely as any other.
+    """
+
+    prompt: int
+    flat: int
 
 
 class Use(NamedTuple):
@@ -41,56 +73,106 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of one profile's prompt, or of several together, in characters.
+    """The sizes of one profile's prompt, or of several together.
 
     ``seen`` of ``entries`` are those that the profile may see, ``states`` how fresh these are, and ``left_out`` how
-    many of them the prompt does not show as they stand, and why. ``budgets`` are those of the prompt, ``limits`` those
-    of the files.
+    many of them the prompt does not show as they stand, and why; ``secrets`` are those of the blocked that hold one.
+    ``marked`` are the stale and expired ones that the prompt shows with a note.
+    ``in_flat`` is what flat files show without a word: facts that are stale or expired, those that the threat scan
+    blocks, and of these the secrets. ``budgets`` are those of the prompt, ``limits`` those of the files.
     """
 
-    prompt: int
-    unfiltered: int
-    files: int
+    prompt: Size
+    unfiltered: Size
+    files: Size
+    flat: Size
+    changed: ChangedBytes
     seen: int
     entries: int
+    secrets: int = 0
     states: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    marked: Mapping[str, int] = field(default_factory=dict)
+    in_flat: Mapping[str, int] = field(default_factory=dict)
     budgets: tuple[Use, ...] = ()
     limits: tuple[Use, ...] = ()
 
     @property
     def percent(self) -> float | None:
-        """The size of the prompt in percent of the files, to one decimal; ``None`` without any."""
-        return round(100 * self.prompt / self.files, 1) if self.files else None
+        """The characters of the prompt in percent of flat files, to one decimal; ``None`` without any."""
+        return _percent(self.prompt.characters, self.flat.characters)
+
+    @property
+    def tokens_percent(self) -> float | None:
+        """The same of the tokens."""
+        return _percent(self.prompt.tokens, self.flat.tokens)
 
     def to_dict(self) -> dict[str, Any]:
         """The sizes as JSON-ready data."""
+        sizes = {"prompt": self.prompt, "unfiltered": self.unfiltered, "files": self.files, "flat": self.flat}
         return {
-            "prompt": self.prompt,
-            "unfiltered": self.unfiltered,
-            "files": self.files,
+            **{name: size.characters for name, size in sizes.items()},
             "percent": self.percent,
+            "tokens": {**{name: size.tokens for name, size in sizes.items()}, "percent": self.tokens_percent},
+            "changed": self.changed._asdict(),
             "seen": self.seen,
             "entries": self.entries,
             "states": {name: self.states.get(name, 0) for name in STATES},
             "left_out": {name: self.left_out.get(name, 0) for name in LEFT_OUT},
+            "secrets": self.secrets,
+            "marked": {name: self.marked.get(name, 0) for name in MARKED},
+            "in_flat": {name: self.in_flat.get(name, 0) for name in UNWANTED},
             "budgets": [use._asdict() for use in self.budgets],
             "limits": [use._asdict() for use in self.limits],
         }
 
 
+def _percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 1) if whole else None
+
+
 class WholeSizes:
-    """The files of one profile, and what their prompt would be unfiltered: the same for all who read them alike."""
+    """The files of one profile, flat and as they are, and their prompt unfiltered: the same for all who read them."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         """``documents`` are by target."""
         self.documents = documents
-        self.size = sum(size_of(document.text) for document in documents.values())
+        self.size = _sum(
+            Size(size_of(document.text), estimated_tokens(document.text)) for document in documents.values()
+        )
         self.entries = sum(len(document.entries) for document in documents.values())
-        self._unfiltered: dict[tuple[object, ...], int] = {}
+        self.facts = [entry for document in documents.values() for entry in document.entries if entry.body]
+        self.flat = _sum(
+            Size.of(_DELIMITER.join(entry.body for entry in document.entries if entry.body))
+            for document in documents.values()
+        )
+        self._unfiltered: dict[tuple[object, ...], Size] = {}
 
-    def unfiltered(self, profile: Profile, as_of: date, config: Config) -> int:
-        """The characters of the prompt in the profile's style with every entry in it."""
+    @cached_property
+    def changed(self) -> int:
+        """How many bytes of the flat files, one behind the other, come behind a change of a fact, in the mean."""
+        behind = changed = 0
+        for entry in reversed(self.facts):
+            behind += len(entry.body.encode())
+            changed += behind
+            behind += len(_DELIMITER.encode())
+        return _mean(changed, self.facts)
+
+    @cached_property
+    def _blocked(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for threats in scan_each(BuiltinScanner(), [entry.body for entry in self.facts]):
+            found["blocked"] += bool(threats)
+            found["secrets"] += any(threat.rule in SECRETS for threat in threats)
+        return found
+
+    def in_flat(self, profile: Profile, as_of: date, config: Config) -> Counter[str]:
+        """How many facts the flat files show that are stale or expired for a profile, or that the scan blocks."""
+        states: Counter[str] = Counter(freshness(entry, profile, config, as_of=as_of).state for entry in self.facts)
+        return Counter({name: states[name] for name in MARKED}) + self._blocked
+
+    def unfiltered(self, profile: Profile, as_of: date, config: Config) -> Size:
+        """The size of the prompt in the profile's style with every entry in it."""
         notes = "note" if profile.prompt.stale == "drop" else profile.prompt.stale
         key = (profile.prompt.style, notes, None if notes == "plain" else profile.stale_after, as_of)
         if key not in self._unfiltered:
@@ -106,7 +188,7 @@ class WholeSizes:
                 prompt=replace(profile.prompt, order="file", stale=notes, expired="note", budget={}),
             )
             prompt = build_prompt(self.documents, reader, as_of=as_of, config=config, scanner=_NoScanner())
-            self._unfiltered[key] = len(prompt.text)
+            self._unfiltered[key] = Size.of(prompt.text)
         return self._unfiltered[key]
 
 
@@ -123,31 +205,69 @@ def measure(whole: WholeSizes, profile: Profile, owner: Profile, *, as_of: date,
     prompt = build_prompt(whole.documents, profile, as_of=as_of, config=config)
     manifest = prompt.manifest
     sizes = {**manifest.sizes, "total": len(prompt.text)}
+    marked = ("expired",) if profile.prompt.stale == "plain" else MARKED
     limits = [
         (target, size_of(whole.documents[target].text), limit_of(owner, target, config))
         for target in TARGETS
         if target in whole.documents
     ]
     return Sizes(
-        prompt=len(prompt.text),
+        prompt=Size.of(prompt.text),
         unfiltered=whole.unfiltered(profile, as_of, config),
         files=whole.size,
+        flat=whole.flat,
+        changed=ChangedBytes(_mean(_behind(prompt), whole.facts), whole.changed),
         seen=len(manifest.rows),
         entries=whole.entries,
+        secrets=sum(not SECRETS.keys().isdisjoint(_rules(row)) for row in manifest.rows),
         states=Counter(row.state for row in manifest.rows),
         left_out=Counter(filter(None, map(_left_out, manifest.rows))),
+        marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in marked),
+        in_flat=whole.in_flat(profile, as_of, config),
         budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
         limits=tuple(Use(target, used, limit) for target, used, limit in limits if limit is not None),
     )
 
 
+def _behind(prompt: Prompt) -> int:
+    """How many bytes of a prompt come behind the places where its entries would change it, of all added up."""
+    places = changed_from(prompt).values()
+    return len(places) * len(prompt.text.encode()) - sum(places)
+
+
+def _mean(sum_: int, facts: Sequence[Entry]) -> int:
+    return round(sum_ / len(facts)) if facts else 0
+
+
+def _rules(row: Row) -> list[str]:
+    return row.reason.split(", ") if row.status == "blocked" and row.reason else []
+
+
 def total(measured: Iterable[Sizes]) -> Sizes:
     """The sizes of several prompts added up. Files that several profiles read count each time, as they are loaded."""
     each = list(measured)
-    numbers = {name: sum(getattr(sizes, name) for sizes in each) for name in _NUMBERS}
-    states: Counter[str] = sum((Counter(sizes.states) for sizes in each), Counter())
-    left_out: Counter[str] = sum((Counter(sizes.left_out) for sizes in each), Counter())
-    return Sizes(**numbers, states=states, left_out=left_out)
+    return Sizes(
+        prompt=_sum(sizes.prompt for sizes in each),
+        unfiltered=_sum(sizes.unfiltered for sizes in each),
+        files=_sum(sizes.files for sizes in each),
+        flat=_sum(sizes.flat for sizes in each),
+        changed=ChangedBytes(sum(sizes.changed.prompt for sizes in each), sum(sizes.changed.flat for sizes in each)),
+        seen=sum(sizes.seen for sizes in each),
+        entries=sum(sizes.entries for sizes in each),
+        secrets=sum(sizes.secrets for sizes in each),
+        states=_counted(sizes.states for sizes in each),
+        left_out=_counted(sizes.left_out for sizes in each),
+        marked=_counted(sizes.marked for sizes in each),
+        in_flat=_counted(sizes.in_flat for sizes in each),
+    )
+
+
+def _sum(sizes: Iterable[Size]) -> Size:
+    return reduce(Size.plus, sizes, Size(0, 0))
+
+
+def _counted(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter())
 
 
 def _left_out(row: Row) -> str | None:

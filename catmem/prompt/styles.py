@@ -107,6 +107,22 @@ def counted(pieces: Sequence[Piece], style: Style) -> str:
     return "".join([piece.text for piece in pieces])
 
 
+def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
+    """From which byte of the text on another fact would make another text, by the fact's row.
+
+    In ``hermes`` that is the start of its block, whose header counts the characters of all that is in it.
+    """
+    found: dict[int, int] = {}
+    block = end = 0
+    for piece in pieces:
+        if piece.owner is None and piece.text.startswith(_HERMES_RULE):
+            block = end
+        elif isinstance(piece.owner, int):
+            found[piece.owner] = block if style == "hermes" else end
+        end += len(piece.text.encode())
+    return found
+
+
 def blocked_line(rules: str) -> str:
     """What stands in the place of an entry or a title that the scan withholds."""
     return f"[BLOCKED: {rules}]"

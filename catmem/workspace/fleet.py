@@ -1,4 +1,4 @@
-"""The profiles of a root on disk: what each may read and write, and why; and how long their prompts are.
+"""The profiles of a root on disk: what each may read and write, and why; and what their prompts save.
 
 A profile that is not right, or a file that cannot be read, is named among the problems, and hides none of the others.
 """
@@ -231,12 +231,16 @@ def _count(counts: dict[Held, int], target: str, document: Document) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file.
+
+    ``seed_from`` names the profile whose memory the profile is seeded from: its own files hold a slice already.
+    """
 
     profile: str
     tier: int
     style: str
     owner: str
+    seed_from: str | None
     missing: tuple[str, ...]
     sizes: Sizes
 
@@ -247,6 +251,7 @@ class Measured:
             "tier": self.tier,
             "style": self.style,
             "owner": self.owner,
+            "seed_from": self.seed_from,
             "missing": list(self.missing),
             **self.sizes.to_dict(),
         }
@@ -314,6 +319,7 @@ def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSiz
         tier=profile.tier,
         style=profile.prompt.style,
         owner=owner.name,
+        seed_from=profile.seed_from,
         missing=tuple(
             target
             for target in TARGETS

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from benchmarks.__main__ import LONG, NAMES
 from catmem.importers import SOURCES
 from catmem.mcp.tools import TOOLS
 from catmem.resources import SCHEMA_NAMES, schema
@@ -59,3 +60,9 @@ def test_the_table_of_the_schemas():
 def test_the_programs_that_are_read():
     rows = part(page("import.md"), "| `--from` | PATH | an entry is | its category |\n|---|---|---|---|\n", "\n\n")
     assert [row.split("|")[1].strip(" `") for row in rows.splitlines()] == list(SOURCES)
+
+
+def test_the_page_of_the_benchmarks_names_all_of_them():
+    rows = {line.split("`")[1] for line in page("benchmarks.md").splitlines() if line.startswith("| `")}
+    assert rows | {"fleet"} == {*NAMES, *LONG}
+    assert "python -m benchmarks fleet" in page("benchmarks.md")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PAGES = [
     "anthropic",
     "audit",
+    "benchmarks",
     "branches",
     "categorize",
     "ci",

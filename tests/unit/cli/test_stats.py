@@ -12,16 +12,22 @@ from tests.golden.case import put
 
 DAY = "2026-11-21"
 EXAMPLE = """\
-Characters of each prompt, from the files of orchestrator, as of 2026-11-21
+Prompts beside flat files, from the files of orchestrator, as of 2026-11-21:
+characters, tokens (estimated), and bytes behind a change of one fact
 
-profile         entries  prompt  unfiltered   files  % of files
-orchestrator   23 of 23   1,752       1,888   2,350       74.6%  out: 2 expired; 3 stale, 4 unverified
-morpheus        7 of 23     524       1,888   2,350       22.3%  1 unverified
-neo             6 of 23     530       1,888   2,350       22.6%  1 stale, 1 unverified
-specialist      0 of 23       0       1,888   2,350        0.0%
-trinity        11 of 23     821       1,888   2,350       34.9%  out: 1 expired; 2 stale, 2 unverified; budget user 40%
-scout           3 of 23     217       1,888   2,350        9.2%  1 unverified; budget total 27%
-total         50 of 138   3,844      11,328  14,100       27.3%
+profile         entries  prompt   flat       %  tokens   flat       %  changed   flat
+orchestrator   23 of 23   1,752  1,432  122.3%     508    426  119.2%      832    767  out: 2 expired; 3 stale, 4 unverified
+morpheus        7 of 23     524  1,432   36.6%     140    426   32.9%       87    767  1 unverified
+neo             6 of 23     530  1,432   37.0%     151    426   35.4%       84    767  1 stale, 1 unverified
+specialist      0 of 23       0  1,432    0.0%       0    426    0.0%        0    767
+trinity        11 of 23     821  1,432   57.3%     247    426   58.0%      194    767  out: 1 expired; 2 stale, 2 unverified; budget user 40%
+scout           3 of 23     217  1,432   15.2%      60    426   14.1%       15    767  1 unverified; budget total 27%
+total         50 of 138   3,844  8,592   44.7%   1,106  2,556   43.3%    1,212  4,602
+
+facts                stale  expired  blocked  secrets
+kept out of prompts      0        3        0        0
+marked in prompts        6        0        0        0
+shown by flat files     18       12        0        0
 """
 
 
@@ -55,18 +61,43 @@ def test_the_example_from_the_files_of_one(example):
 def test_each_from_its_own_files(place):
     result = run("stats", "--root", place, "--as-of", DAY)
     assert (result.exit_code, result.stderr) == (0, "")
-    title, empty, *table = result.stdout.splitlines()
-    assert (title, empty) == ("Characters of each prompt, each from its own files, as of 2026-11-21", "")
-    assert table == [
-        "profile  entries  prompt  unfiltered  files  % of files",
-        "neo       2 of 3      79         109     82       96.3%  out: 1 blocked; 1 unverified; budget total 40%; limit user 82%",
-        "other     0 of 0       0           0      0           -  no files yet; limit user 0%",
-        "total     2 of 3      79         109     82       96.3%",
+    assert result.stdout.splitlines() == [
+        "Prompts beside flat files, each from its own files, as of 2026-11-21:",
+        "characters, tokens (estimated), and bytes behind a change of one fact",
+        "",
+        "profile  entries  prompt  flat       %  tokens  flat       %  changed  flat",
+        "neo       2 of 3      79    46  171.7%      27    15  180.0%       33    31  out: 1 blocked; 1 unverified; budget total 40%; limit user 82%",
+        "other     0 of 0       0     0       -       0     0       -        0     0  no files yet; limit user 0%",
+        "total     2 of 3      79    46  171.7%      27    15  180.0%       33    31",
+        "",
+        "facts                stale  expired  blocked  secrets",
+        "kept out of prompts      0        0        1        0",
+        "marked in prompts        0        0        0        0",
+        "shown by flat files      0        0        1        0",
     ]
 
 
+def test_a_secret_is_counted_where_it_is_kept_out_and_where_flat_files_show_it(place):
+    key = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+    put(place / "homes" / "neo" / "USER.md", f"## Talk\nThe token is {key}.\n\n## Pay\nThe same is {key}.\n")
+    result = run("stats", "--root", place, "--as-of", DAY)
+    assert key not in result.output
+    assert result.stdout.splitlines()[-3:] == [
+        "kept out of prompts      0        0        1        1",
+        "marked in prompts        0        0        0        0",
+        "shown by flat files      0        0        2        2",
+    ]
+
+
+def test_a_seeded_profile_on_its_own_files_is_shown_how_to_compare(place):
+    put(place / "profiles" / "other.yaml", "seed_from: neo\n")
+    line = "Seeded profiles hold a slice of neo. Beside its whole files: catmem stats --from neo\n"
+    assert run("stats", "--root", place).stdout.endswith(f"\n\n{line}")
+    assert line not in run("stats", "--root", place, "--from", "neo").stdout
+
+
 def test_only_those_that_are_named(place):
-    table = run("stats", "--root", place, "-p", "other").stdout.splitlines()[3:]
+    table = run("stats", "--root", place, "-p", "other").stdout.splitlines()[4:6]
     assert [line.split()[0] for line in table] == ["other", "total"]
 
 
@@ -79,15 +110,22 @@ def test_json(example):
         "tier": 2,
         "style": "markdown",
         "owner": "trinity",
+        "seed_from": "orchestrator",
         "missing": [],
         "prompt": 910,
         "unfiltered": 1124,
         "files": 1383,
-        "percent": 65.8,
+        "flat": 844,
+        "percent": 107.8,
+        "tokens": {"prompt": 274, "unfiltered": 330, "files": 467, "flat": 249, "percent": 110.0},
+        "changed": {"prompt": 419, "flat": 476},
         "seen": 13,
         "entries": 14,
         "states": {"fresh": 8, "stale": 2, "expired": 1, "unverified": 2},
         "left_out": {"expired": 1, "stale": 0, "no_text": 0, "blocked": 1, "over_budget": 0},
+        "secrets": 0,
+        "marked": {"stale": 2, "expired": 0},
+        "in_flat": {"stale": 2, "expired": 1, "blocked": 1, "secrets": 0},
         "budgets": [{"name": "user", "used": 636, "of": 1375}],
         "limits": [],
     }
@@ -126,7 +164,7 @@ def test_what_cannot_be_looked_at_is_named_and_all_else_is_there(place):
     put(place / "homes" / "other" / "MEMORY.md", b"\xff")
     result = run("stats", "--root", place, "--as-of", DAY)
     assert result.exit_code == 2
-    assert [line.split()[0] for line in result.stdout.splitlines()[3:]] == ["neo", "total"]
+    assert [line.split()[0] for line in result.stdout.splitlines()[4:6]] == ["neo", "total"]
     assert "error[schema]: " in result.stderr
     assert "error[not_utf8]: " in result.stderr
     said = json.loads(run("stats", "--root", place, "--format", "json").stdout)

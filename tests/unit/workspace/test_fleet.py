@@ -151,8 +151,8 @@ def test_each_profile_is_measured_on_its_own_files_or_on_those_of_another(place)
     for stats, source in ((own, None), (shared, "neo")):
         for each in stats.profiles:
             prompt = opened(place).prompt(each.profile, source=source, as_of=DAY)
-            assert each.sizes.prompt == len(prompt.text)
-    assert shared.total.files == 2 * shared.profiles[0].sizes.files
+            assert each.sizes.prompt.characters == len(prompt.text)
+    assert shared.total.files.tokens == 2 * shared.profiles[0].sizes.files.tokens
 
 
 def test_a_profile_that_is_asked_for_is_measured_whatever_is_wrong_with_others(place):

@@ -223,21 +223,21 @@ def _show_tried_out(joined: Joined) -> None:
     say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
 
 
-class _Quit(Exception):  # noqa: N818 - no error: somebody has had enough
-    """Whoever was asked does not go on, so nothing is written."""
+class _Quit(Exception):  # noqa: N818 - no error: the person has had enough
+    """The person does not go on, so nothing is written."""
 
 
 def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
-    told = found.to_dict()
-    where = f" in {told['category']}" if told["category"] else ""
+    category = found.to_dict()["category"]
+    where = f" in {category}" if category else ""
     return f"branch {found.branch}{where}: {_SAID[found.conflict.reason]}"
 
 
 def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
     """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
 
-    One that was decided has ``taken``, which is told too.
+    One that was decided has ``taken``, which is shown too.
     """
     width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
     for number, found in enumerate(conflicts, first):

@@ -28,7 +28,7 @@ def write(place: str, *, confirm: bool) -> None:
     What is checked, and in which order, stands in docs/envelopes.md. The same envelope again, or one with the same
     op_id and content, gives the first answer again and writes nothing.
 
-    Exit status 3: somebody else wrote in between, or the file or the role is not what the writer knew.
+    Exit status 3: another writer came between, or the file or the role is not what the writer knew.
     """
     workspace = open_with_store()
     written = _submitted(workspace, place, confirm=confirm)

@@ -99,7 +99,7 @@ def import_(  # noqa: PLR0913 - one parameter an option
     plan = plan_import(workspace, profile, read(source, path), target=target, categories=categories)
     written = carry_out(workspace, plan, dry_run=dry_run)
     if in_json():
-        emit_json(_told(source, path, plan, written, dry_run=dry_run))
+        emit_json(_import_dict(source, path, plan, written, dry_run=dry_run))
         return
     for each in written:
         if dry_run:
@@ -117,7 +117,9 @@ def import_(  # noqa: PLR0913 - one parameter an option
         say(f"Nothing was written.{more}")
 
 
-def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool) -> dict[str, object]:
+def _import_dict(
+    source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool
+) -> dict[str, object]:
     from catmem.importers.importing import remarks_on
 
     return {

@@ -71,7 +71,9 @@ def merge_driver(base: str, ours: str, theirs: str, name: str | None) -> None:
         raise
     _write(Path(ours), merged.text)
     if in_json():
-        emit_json({"path": name, "merged": True, "conflicts": [_told(conflict) for conflict in merged.conflicts]})
+        emit_json(
+            {"path": name, "merged": True, "conflicts": [_conflict_dict(conflict) for conflict in merged.conflicts]}
+        )
     for line in _lines(name, merged.conflicts):
         say(line)
     if merged.conflicts:
@@ -185,7 +187,7 @@ def _shown(conflict: Conflict, version: Version | None) -> str:
     return f"{version.category}: {first_line(version.text, _WIDTH)}"
 
 
-def _told(conflict: Conflict) -> dict[str, object]:
+def _conflict_dict(conflict: Conflict) -> dict[str, object]:
     sides = {side: getattr(conflict, side) for side in ("base", "ours", "theirs")}
     return {
         "reason": conflict.reason,

@@ -273,7 +273,7 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
         raise order.unreadable[0]
     if not sources:
         raise click.UsageError(
-            "There is nobody to write to: no profile that keeps its files in a home of Hermes Agent has a seed_from."
+            "There is no profile to write to: none that keeps its files in a home of Hermes Agent has a seed_from."
         )
     return sources
 

@@ -67,9 +67,9 @@ _DAMAGE = 4
 def log(entity: str, limit: int | None, *, graph: bool) -> None:
     """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
 
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. A change of the file by other means,
-    which the history does not hold yet, stands on top; so does a file that catmem never wrote and that has no history.
-    A branch such as 8a stands beside the file: it was made on an older revision, and a merge says what it brought in.
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. An external change that the history does
+    not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
+    stands beside the file: it was made on an older revision, and a merge says what it brought in.
     """
     from catmem.workspace import history
 
@@ -77,7 +77,7 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
         raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
     workspace = open_with_store()
     entity = history.entity_of(workspace, entity)
-    # One more than is shown: the change of size is told against the revision before.
+    # One more than is shown: the change of size is counted from the revision before.
     found = history.log(workspace, entity, None if limit is None else limit + 1)
     shown = found[:limit]
     outside = _unrecorded(workspace, entity)
@@ -89,7 +89,7 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
     if outside is not None:
         size, head = outside["size"], workspace.store.head(entity)
         change = f"{size - (head.size if head else 0):+,}"
-        why = "changed by other means" if head else "no history yet: the first write begins it"
+        why = "external change" if head else "no history yet: the first write begins it"
         rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
     if not rows:
         say(f"No revision of {entity} is recorded yet.")
@@ -124,7 +124,7 @@ def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
     when = shown_moment(revision.timestamp)
     change = "" if before is None else f"{revision.size - before:+,}"
     size = f"{revision.size:,} bytes"
-    return revision.revision, when, printable(revision.agent), revision.op, size, change, _told(revision)
+    return revision.revision, when, printable(revision.agent), revision.op, size, change, _remarks(revision)
 
 
 def _drawn(revisions: Sequence[Revision]) -> list[str]:
@@ -157,7 +157,7 @@ def _put(lines: list[str | None], revision: str) -> None:
         lines[free] = revision
 
 
-def _told(revision: Revision) -> str:
+def _remarks(revision: Revision) -> str:
     origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
     return ", ".join(part for part in (origin, _said(revision.note)) if part)
 
@@ -253,7 +253,7 @@ def restore(entity: str, revision: str, actor: str | None, expected: str | None,
 
     workspace = open_with_store()
     written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor)
-    # Whoever may restore may see the whole file, so its dry run shows the lines around a change too.
+    # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
     show_written(written, f"restored revision {revision}", {"dry_run": dry_run})
 
 
@@ -296,7 +296,7 @@ def _tell(done: Replay) -> None:
         return
     for head in done.heads:
         if head.unrecorded:
-            said = "was changed by other means since, which the history does not hold yet"
+            said = "has an external change that the history does not hold yet"
             say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
     if done.revisions:
         say(f"{counted(len(done.revisions), 'revision')} written")
@@ -348,7 +348,7 @@ def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> No
 def _heard(
     watch: Watch, found: Sequence[News], wanted: frozenset[str], actor: str | None
 ) -> Iterator[tuple[News, dict[str, Any]]]:
-    """What is new, as somebody hears of it, without end; ``found`` to begin with."""
+    """What is new for ``actor``, without end; ``found`` to begin with."""
     from catmem.workspace.change_feed import EVERY, concerns, heard
 
     while True:
@@ -381,11 +381,11 @@ def _words(news: News, said: dict[str, Any]) -> str:
             none = said["revision"] == "0"
             return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
         case "drift":
-            return f"changed by other means since revision {said['revision']}"
+            return f"external change since revision {said['revision']}"
         case "trouble":
             what = "cannot be read" if news.profile is None else "this profile is not right"
             return f"{what}: {said['code']}{_where(said)}"
         case "recovered":
             return "can be read again" if news.profile is None else "this profile is right again"
         case _:
-            return "changed more than is told here: read it anew"
+            return "changed more than is shown here: read it anew"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _REPEATED_WIDTH = 60
 _ENTRY_WIDTH = 48
 _MOST_LABELS = 8
-"""How many labels that nobody declared are named."""
+"""How many undeclared labels are named."""
 
 
 @click.command(

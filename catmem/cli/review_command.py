@@ -91,7 +91,7 @@ def review(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    Due is what is stale or expired, what nobody ever verified and is older than it would take to be stale, and what is
+    Due is what is stale or expired, what was never verified and is older than it would take to be stale, and what is
     dated in the future. Each answer is written at once. A review that was stopped goes on where it was.
 
     The answers, one a line: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r

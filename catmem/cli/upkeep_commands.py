@@ -121,7 +121,7 @@ def _of_tokens(said: dict[str, Any]) -> str:
         return f"{said['count']} in {said['path']}"
     if said["wanted"] is not None:
         return f"none in {said['path']}, and this root wants some ({said['wanted']}): 'catmem serve' will not start"
-    return "none: 'catmem serve' takes whoever connects from this machine for a person"
+    return "none: 'catmem serve' takes every caller from this machine for a person"
 
 
 def _lines(folder: FolderReport) -> Iterator[str]:
@@ -143,7 +143,7 @@ def anchor(check: str | None) -> None:
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
     elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, 2 if a profile is
-    not right, so that nobody knows where its history is, else 0.
+    not right, so that the place of its history is unknown, else 0.
     """
     from catmem.workspace import upkeep
 
@@ -276,7 +276,7 @@ def store() -> None:
 def info() -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
 
-    Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
+    Exit status 2 if a profile is not right, so that the place of its files is unknown; all others are there.
     """
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.copying import store_info
@@ -289,8 +289,8 @@ def info() -> None:
     unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
     where = shown_store(workspace.config.store)
     if in_json():
-        told = [error.to_dict() for error in unreadable]
-        emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": told})
+        errors = [error.to_dict() for error in unreadable]
+        emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": errors})
         raise SystemExit(print_unreadable(unreadable))
     say(f"store: {where}")
     rows = [("entity", "head", "revisions", "branches")]
@@ -316,7 +316,7 @@ def copy(source: str, target: str, *, dry_run: bool) -> None:
     has already, exactly so, is left as it is, so that a copy that was stopped goes on; one that TO has with another
     history is refused, before anything is copied. Let nothing write to FROM meanwhile.
 
-    Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
+    Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
     """
     from catmem.workspace.copying import copy_root, left_out
     from catmem.workspace.stores import shown_store

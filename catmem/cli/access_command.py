@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_workspace, target_option
 from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.config.profile import refuse_no_root
@@ -30,8 +31,13 @@ _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not re
 
 
 @click.command(
-    epilog="Examples: catmem access   catmem access -p trinity -p neo   catmem access -t memory -c 'finance-*'   "
-    "catmem access --why trinity finance-payroll"
+    cls=Command,
+    examples=(
+        "catmem access",
+        "catmem access -p trinity -p neo",
+        "catmem access -t memory -c 'finance-*'",
+        "catmem access --why trinity finance-payroll",
+    ),
 )
 @click.option(
     "--why",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from catmem import clock
+from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import actor_option, common_options, dry_run_option, entity_argument, open_with_store
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, text_diff
@@ -46,7 +47,7 @@ _HELP = """\
 _ANSWERS: dict[str, Literal["ours", "theirs", "both"]] = {"o": "ours", "t": "theirs", "b": "both"}
 
 
-@click.command(epilog="Examples: catmem branches   catmem branches trinity/user --format json")
+@click.command(cls=Command, examples=("catmem branches", "catmem branches trinity/user --format json"))
 @click.argument("entity", metavar="[ENTITY]", required=False)
 @common_options
 def branches(entity: str | None) -> None:
@@ -104,9 +105,14 @@ def _age(timestamp: str, now: datetime) -> str:
 
 
 @click.command(
-    epilog="Examples: catmem merge trinity   catmem merge trinity/user 8a --dry-run   "
-    "catmem merge trinity --precedence auditor,planner   catmem merge trinity --interactive   "
-    "catmem merge trinity 8a --drop"
+    cls=Command,
+    examples=(
+        "catmem merge trinity",
+        "catmem merge trinity/user 8a --dry-run",
+        "catmem merge trinity --precedence auditor,planner",
+        "catmem merge trinity --interactive",
+        "catmem merge trinity 8a --drop",
+    ),
 )
 @entity_argument
 @click.argument("branches", metavar="[BRANCH]...", nargs=-1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -60,9 +61,12 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
 
 
 @click.command(
-    epilog="Examples: catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run   "
-    "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style   "
-    "catmem import --from hermes -p trinity ~/.hermes"
+    cls=Command,
+    examples=(
+        "catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run",
+        "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style",
+        "catmem import --from hermes -p trinity ~/.hermes",
+    ),
 )
 @click.argument("path")
 @click.option("--from", "source", type=click.Choice(list(SOURCES)), required=True, help="The program that wrote PATH.")
@@ -171,8 +175,12 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
 
 
 @click.command(
-    epilog="Examples: catmem export --format json   catmem export -p trinity -t memory --format hermes > MEMORY.md   "
-    "catmem export --format markdown -o handbook"
+    cls=Command,
+    examples=(
+        "catmem export --format json",
+        "catmem export -p trinity -t memory --format hermes > MEMORY.md",
+        "catmem export --format markdown -o handbook",
+    ),
 )
 @click.option("-p", "--profile", "profiles", metavar="NAME", multiple=True, help="Whose memory. By default everyone's.")
 @target_option

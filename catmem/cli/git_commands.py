@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, given_root
 from catmem.cli.output import emit_json, first_line, in_json, printable, say
 from catmem.errors import CatmemError, EditError, UnreadableError
@@ -41,8 +42,9 @@ class _Merged(NamedTuple):
 
 # What follows the first file is no option, whatever it is called.
 @click.command(
+    cls=Command,
     context_settings={"allow_interspersed_args": False},
-    epilog="Examples: catmem merge-driver %O %A %B %P   catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md",
+    examples=("catmem merge-driver %O %A %B %P", "catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md"),
 )
 @common_options
 @click.argument("base")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem import clock
+from catmem.cli.command import Command
 from catmem.cli.options import (
     actor_option,
     common_options,
@@ -59,7 +60,9 @@ _GIT_LIMIT = 1 << 29
 _DAMAGE = 4
 
 
-@click.command(epilog="Examples: catmem log trinity/user   catmem log trinity -n 5   catmem log trinity --graph")
+@click.command(
+    cls=Command, examples=("catmem log trinity/user", "catmem log trinity -n 5", "catmem log trinity --graph")
+)
 @entity_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N revisions.")
 @click.option("--graph", is_flag=True, help="Draw how the revisions follow each other, one column a line of them.")
@@ -177,8 +180,13 @@ def _said(note: Mapping[str, Any]) -> str:
 
 
 @click.command(
-    epilog="Examples: catmem diff trinity   catmem diff trinity/user 7   catmem diff trinity/memory 3 5   "
-    "catmem diff --git homes/trinity/USER.md"
+    cls=Command,
+    examples=(
+        "catmem diff trinity",
+        "catmem diff trinity/user 7",
+        "catmem diff trinity/memory 3 5",
+        "catmem diff --git homes/trinity/USER.md",
+    ),
 )
 @entity_argument
 @click.argument("old", metavar="[FROM]", required=False)
@@ -237,7 +245,7 @@ def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
     return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
 
 
-@click.command(epilog="Examples: catmem restore trinity/user 7 --dry-run   catmem restore trinity/user 7")
+@click.command(cls=Command, examples=("catmem restore trinity/user 7 --dry-run", "catmem restore trinity/user 7"))
 @entity_argument
 @click.argument("revision")
 @actor_option
@@ -258,8 +266,12 @@ def restore(entity: str, revision: str, actor: str | None, expected: str | None,
 
 
 @click.command(
-    epilog="Examples: catmem replay --to /tmp/history   catmem replay trinity/user --to /tmp/history   "
-    "catmem replay --heads --to /tmp/heads"
+    cls=Command,
+    examples=(
+        "catmem replay --to /tmp/history",
+        "catmem replay trinity/user --to /tmp/history",
+        "catmem replay --heads --to /tmp/heads",
+    ),
 )
 @click.argument("entity", required=False)
 @click.option("--to", "folder", required=True, metavar="DIR", help="A folder that is new or empty.")
@@ -311,7 +323,8 @@ def _tell(done: Replay) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem watch   catmem watch trinity   catmem watch trinity/user --as trinity -n 1 --format jsonl"
+    cls=Command,
+    examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user --as trinity -n 1 --format jsonl"),
 )
 @click.argument("entities", metavar="[ENTITY]...", nargs=-1)
 @click.option("--as", "actor", metavar="NAME", help="Tell what this profile may hear. By default you, a person: all.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.options import as_of_option, category_option, common_options, open_with_store, refuse_undeclared
 from catmem.cli.output import (
@@ -49,8 +50,13 @@ _DONE = {
 
 
 @click.command(
-    epilog="Examples: catmem review   catmem review -p trinity --state stale   catmem review --list --format json   "
-    "catmem review --answers answers.txt"
+    cls=Command,
+    examples=(
+        "catmem review",
+        "catmem review -p trinity --state stale",
+        "catmem review --list --format json",
+        "catmem review --answers answers.txt",
+    ),
 )
 @click.option(
     "-p",

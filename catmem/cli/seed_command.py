@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, common_options, dry_run_option, open_with_store, target_option
 from catmem.cli.output import (
     columns,
@@ -43,9 +44,14 @@ _WIDTH = 60
 
 
 @click.command(
-    epilog="Examples: catmem seed orchestrator trinity neo --dry-run   catmem seed orchestrator neo -c talk   "
-    "catmem seed orchestrator --all   "
-    "catmem seed --all --check   catmem seed orchestrator --ephemeral scout"
+    cls=Command,
+    examples=(
+        "catmem seed orchestrator trinity neo --dry-run",
+        "catmem seed orchestrator neo -c talk",
+        "catmem seed orchestrator --all",
+        "catmem seed --all --check",
+        "catmem seed orchestrator --ephemeral scout",
+    ),
 )
 @click.argument("source", required=False)
 @click.argument("targets", nargs=-1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
 from catmem.cli.output import emit_json, in_json, print_error, say
 from catmem.errors import ConfigError, UnreadableError
@@ -33,8 +34,12 @@ _STDOUT, _STDERR = 1, 2
 
 
 @click.command(
-    epilog="Examples: catmem serve   catmem serve --root ~/agents --port 0   "
-    "catmem serve --host 0.0.0.0 --allow-host memory.example.org"
+    cls=Command,
+    examples=(
+        "catmem serve",
+        "catmem serve --root ~/agents --port 0",
+        "catmem serve --host 0.0.0.0 --allow-host memory.example.org",
+    ),
 )
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -187,8 +192,12 @@ def _log_to_stderr(*, everything: bool) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem mcp -p trinity   catmem mcp -p trinity --root ~/agents   "
-    "catmem mcp -p trinity --transport http --port 0"
+    cls=Command,
+    examples=(
+        "catmem mcp -p trinity",
+        "catmem mcp -p trinity --root ~/agents",
+        "catmem mcp -p trinity --transport http --port 0",
+    ),
 )
 @profile_option(required=True)
 @click.option(

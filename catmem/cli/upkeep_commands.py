@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command, Group
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -53,7 +54,7 @@ _MOST = 20
 """Files that are named at most; JSON names all."""
 
 
-@click.command(epilog="Examples: catmem fsck   catmem fsck --repair")
+@click.command(cls=Command, examples=("catmem fsck", "catmem fsck --repair"))
 @click.option("--repair", is_flag=True, help="Mend what is safe to mend. What cannot be used is moved aside, and kept.")
 @common_options
 def fsck(*, repair: bool) -> None:
@@ -77,7 +78,7 @@ def fsck(*, repair: bool) -> None:
     raise SystemExit(_DAMAGED if report.damaged else status)
 
 
-@click.command(epilog="Examples: catmem doctor   catmem doctor --format json")
+@click.command(cls=Command, examples=("catmem doctor", "catmem doctor --format json"))
 @common_options
 def doctor() -> None:
     """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
@@ -133,7 +134,7 @@ def _lines(folder: FolderReport) -> Iterator[str]:
     yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])
 
 
-@click.command(epilog="Examples: catmem anchor > anchors.jsonl   catmem anchor --check anchors.jsonl")
+@click.command(cls=Command, examples=("catmem anchor > anchors.jsonl", "catmem anchor --check anchors.jsonl"))
 @text_option(
     "--check", metavar="FILE", said="Say whether the histories still hold what FILE, from an earlier run, says; or -."
 )
@@ -168,7 +169,7 @@ def anchor(check: str | None) -> None:
     raise SystemExit(_DAMAGED if lost else status)
 
 
-@click.command(epilog="Examples: catmem repair trinity/user   catmem repair trinity/user --how split --yes")
+@click.command(cls=Command, examples=("catmem repair trinity/user", "catmem repair trinity/user --how split --yes"))
 @entity_argument
 @click.option(
     "--how",
@@ -209,8 +210,11 @@ def _show_plan(plan: RepairPlan) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem purge trinity/user 'The card number is' --dry-run   "
-    "catmem purge trinity/user - --yes < secret.txt"
+    cls=Command,
+    examples=(
+        "catmem purge trinity/user 'The card number is' --dry-run",
+        "catmem purge trinity/user - --yes < secret.txt",
+    ),
 )
 @entity_argument
 @text_argument("old", "OLD")
@@ -266,12 +270,12 @@ def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
     emit(columns(rows))
 
 
-@click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///.catmem/memory.db --dry-run")
+@click.group(cls=Group, examples=("catmem store info", "catmem store copy files sqlite:///.catmem/memory.db --dry-run"))
 def store() -> None:
     """Say what the store of a root keeps, or copy it to another kind of store, with its whole history."""
 
 
-@store.command(epilog="Examples: catmem store info   catmem store info --format json")
+@store.command(examples=("catmem store info", "catmem store info --format json"))
 @common_options
 def info() -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
@@ -302,8 +306,11 @@ def info() -> None:
 
 
 @store.command(
-    epilog="Examples: catmem store copy files sqlite:///.catmem/memory.db --dry-run   "
-    "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///.catmem/memory.db files"
+    examples=(
+        "catmem store copy files sqlite:///.catmem/memory.db --dry-run",
+        "catmem store copy files postgresql://db.example.com/memory",
+        "catmem store copy sqlite:///.catmem/memory.db files",
+    )
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")

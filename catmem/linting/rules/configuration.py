@@ -266,7 +266,7 @@ def selector_without_match(files: Mapping[str, LintedFile], context: Context) ->
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
-def nobody_reads(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads.
 
     ## Why

@@ -42,7 +42,7 @@ _MILLI = 1_000
     default="files",
     show_default=True,
     metavar="STORE",
-    help="What `store` in catmem.yaml may be, as in the examples below.",
+    help="What `store` in catmem.yaml may be, as in the examples above.",
 )
 @click.option(
     "--entities",

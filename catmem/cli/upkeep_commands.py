@@ -319,7 +319,7 @@ def info() -> None:
 def copy(source: str, target: str, *, dry_run: bool) -> None:
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
-    FROM and TO are said as `store` in catmem.yaml, as in the examples below. Nothing in FROM changes. An entity that TO
+    FROM and TO are said as `store` in catmem.yaml, as in the examples above. Nothing in FROM changes. An entity that TO
     has already, exactly so, is left as it is, so that a copy that was stopped goes on; one that TO has with another
     history is refused, before anything is copied. Let nothing write to FROM meanwhile.
 

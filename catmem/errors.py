@@ -8,7 +8,7 @@
     │   ├── TooLargeError      it is over a size limit
     │   └── SourceError        it is not what the program that is imported from writes
     ├── ConfigError            catmem.yaml, a profile or a schema is not right
-    │   └── UnknownNameError   a profile, category or target that nobody declared
+    │   └── UnknownNameError   a profile, category or target that is not declared
     ├── EditError              an edit cannot be made
     │   ├── NoMatchError       no entry holds the text that was asked for
     │   ├── AmbiguousError     several entries hold it
@@ -18,9 +18,9 @@
     ├── ForbiddenError         the one who acts has no right to do this
     ├── RefusedError           a write that would be made on an old view; nothing was written
     │   ├── StaleError         another write came between
-    │   ├── DriftError         somebody changed the file from outside, or it is not what catmem can rewrite
+    │   ├── DriftError         the file has an external change, or is not what catmem can rewrite
     │   ├── MergeConflictError  both sides of a merge changed the same entry
-    │   ├── BusyError          somebody else is writing, and did not stop in time
+    │   ├── BusyError          another writer is at work, and did not stop in time
     │   ├── OperationCollisionError  one op_id for two different operations
     │   └── ChangedMeanwhileError  what was read is not what is there now
     ├── WouldOverwriteError    files with other content stand where new ones should go
@@ -165,7 +165,7 @@ class ConfigError(CatmemError):
 
 
 class UnknownNameError(ConfigError):
-    """A profile, category or target that nobody declared; the hint names the nearest that somebody did."""
+    """A profile, category or target that is not declared; the hint names the nearest one that is."""
 
     code = "unknown_name"
 
@@ -198,7 +198,7 @@ class AmbiguousError(EditError):
         places: Sequence[Mapping[str, Any]] = (),
         hint: str | None = None,
     ) -> None:
-        """``candidates`` are shown to whoever asked, so the caller filters them by access first."""
+        """``candidates`` are shown to the user, so the caller filters them by access first."""
         super().__init__(message, hint=hint)
         self.candidates = tuple(candidates)
         self.places = tuple(places)
@@ -224,7 +224,7 @@ class OverBudgetError(EditError):
         path: str | PathLike[str] | None = None,
         hint: str | None = None,
     ) -> None:
-        """``could_go`` are entries that might leave, as JSON-ready data, filtered for whoever asked."""
+        """``could_go`` are entries that might leave, as JSON-ready data, filtered for the caller."""
         super().__init__(message, path=path, hint=hint)
         self.size = size
         self.limit = limit
@@ -259,12 +259,12 @@ class ForbiddenError(CatmemError):
 
 
 class RefusedError(CatmemError):
-    """A write that was refused because of what is there now. Nothing was written over anybody's bytes.
+    """A write that was refused because of what is there now. Nothing was written over bytes that are not recorded.
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
-    that holds an external writer's bytes, where there was an external writer. Codes of its own: ``role_drift`` (the
-    writer's profile is no longer the one that it was told), ``semantic_collision`` (the new text has little in common
-    with the old one, and the caller asked to be warned of that).
+    that holds an external writer's bytes, if there was one. Codes of its own: ``role_drift`` (the writer's profile is
+    no longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
+    caller asked to be warned of that).
     """
 
     code = "refused"
@@ -309,7 +309,7 @@ class DriftError(RefusedError):
 
 
 class BusyError(RefusedError):
-    """Somebody else is writing and did not stop in time. Codes: ``busy`` (the file), ``locked`` (the store)."""
+    """Another writer is at work and did not stop in time. Codes: ``busy`` (the file), ``locked`` (the store)."""
 
     code = "busy"
 
@@ -325,7 +325,7 @@ class MergeConflictError(RefusedError):
     def __init__(
         self, message: str, conflicts: Sequence[Mapping[str, Any]], *, found: str | None = None, hint: str | None = None
     ) -> None:
-        """``conflicts`` are shown to whoever asked, so the caller filters them by access first."""
+        """``conflicts`` are shown to the user, so the caller filters them by access first."""
         super().__init__(message, found=found, hint=hint)
         self.conflicts = tuple(conflicts)
 
@@ -406,7 +406,7 @@ class StoreError(CatmemError):
 
     Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure, or a
     lost log of SQLite, left the store in doubt: open it again); of databases ``not_available`` (it cannot be
-    reached), ``connection_lost`` (in the middle of a write: nobody knows whether it was made, so repeat it under its
+    reached), ``connection_lost`` (in the middle of a write: it may have been made or not, so repeat it under its
     ``op_id``), ``newer_schema`` (a newer catmem made it). With status 2, since only the call is not right:
     ``not_empty`` (a history was to go where there is one), ``not_here`` (not for this kind of store), ``bad_store``
     (the URL is none), ``missing_extra``.

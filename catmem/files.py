@@ -1,6 +1,6 @@
 """Files: the one bounded read of a regular file, files put in place whole, and errors of the system.
 
-A path may come from a profile or a configuration that somebody else wrote, so nothing here waits on a FIFO, reads a
+A path may come from a profile or a configuration of another author, so nothing here waits on a FIFO, reads a
 device, follows a link that the caller did not allow, or takes in more than ``limit`` bytes.
 """
 
@@ -165,7 +165,7 @@ def replace_file(
         if check is not None:
             check()
         os.replace(new, path)  # noqa: PTH105 - text in hand
-    except BaseException:  # also where the process is told to end: nothing is left lying there
+    except BaseException:  # also where the process is asked to end: nothing is left lying there
         os.unlink(new)  # noqa: PTH108 - text in hand
         raise
 
@@ -178,7 +178,7 @@ def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # n
 def take_lock(descriptor: int, patience: float) -> None:
     """Take the lock of an open file or folder, which ends when that is closed.
 
-    Raises ``BlockingIOError`` where somebody else holds it for ``patience`` seconds.
+    Raises ``BlockingIOError`` where another process holds it for ``patience`` seconds.
     """
     ends = time.monotonic() + patience
     while True:
@@ -240,7 +240,7 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
     def check() -> None:
         if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
             raise ChangedMeanwhileError(
-                "somebody changed this file while it was being rewritten",
+                "another program changed this file while it was being rewritten",
                 path=path,
                 hint="Nothing was written. Run the command again.",
             )

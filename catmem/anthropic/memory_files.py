@@ -90,7 +90,7 @@ class CategoryFile:
     """A category's entries, and the text that stands for them."""
 
     category: str
-    """Its name, as whoever asked for it wrote it."""
+    """Its name, as the caller wrote it."""
     entries: tuple[Entry, ...]
     document: Document
     """The text of the file, read as one without sections: its entries are ``entries``, one by one."""

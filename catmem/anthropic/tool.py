@@ -52,7 +52,7 @@ INSTRUCTIONS = (
     "between two facts. Keep each fact to a sentence or two. A [key: value] block in front of a fact holds its dates "
     "and tags, and is kept for you."
 )
-"""For the system prompt of whoever uses the tool."""
+"""For the system prompt of a model that uses the tool."""
 
 _MOST_TEXT = 256 << 10
 _MOST_SHOWN = 60_000
@@ -307,7 +307,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         self._write(place, operations, digest)
 
     def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> None:
-        # What the model is told is that the file says it now, so nothing may go beside the file.
+        # The answer says that the file holds the text now, so no branch is begun.
         self._workspace.write(
             self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"
         )

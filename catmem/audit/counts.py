@@ -24,7 +24,7 @@ CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collis
 OTHER = "other"
 """The name of all that are not counted each for itself."""
 _MOST = 10_000
-"""Different names of one kind that are counted each for itself: whoever is refused may give any name."""
+"""Different names of one kind that are counted each for itself: a refused caller may give any name."""
 _LONGEST_SECONDS = 1e6
 """What is longer, or no number (a line of a log may say anything), tells of no operation."""
 

@@ -114,7 +114,7 @@ def follow_audit(
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     """What to say of names in a filter that the root does not have now, each with the nearest that it has.
 
-    They may be names of the past, so this is no error: it is for whoever wonders why nothing was found.
+    They may be names of the past, so this is no error: it explains why nothing was found.
     """
     config, said = workspace.config, []
     owner, _, target = (wanted.entity or "").partition("/")
@@ -164,8 +164,8 @@ def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
 class Names:
     """The names that are counted each for itself; all others count as ``other``.
 
-    They are bounded by the configuration, since whoever is refused may have given any text as one, and each would be a
-    series of its own for whoever keeps the numbers.
+    The configuration bounds them: a refused caller may have given any text as a name, and each name would be a series
+    of its own.
     """
 
     entities: frozenset[str]

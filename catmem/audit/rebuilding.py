@@ -49,8 +49,8 @@ class Replayed:
 class RebuiltHead:
     """The head of an entity, rebuilt and written out.
 
-    ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file was changed by other means
-    since, and the log does not hold that yet.
+    ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file has an external change that
+    the log does not hold yet.
     """
 
     entity: str
@@ -95,13 +95,13 @@ class Replay:
 
     @property
     def damaged(self) -> bool:
-        """Whether what was rebuilt is not what was once written, as far as anybody can tell."""
+        """Whether what was rebuilt is not what was once written, as far as that is known."""
         return bool(self.mismatches) or any(fault.damage for fault in self.faults)
 
     def to_dict(self) -> dict[str, Any]:
         """The replay as JSON-ready data."""
-        told = record_dict(self)
-        return {"replayed": told.pop("revisions"), **told}
+        data = record_dict(self)
+        return {"replayed": data.pop("revisions"), **data}
 
 
 def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
@@ -185,7 +185,7 @@ class _Rebuilding:
         return [RebuiltHead(self.entity, revision.revision, self.path, digest, self._branches(), unrecorded)]
 
     def _compare_file(self, revision: str, data: bytes) -> bool:
-        """Compare the head with what stands there now; whether that was changed by other means since."""
+        """Compare the head with what stands there now; whether it has an external change since."""
         try:
             now = self.store.read(self.entity)
         except CatmemError as error:

@@ -56,7 +56,7 @@ class Bypass:
 
 
 def current_bypass(workspace: Root) -> Bypass | None:
-    """The bypass that is on, if there is one. One that has run out is taken away, and the log told of its end."""
+    """The bypass that is on, if any. One that has run out is removed, and the log records its end."""
     found = _read(_path(workspace))
     if found is None:
         return None
@@ -122,12 +122,12 @@ def _refuse_agents(actor: str | None) -> None:
 
 
 def _take_away(workspace: Root, what: str, found: Bypass) -> None:
-    """Remove the file; whoever did remove it tells the log."""
+    """Remove the file; the process that removed it writes to the log."""
     path = _path(workspace)
     try:
         path.unlink()
     except FileNotFoundError:
-        return  # somebody else was faster
+        return  # another process was faster
     except OSError as error:
         if what == "bypass_expired":
             return  # it has run out whether its file is there or not
@@ -238,9 +238,9 @@ class RolloutReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data."""
-        told = record_dict(self)
-        del told["state"]
-        return {"mode": self.state.mode, "canary": self.state.canary, **told}
+        data = record_dict(self)
+        del data["state"]
+        return {"mode": self.state.mode, "canary": self.state.canary, **data}
 
 
 def rollout_state(workspace: Root) -> RolloutState:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_workspace, target_option
 from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.config.profile import refuse_no_root
@@ -30,8 +31,13 @@ _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not re
 
 
 @click.command(
-    epilog="Examples: catmem access   catmem access -p trinity -p neo   catmem access -t memory -c 'finance-*'   "
-    "catmem access --why trinity finance-payroll"
+    cls=Command,
+    examples=(
+        "catmem access",
+        "catmem access -p trinity -p neo",
+        "catmem access -t memory -c 'finance-*'",
+        "catmem access --why trinity finance-payroll",
+    ),
 )
 @click.option(
     "--why",
@@ -57,8 +63,8 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
     r reads, rw reads and may write, d may write and not read, . neither; a ? behind it: in files without section
     headers only. What is read is that of USER.md and of MEMORY.md together; -t tells them apart. Where the profiles are
     too many for columns, each category has a line with their names (with -c all of them). Below stand the categories
-    that the most profiles read, and those that only tier 1 reads, or nobody. Entries are counted over the files of all
-    profiles.
+    that the most profiles read, and those that only tier 1 or no profile reads. Entries are counted over the files of
+    all profiles.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
@@ -134,9 +140,9 @@ def _lines(
         readers = sum(mark[0] == "r" for mark in marks.values())
         writers = sum("w" in mark or mark == "d" for mark in marks.values())
         # Those with the rarer rights first: there are few of them, and they are what one looks for.
-        told = [f"{name} {mark}" for mark in ("rw", "rw?", "d", "r", "r?") for name in names if marks[name] == mark]
+        named = [f"{name} {mark}" for mark in ("rw", "rw?", "d", "r", "r?") for name in names if marks[name] == mark]
         counts = (f"{fleet.count(category, target):>7,}", f"{readers:>7}", f"{writers:>7}")
-        rows.append((category, *counts, "\0".join(told)))
+        rows.append((category, *counts, "\0".join(named)))
     used = sum(max(len(row[index]) for row in rows) + 2 for index in range(4))
     room = None if width is None else width - used
     yield columns([(*row[:4], _shortened(row[4].split("\0"), room)) for row in rows])
@@ -179,7 +185,7 @@ def _summary(fleet: Fleet) -> Iterator[str]:
         yield columns([("", *row) for row in rows])
     orphans = fleet.orphans()
     yield from _orphans("Read by tier 1 only", [orphan for orphan in orphans if orphan.readers])
-    yield from _orphans("Read by nobody", [orphan for orphan in orphans if not orphan.readers])
+    yield from _orphans("Read by no profile", [orphan for orphan in orphans if not orphan.readers])
 
 
 def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from catmem.cli.command import Command, Group
 from catmem.cli.options import (
     common_options,
     format_choice,
@@ -48,8 +49,13 @@ _MODES = {
 
 
 @click.command(
-    epilog="Examples: catmem audit --since 1d   catmem audit --entity trinity/user --status refused   "
-    "catmem audit --follow   catmem audit --summary"
+    cls=Command,
+    examples=(
+        "catmem audit --since 1d",
+        "catmem audit --entity trinity/user --status refused",
+        "catmem audit --follow",
+        "catmem audit --summary",
+    ),
 )
 @click.option("--entity", metavar="ENTITY", help="Only this one; PROFILE alone means both its files.")
 @click.option("--agent", metavar="NAME", help="Only what this agent did; you are 'person'.")
@@ -179,9 +185,14 @@ def _end(damaged: Sequence[Damage]) -> None:
 
 
 @click.group(
+    cls=Group,
     invoke_without_command=True,
-    epilog="Examples: catmem rollout --root demo   catmem rollout report --since 7d   "
-    "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h   catmem rollout bypass --end",
+    examples=(
+        "catmem rollout --root demo",
+        "catmem rollout report --since 7d",
+        "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h",
+        "catmem rollout bypass --end",
+    ),
 )
 @common_options
 @click.pass_context
@@ -219,7 +230,7 @@ def _bypass(bypass: Bypass) -> str:
     return f"A bypass is on until {until}: {bypass.reason}"
 
 
-@rollout.command(epilog="Examples: catmem rollout report   catmem rollout report --since 7d --format json")
+@rollout.command(examples=("catmem rollout report", "catmem rollout report --since 7d --format json"))
 @moment_option("--since", "Only from this moment on: a day, a time in UTC, or how long ago (2h).")
 @common_options
 def report(since: datetime | None) -> None:
@@ -256,8 +267,10 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
 
 
 @rollout.command(
-    epilog="Examples: catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h   "
-    "catmem rollout bypass --end"
+    examples=(
+        "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h",
+        "catmem rollout bypass --end",
+    )
 )
 @click.option("--reason", metavar="TEXT", help="Why it is needed, in a sentence; it stands in the audit log.")
 @length_option("--for", "lasts", "How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.")

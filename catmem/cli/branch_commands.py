@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from catmem import clock
+from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import actor_option, common_options, dry_run_option, entity_argument, open_with_store
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, text_diff
@@ -46,7 +47,7 @@ _HELP = """\
 _ANSWERS: dict[str, Literal["ours", "theirs", "both"]] = {"o": "ours", "t": "theirs", "b": "both"}
 
 
-@click.command(epilog="Examples: catmem branches   catmem branches trinity/user --format json")
+@click.command(cls=Command, examples=("catmem branches", "catmem branches trinity/user --format json"))
 @click.argument("entity", metavar="[ENTITY]", required=False)
 @common_options
 def branches(entity: str | None) -> None:
@@ -104,9 +105,14 @@ def _age(timestamp: str, now: datetime) -> str:
 
 
 @click.command(
-    epilog="Examples: catmem merge trinity   catmem merge trinity/user 8a --dry-run   "
-    "catmem merge trinity --precedence auditor,planner   catmem merge trinity --interactive   "
-    "catmem merge trinity 8a --drop"
+    cls=Command,
+    examples=(
+        "catmem merge trinity",
+        "catmem merge trinity/user 8a --dry-run",
+        "catmem merge trinity --precedence auditor,planner",
+        "catmem merge trinity --interactive",
+        "catmem merge trinity 8a --drop",
+    ),
 )
 @entity_argument
 @click.argument("branches", metavar="[BRANCH]...", nargs=-1)
@@ -223,21 +229,21 @@ def _show_tried_out(joined: Joined) -> None:
     say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
 
 
-class _Quit(Exception):  # noqa: N818 - no error: somebody has had enough
-    """Whoever was asked does not go on, so nothing is written."""
+class _Quit(Exception):  # noqa: N818 - no error: the person has had enough
+    """The person does not go on, so nothing is written."""
 
 
 def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
-    told = found.to_dict()
-    where = f" in {told['category']}" if told["category"] else ""
+    category = found.to_dict()["category"]
+    where = f" in {category}" if category else ""
     return f"branch {found.branch}{where}: {_SAID[found.conflict.reason]}"
 
 
 def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
     """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
 
-    One that was decided has ``taken``, which is told too.
+    One that was decided has ``taken``, which is shown too.
     """
     width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
     for number, found in enumerate(conflicts, first):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from catmem.cli.command import Group
 from catmem.cli.options import common_options, open_workspace
 from catmem.cli.output import columns, emit, emit_json, in_json, printable, say, shown_path
 
@@ -25,7 +26,7 @@ _NOT_SERVED = (
 )
 
 
-@click.group(epilog="Examples: catmem key new trinity   catmem key list   catmem key remove trinity --all")
+@click.group(cls=Group, examples=("catmem key new trinity", "catmem key list", "catmem key remove trinity --all"))
 def key() -> None:
     """Make, list and remove the keys that agents sign their envelopes with.
 
@@ -35,7 +36,7 @@ def key() -> None:
     """
 
 
-@key.command("new", epilog="Examples: catmem key new trinity   catmem key new person")
+@key.command("new", examples=("catmem key new trinity", "catmem key new person"))
 @click.argument("agent")
 @common_options
 def key_new(agent: str) -> None:
@@ -56,7 +57,7 @@ def key_new(agent: str) -> None:
         say("This folder goes by the path of the root: a root that is moved or copied has another one.")
 
 
-@key.command("list", epilog="Examples: catmem key list   catmem key list trinity --format json")
+@key.command("list", examples=("catmem key list", "catmem key list trinity --format json"))
 @click.argument("agent", required=False)
 @common_options
 def key_list(agent: str | None) -> None:
@@ -79,7 +80,7 @@ def key_list(agent: str | None) -> None:
     emit(printable(columns(rows)))
 
 
-@key.command("remove", epilog="Examples: catmem key remove trinity 20261121t120000   catmem key remove trinity --all")
+@key.command("remove", examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --all"))
 @click.argument("agent")
 @click.argument("key_id", required=False)
 @click.option("--all", "every", is_flag=True, help="All keys of the agent.")
@@ -113,8 +114,13 @@ def _tokens_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(
-    epilog="Examples: catmem token new trinity   catmem token new anna --person   catmem token list   "
-    "catmem token remove trinity --all"
+    cls=Group,
+    examples=(
+        "catmem token new trinity",
+        "catmem token new anna --person",
+        "catmem token list",
+        "catmem token remove trinity --all",
+    ),
 )
 def token() -> None:
     """Make, list and remove the tokens that callers of 'catmem serve' have.
@@ -125,8 +131,12 @@ def token() -> None:
 
 @token.command(
     "new",
-    epilog="Examples: catmem token new trinity   catmem token new planner --scope read   "
-    "catmem token new anna --person   catmem token new prometheus --scope metrics",
+    examples=(
+        "catmem token new trinity",
+        "catmem token new planner --scope read",
+        "catmem token new anna --person",
+        "catmem token new prometheus --scope metrics",
+    ),
 )
 @click.argument("agent")
 @click.option("-p", "--profile", metavar="NAME", help="The profile of the agent, to be sure that it is that one.")
@@ -162,7 +172,7 @@ def token_new(agent: str, profile: str | None, scope: str, tokens_path: str | No
     say("Send it as: Authorization: Bearer TOKEN. A server that runs without tokens has to be started again.")
 
 
-@token.command("list", epilog="Examples: catmem token list   catmem token list trinity --format json")
+@token.command("list", examples=("catmem token list", "catmem token list trinity --format json"))
 @click.argument("agent", required=False)
 @_tokens_option
 @common_options
@@ -188,9 +198,7 @@ def token_list(agent: str | None, tokens_path: str | None) -> None:
     emit(printable(columns(rows)))
 
 
-@token.command(
-    "remove", epilog="Examples: catmem token remove trinity 4f0a61c2d9be   catmem token remove trinity --all"
-)
+@token.command("remove", examples=("catmem token remove trinity 4f0a61c2d9be", "catmem token remove trinity --all"))
 @click.argument("agent")
 @click.argument("token_id", required=False)
 @click.option("--all", "every", is_flag=True, help="All tokens of the agent.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import (
     actor_option,
     day_option,
@@ -32,8 +33,11 @@ _WIDTH = 72
 
 
 @click.command(
-    epilog="Examples: catmem add -p trinity -c workflow-rules-finance 'Vendor is Acme Ltd.'   "
-    "catmem add -p trinity -c workflow-rules-finance --tag domain=finance - < fact.txt"
+    cls=Command,
+    examples=(
+        "catmem add -p trinity -c workflow-rules-finance 'Vendor is Acme Ltd.'",
+        "catmem add -p trinity -c workflow-rules-finance --tag domain=finance - < fact.txt",
+    ),
 )
 @text_argument("content", "TEXT")
 @whose_options
@@ -70,8 +74,11 @@ def add(  # noqa: PLR0913 - one parameter an option
 
 
 @click.command(
-    epilog="Examples: catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'   "
-    "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner="
+    cls=Command,
+    examples=(
+        "catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'",
+        "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner=",
+    ),
 )
 @text_argument("old", "OLD")
 @text_argument("new", "[NEW]", required=False)
@@ -100,7 +107,7 @@ def replace(  # noqa: PLR0913 - one parameter an option
     show_written(written, "replaced in", how)
 
 
-@click.command(epilog="Examples: catmem remove -p trinity 'Book travel to cost centre'")
+@click.command(cls=Command, examples=("catmem remove -p trinity 'Book travel to cost centre'",))
 @text_argument("old", "OLD")
 @whose_options
 @narrow_option
@@ -115,7 +122,7 @@ def remove(old: str, profile: str, *, target: str, category: str | None, **how: 
     show_written(written, "removed from", how)
 
 
-@click.command(epilog="Examples: catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance")
+@click.command(cls=Command, examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",))
 @text_argument("old", "OLD")
 @whose_options
 @click.option("-c", "--category", required=True, metavar="SLUG", help="Where it goes.")
@@ -132,8 +139,13 @@ def move(old: str, profile: str, *, target: str, category: str, source: str | No
 
 
 @click.command(
-    epilog="Examples: catmem verify -p trinity 'Vendor is Acme'   catmem verify -p neo --as-of 2026-11-02 uv   "
-    "catmem verify -p trinity --all -c approval-conventions --dry-run   catmem verify -p neo --search 'package manager'"
+    cls=Command,
+    examples=(
+        "catmem verify -p trinity 'Vendor is Acme'",
+        "catmem verify -p neo --as-of 2026-11-02 uv",
+        "catmem verify -p trinity --all -c approval-conventions --dry-run",
+        "catmem verify -p neo --search 'package manager'",
+    ),
 )
 @text_argument("old", "[OLD]", required=False)
 @click.option("--all", "whole_category", is_flag=True, help="Every entry of the category that -c names.")

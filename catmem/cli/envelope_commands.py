@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_with_store, open_workspace, text_option, whose_options
 from catmem.cli.output import emit, emit_json, in_json, printable_json, read_stdin, say, show_written
 from catmem.errors import EnvelopeError
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Examples: catmem write --envelope e.json   "
-    "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -"
+    cls=Command,
+    examples=(
+        "catmem write --envelope e.json",
+        "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -",
+    ),
 )
 @click.option("--envelope", "place", metavar="FILE", required=True, help="The envelope as JSON; - for standard input.")
 @click.option("--confirm", is_flag=True, help="Write it also if it has little in common with what is there now.")
@@ -28,7 +32,7 @@ def write(place: str, *, confirm: bool) -> None:
     What is checked, and in which order, stands in docs/envelopes.md. The same envelope again, or one with the same
     op_id and content, gives the first answer again and writes nothing.
 
-    Exit status 3: somebody else wrote in between, or the file or the role is not what the writer knew.
+    Exit status 3: another writer came between, or the file or the role is not what the writer knew.
     """
     workspace = open_with_store()
     written = _submitted(workspace, place, confirm=confirm)
@@ -51,9 +55,12 @@ def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:
 
 
 @click.command(
-    epilog="Examples: catmem envelope -p trinity --as trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance   "
-    "catmem envelope -p trinity --text USER.md > e.json   "
-    "catmem envelope -p trinity --as trinity --json operations.json --prev 7 | catmem write --envelope -"
+    cls=Command,
+    examples=(
+        "catmem envelope -p trinity --as trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance",
+        "catmem envelope -p trinity --text USER.md > e.json",
+        "catmem envelope -p trinity --as trinity --json operations.json --prev 7 | catmem write --envelope -",
+    ),
 )
 @whose_options
 @click.option("--add", "added", metavar="TEXT", help="Add an entry with these words.")
@@ -128,7 +135,7 @@ def _content(added: str | None, category: str | None, form: str | None, text: st
     return text
 
 
-@click.command(epilog="Examples: catmem role-hash trinity   catmem role-hash trinity --format json")
+@click.command(cls=Command, examples=("catmem role-hash trinity", "catmem role-hash trinity --format json"))
 @click.argument("name")
 @common_options
 def role_hash(name: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -60,9 +61,12 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
 
 
 @click.command(
-    epilog="Examples: catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run   "
-    "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style   "
-    "catmem import --from hermes -p trinity ~/.hermes"
+    cls=Command,
+    examples=(
+        "catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run",
+        "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style",
+        "catmem import --from hermes -p trinity ~/.hermes",
+    ),
 )
 @click.argument("path")
 @click.option("--from", "source", type=click.Choice(list(SOURCES)), required=True, help="The program that wrote PATH.")
@@ -99,7 +103,7 @@ def import_(  # noqa: PLR0913 - one parameter an option
     plan = plan_import(workspace, profile, read(source, path), target=target, categories=categories)
     written = carry_out(workspace, plan, dry_run=dry_run)
     if in_json():
-        emit_json(_told(source, path, plan, written, dry_run=dry_run))
+        emit_json(_import_dict(source, path, plan, written, dry_run=dry_run))
         return
     for each in written:
         if dry_run:
@@ -117,7 +121,9 @@ def import_(  # noqa: PLR0913 - one parameter an option
         say(f"Nothing was written.{more}")
 
 
-def _told(source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool) -> dict[str, object]:
+def _import_dict(
+    source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool
+) -> dict[str, object]:
     from catmem.importers.importing import remarks_on
 
     return {
@@ -169,8 +175,12 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
 
 
 @click.command(
-    epilog="Examples: catmem export --format json   catmem export -p trinity -t memory --format hermes > MEMORY.md   "
-    "catmem export --format markdown -o handbook"
+    cls=Command,
+    examples=(
+        "catmem export --format json",
+        "catmem export -p trinity -t memory --format hermes > MEMORY.md",
+        "catmem export --format markdown -o handbook",
+    ),
 )
 @click.option("-p", "--profile", "profiles", metavar="NAME", multiple=True, help="Whose memory. By default everyone's.")
 @target_option

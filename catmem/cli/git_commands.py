@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, given_root
 from catmem.cli.output import emit_json, first_line, in_json, printable, say
 from catmem.errors import CatmemError, EditError, UnreadableError
@@ -41,8 +42,9 @@ class _Merged(NamedTuple):
 
 # What follows the first file is no option, whatever it is called.
 @click.command(
+    cls=Command,
     context_settings={"allow_interspersed_args": False},
-    epilog="Examples: catmem merge-driver %O %A %B %P   catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md",
+    examples=("catmem merge-driver %O %A %B %P", "catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md"),
 )
 @common_options
 @click.argument("base")
@@ -71,7 +73,9 @@ def merge_driver(base: str, ours: str, theirs: str, name: str | None) -> None:
         raise
     _write(Path(ours), merged.text)
     if in_json():
-        emit_json({"path": name, "merged": True, "conflicts": [_told(conflict) for conflict in merged.conflicts]})
+        emit_json(
+            {"path": name, "merged": True, "conflicts": [_conflict_dict(conflict) for conflict in merged.conflicts]}
+        )
     for line in _lines(name, merged.conflicts):
         say(line)
     if merged.conflicts:
@@ -185,7 +189,7 @@ def _shown(conflict: Conflict, version: Version | None) -> str:
     return f"{version.category}: {first_line(version.text, _WIDTH)}"
 
 
-def _told(conflict: Conflict) -> dict[str, object]:
+def _conflict_dict(conflict: Conflict) -> dict[str, object]:
     sides = {side: getattr(conflict, side) for side in ("base", "ours", "theirs")}
     return {
         "reason": conflict.reason,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Group
 from catmem.cli.options import as_of_option, common_options, dry_run_option, format_option, given_root
 from catmem.cli.output import (
     columns,
@@ -48,14 +49,19 @@ _all_option = click.option("--all", "everybody", is_flag=True, help="Every profi
 _yes_option = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
-@click.group(epilog="Examples: catmem hermes install --dry-run   catmem hermes status --all   catmem hermes sync --all")
+@click.group(
+    cls=Group, examples=("catmem hermes install --dry-run", "catmem hermes status --all", "catmem hermes sync --all")
+)
 def hermes() -> None:
     """Put catmem into Hermes Agent as its memory provider, or write slices into its files."""
 
 
 @hermes.command(
-    epilog="Examples: catmem hermes install --dry-run   catmem hermes install --all --yes   "
-    "catmem hermes install --profile coder --root ~/memory --as neo"
+    examples=(
+        "catmem hermes install --dry-run",
+        "catmem hermes install --all --yes",
+        "catmem hermes install --profile coder --root ~/memory --as neo",
+    )
 )
 @_home_option
 @_profile_option
@@ -104,7 +110,7 @@ def install(  # noqa: PLR0913 - one parameter an option
     say("It counts from the next conversation on.")
 
 
-@hermes.command(epilog="Examples: catmem hermes uninstall --dry-run   catmem hermes uninstall --all --yes")
+@hermes.command(examples=("catmem hermes uninstall --dry-run", "catmem hermes uninstall --all --yes"))
 @_home_option
 @_profile_option
 @_all_option
@@ -125,7 +131,7 @@ def uninstall(home: str | None, profile: str | None, *, everybody: bool, yes: bo
     _carried_out([plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
 
-@hermes.command(epilog="Examples: catmem hermes status   catmem hermes status --all --format json")
+@hermes.command(examples=("catmem hermes status", "catmem hermes status --all --format json"))
 @_home_option
 @_profile_option
 @_all_option
@@ -146,8 +152,11 @@ def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
 
 
 @hermes.command(
-    epilog="Examples: catmem hermes sync default --all --dry-run   catmem hermes sync orchestrator trinity neo   "
-    "catmem hermes sync --all"
+    examples=(
+        "catmem hermes sync default --all --dry-run",
+        "catmem hermes sync orchestrator trinity neo",
+        "catmem hermes sync --all",
+    )
 )
 @click.argument("source", required=False)
 @click.argument("names", nargs=-1)
@@ -273,7 +282,7 @@ def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
         raise order.unreadable[0]
     if not sources:
         raise click.UsageError(
-            "There is nobody to write to: no profile that keeps its files in a home of Hermes Agent has a seed_from."
+            "There is no profile to write to: none that keeps its files in a home of Hermes Agent has a seed_from."
         )
     return sources
 

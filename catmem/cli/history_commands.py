@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem import clock
+from catmem.cli.command import Command
 from catmem.cli.options import (
     actor_option,
     common_options,
@@ -59,7 +60,9 @@ _GIT_LIMIT = 1 << 29
 _DAMAGE = 4
 
 
-@click.command(epilog="Examples: catmem log trinity/user   catmem log trinity -n 5   catmem log trinity --graph")
+@click.command(
+    cls=Command, examples=("catmem log trinity/user", "catmem log trinity -n 5", "catmem log trinity --graph")
+)
 @entity_argument
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N revisions.")
 @click.option("--graph", is_flag=True, help="Draw how the revisions follow each other, one column a line of them.")
@@ -67,9 +70,9 @@ _DAMAGE = 4
 def log(entity: str, limit: int | None, *, graph: bool) -> None:
     """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
 
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. A change of the file by other means,
-    which the history does not hold yet, stands on top; so does a file that catmem never wrote and that has no history.
-    A branch such as 8a stands beside the file: it was made on an older revision, and a merge says what it brought in.
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. An external change that the history does
+    not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
+    stands beside the file: it was made on an older revision, and a merge says what it brought in.
     """
     from catmem.workspace import history
 
@@ -77,7 +80,7 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
         raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
     workspace = open_with_store()
     entity = history.entity_of(workspace, entity)
-    # One more than is shown: the change of size is told against the revision before.
+    # One more than is shown: the change of size is counted from the revision before.
     found = history.log(workspace, entity, None if limit is None else limit + 1)
     shown = found[:limit]
     outside = _unrecorded(workspace, entity)
@@ -89,7 +92,7 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
     if outside is not None:
         size, head = outside["size"], workspace.store.head(entity)
         change = f"{size - (head.size if head else 0):+,}"
-        why = "changed by other means" if head else "no history yet: the first write begins it"
+        why = "external change" if head else "no history yet: the first write begins it"
         rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
     if not rows:
         say(f"No revision of {entity} is recorded yet.")
@@ -124,7 +127,7 @@ def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
     when = shown_moment(revision.timestamp)
     change = "" if before is None else f"{revision.size - before:+,}"
     size = f"{revision.size:,} bytes"
-    return revision.revision, when, printable(revision.agent), revision.op, size, change, _told(revision)
+    return revision.revision, when, printable(revision.agent), revision.op, size, change, _remarks(revision)
 
 
 def _drawn(revisions: Sequence[Revision]) -> list[str]:
@@ -157,7 +160,7 @@ def _put(lines: list[str | None], revision: str) -> None:
         lines[free] = revision
 
 
-def _told(revision: Revision) -> str:
+def _remarks(revision: Revision) -> str:
     origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
     return ", ".join(part for part in (origin, _said(revision.note)) if part)
 
@@ -177,8 +180,13 @@ def _said(note: Mapping[str, Any]) -> str:
 
 
 @click.command(
-    epilog="Examples: catmem diff trinity   catmem diff trinity/user 7   catmem diff trinity/memory 3 5   "
-    "catmem diff --git homes/trinity/USER.md"
+    cls=Command,
+    examples=(
+        "catmem diff trinity",
+        "catmem diff trinity/user 7",
+        "catmem diff trinity/memory 3 5",
+        "catmem diff --git homes/trinity/USER.md",
+    ),
 )
 @entity_argument
 @click.argument("old", metavar="[FROM]", required=False)
@@ -237,7 +245,7 @@ def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
     return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
 
 
-@click.command(epilog="Examples: catmem restore trinity/user 7 --dry-run   catmem restore trinity/user 7")
+@click.command(cls=Command, examples=("catmem restore trinity/user 7 --dry-run", "catmem restore trinity/user 7"))
 @entity_argument
 @click.argument("revision")
 @actor_option
@@ -253,13 +261,17 @@ def restore(entity: str, revision: str, actor: str | None, expected: str | None,
 
     workspace = open_with_store()
     written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor)
-    # Whoever may restore may see the whole file, so its dry run shows the lines around a change too.
+    # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
     show_written(written, f"restored revision {revision}", {"dry_run": dry_run})
 
 
 @click.command(
-    epilog="Examples: catmem replay --to /tmp/history   catmem replay trinity/user --to /tmp/history   "
-    "catmem replay --heads --to /tmp/heads"
+    cls=Command,
+    examples=(
+        "catmem replay --to /tmp/history",
+        "catmem replay trinity/user --to /tmp/history",
+        "catmem replay --heads --to /tmp/heads",
+    ),
 )
 @click.argument("entity", required=False)
 @click.option("--to", "folder", required=True, metavar="DIR", help="A folder that is new or empty.")
@@ -296,7 +308,7 @@ def _tell(done: Replay) -> None:
         return
     for head in done.heads:
         if head.unrecorded:
-            said = "was changed by other means since, which the history does not hold yet"
+            said = "has an external change that the history does not hold yet"
             say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
     if done.revisions:
         say(f"{counted(len(done.revisions), 'revision')} written")
@@ -311,7 +323,8 @@ def _tell(done: Replay) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem watch   catmem watch trinity   catmem watch trinity/user --as trinity -n 1 --format jsonl"
+    cls=Command,
+    examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user --as trinity -n 1 --format jsonl"),
 )
 @click.argument("entities", metavar="[ENTITY]...", nargs=-1)
 @click.option("--as", "actor", metavar="NAME", help="Tell what this profile may hear. By default you, a person: all.")
@@ -348,7 +361,7 @@ def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> No
 def _heard(
     watch: Watch, found: Sequence[News], wanted: frozenset[str], actor: str | None
 ) -> Iterator[tuple[News, dict[str, Any]]]:
-    """What is new, as somebody hears of it, without end; ``found`` to begin with."""
+    """What is new for ``actor``, without end; ``found`` to begin with."""
     from catmem.workspace.change_feed import EVERY, concerns, heard
 
     while True:
@@ -381,11 +394,11 @@ def _words(news: News, said: dict[str, Any]) -> str:
             none = said["revision"] == "0"
             return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
         case "drift":
-            return f"changed by other means since revision {said['revision']}"
+            return f"external change since revision {said['revision']}"
         case "trouble":
             what = "cannot be read" if news.profile is None else "this profile is not right"
             return f"{what}: {said['code']}{_where(said)}"
         case "recovered":
             return "can be read again" if news.profile is None else "this profile is right again"
         case _:
-            return "changed more than is told here: read it anew"
+            return "changed more than is shown here: read it anew"

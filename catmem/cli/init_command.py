@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
 
@@ -22,7 +23,8 @@ _SKIPPED = 2
 
 
 @click.command(
-    epilog="Examples: catmem init   catmem init --example demo   catmem init --git   catmem init --from-hermes"
+    cls=Command,
+    examples=("catmem init", "catmem init --example demo", "catmem init --git", "catmem init --from-hermes"),
 )
 @click.argument("named", metavar="[DIR]", required=False, type=click.Path(file_okay=False))
 @click.option("--example", is_flag=True, help="Write the worked example: an orchestrator and its specialists.")

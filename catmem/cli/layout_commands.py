@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, dry_run_option, open_with_store, open_workspace
 from catmem.cli.output import (
     columns,
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 _REPEATED_WIDTH = 60
 _ENTRY_WIDTH = 48
 _MOST_LABELS = 8
-"""How many labels that nobody declared are named."""
+"""How many undeclared labels are named."""
 
 
 @click.command(
-    epilog="Examples: catmem fmt   catmem fmt --check homes/   catmem fmt --layout shared USER.md   catmem fmt -"
+    cls=Command,
+    examples=("catmem fmt", "catmem fmt --check homes/", "catmem fmt --layout shared USER.md", "catmem fmt -"),
 )
 @click.argument("paths", nargs=-1)
 @click.option(
@@ -123,8 +125,12 @@ def _warn(planned: PlannedFormat) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem migrate --dry-run homes/neo/USER.md   catmem migrate homes/neo/USER.md   "
-    "catmem migrate - < old.md > new.md"
+    cls=Command,
+    examples=(
+        "catmem migrate --dry-run homes/neo/USER.md",
+        "catmem migrate homes/neo/USER.md",
+        "catmem migrate - < old.md > new.md",
+    ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @dry_run_option

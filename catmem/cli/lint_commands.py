@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem import __version__
+from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, UnreadableError
@@ -44,7 +45,9 @@ def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     return codes
 
 
-@click.command(epilog="Examples: catmem lint   catmem lint --fix homes/   catmem lint --select CM2,CM6 --format sarif")
+@click.command(
+    cls=Command, examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif")
+)
 @click.argument("paths", nargs=-1)
 @click.option("--fix", is_flag=True, help="Apply safe fixes until nothing changes, then say what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: apply the fixes too that need a second look.")
@@ -242,7 +245,7 @@ def _write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
 
 
-@click.command(epilog="Examples: catmem rule CM190   catmem rule --all")
+@click.command(cls=Command, examples=("catmem rule CM190", "catmem rule --all"))
 @click.argument("code", required=False)
 @click.option("--all", "every", is_flag=True, help="One line for each rule.")
 @format_option

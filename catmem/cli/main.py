@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from catmem import __version__
+from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, UnreadableError
 
@@ -103,24 +103,7 @@ def _load(name: str) -> click.Command:
     return command
 
 
-class _Help(click.HelpFormatter):
-    """Writes examples one to a line, as they are: they are to be copied."""
-
-    def write_text(self, text: str) -> None:
-        """A paragraph, or the commands behind ``Examples:``, which stand three blanks apart."""
-        label, colon, rest = text.partition(": ")
-        if not colon or label not in {"Example", "Examples"}:
-            super().write_text(text)
-            return
-        self.write(f"{'':>{self.current_indent}}{label}:\n")
-        for example in re.split(r"\s{3,}", rest.strip()):
-            self.write(f"{'':>{self.current_indent + 2}}{example}\n")
-
-
-click.Context.formatter_class = _Help  # of each command; click hands no formatter on from the group
-
-
-class _LazyGroup(click.Group):
+class _LazyGroup(Group):
     """A group whose commands are imported when they are called, so that ``--version`` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -181,15 +164,13 @@ def _with_hint(error: click.NoSuchOption) -> click.UsageError:
 
 @click.group(
     cls=_LazyGroup,
+    examples=("catmem init --example demo", "catmem prompt trinity --root demo"),
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 fine, 1 findings, 2 usage or configuration, 3 drift or conflict, 4 store damage.",
 )
 @click.version_option(__version__, prog_name="catmem", message="%(prog)s %(version)s")
 def group() -> None:
-    """Keep what agents know about a user true, apart and whole, in Markdown files.
-
-    Start with: catmem init --example demo
-    """
+    """Keep what agents know about a user true, apart and whole, in Markdown files."""
 
 
 def main() -> None:

@@ -274,7 +274,7 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
     on_drift = click.option(
         "--on-drift",
         type=click.Choice(["adopt", "refuse", "merge"]),
-        help="If somebody changed the file by other means: go on unless they changed this entry (adopt), refuse once, "
+        help="If the file has an external change: go on unless it concerns this entry (adopt), refuse once, "
         "or make the change on what is there now even if --expected is older (merge). By default what catmem.yaml "
         "says, else adopt.",
     )
@@ -333,7 +333,7 @@ def open_to_read() -> Workspace:
 def open_with_store(*, looks_over: bool = False) -> Workspace:
     """The same for a command that uses its store, which is closed when the command ends.
 
-    A command that ``looks_over`` the root finds itself what nobody reads.
+    A command that ``looks_over`` the root finds itself what no profile reads.
     """
     workspace = open_workspace() if looks_over else open_to_read()
     click.get_current_context().call_on_close(workspace.store.close)

@@ -25,7 +25,7 @@ _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
 
 printable = texts.printable
-"""What stands in a text of somebody else's, for a terminal."""
+"""A text of another author, made safe for a terminal."""
 printable_json = texts.printable_json
 
 
@@ -44,7 +44,7 @@ def emit(text: str) -> None:
         sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        raise  # whoever read the output has had enough; click ends the command
+        raise  # the reader of the output has had enough; click ends the command
     except OSError as error:
         # What could not be written is still in the buffer, and Python would try again, and fail, when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -137,8 +137,8 @@ def _particulars(error: CatmemError) -> Iterator[str]:
     """What one kind of error knows and a person can act on."""
     if isinstance(error, AmbiguousError):
         ids = [f"{place['id']}  " for place in error.places] or [""] * len(error.candidates)
-        told = zip(ids, error.candidates, strict=True)
-        yield from (f"{number}. {name}{body}" for number, (name, body) in enumerate(told, 1))
+        found = zip(ids, error.candidates, strict=True)
+        yield from (f"{number}. {name}{body}" for number, (name, body) in enumerate(found, 1))
     elif isinstance(error, OverBudgetError) and error.could_go:
         yield "These could go:"
         yield from _could_go(error.could_go)

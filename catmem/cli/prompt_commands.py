@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, common_options, open_to_read, refuse_undeclared
 from catmem.cli.output import (
     columns,
@@ -44,8 +45,12 @@ _LEFT_OUT = {
 
 
 @click.command(
-    epilog="Examples: catmem prompt trinity   catmem prompt trinity --explain   "
-    "catmem prompt --from orchestrator -c communication-style -c 'approval-*' --budget 800"
+    cls=Command,
+    examples=(
+        "catmem prompt trinity",
+        "catmem prompt trinity --explain",
+        "catmem prompt --from orchestrator -c communication-style -c 'approval-*' --budget 800",
+    ),
 )
 @click.argument("profile", required=False)
 @click.option("--explain", is_flag=True, help="Show each entry of the profile's categories: in or out, and why.")
@@ -148,7 +153,8 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
 
 
 @click.command(
-    epilog="Examples: catmem stats   catmem stats --from orchestrator   catmem stats -p trinity --as-of 2026-11-21"
+    cls=Command,
+    examples=("catmem stats", "catmem stats --from orchestrator", "catmem stats -p trinity --as-of 2026-11-21"),
 )
 @click.option("-p", "--profile", "names", multiple=True, metavar="NAME", help="Only this profile; may be repeated.")
 @click.option("--from", "source", metavar="NAME", help="Read the files of this profile instead of their own.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.options import as_of_option, category_option, common_options, open_with_store, refuse_undeclared
 from catmem.cli.output import (
@@ -49,8 +50,13 @@ _DONE = {
 
 
 @click.command(
-    epilog="Examples: catmem review   catmem review -p trinity --state stale   catmem review --list --format json   "
-    "catmem review --answers answers.txt"
+    cls=Command,
+    examples=(
+        "catmem review",
+        "catmem review -p trinity --state stale",
+        "catmem review --list --format json",
+        "catmem review --answers answers.txt",
+    ),
 )
 @click.option(
     "-p",
@@ -91,7 +97,7 @@ def review(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    Due is what is stale or expired, what nobody ever verified and is older than it would take to be stale, and what is
+    Due is what is stale or expired, what was never verified and is older than it would take to be stale, and what is
     dated in the future. Each answer is written at once. A review that was stopped goes on where it was.
 
     The answers, one a line: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, common_options, dry_run_option, open_with_store, target_option
 from catmem.cli.output import (
     columns,
@@ -43,9 +44,14 @@ _WIDTH = 60
 
 
 @click.command(
-    epilog="Examples: catmem seed orchestrator trinity neo --dry-run   catmem seed orchestrator neo -c talk   "
-    "catmem seed orchestrator --all   "
-    "catmem seed --all --check   catmem seed orchestrator --ephemeral scout"
+    cls=Command,
+    examples=(
+        "catmem seed orchestrator trinity neo --dry-run",
+        "catmem seed orchestrator neo -c talk",
+        "catmem seed orchestrator --all",
+        "catmem seed --all --check",
+        "catmem seed orchestrator --ephemeral scout",
+    ),
 )
 @click.argument("source", required=False)
 @click.argument("targets", nargs=-1)
@@ -77,7 +83,7 @@ _WIDTH = 60
 @click.option(
     "--on-drift",
     type=click.Choice(["adopt", "refuse"]),
-    help="If somebody changed a target by other means: merge into what is there (adopt), or refuse that file once and "
+    help="If a target has an external change: merge into what is there (adopt), or refuse that file once and "
     "keep a copy. By default what catmem.yaml says, else adopt.",
 )
 @click.option("--as", "actor", metavar="NAME", help="The profile that acts: one of tier 1. By default you, a person.")
@@ -194,7 +200,9 @@ def _seeds(
         raise click.UsageError(f"No catmem.yaml was found in {where} or above. Go to the root, or name it with --root.")
     if not order:
         said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
-        raise click.UsageError(f"There is nobody to seed: {said} (tier 3 does not count). Name the targets instead.")
+        raise click.UsageError(
+            f"There is no profile to seed: {said} (tier 3 does not count). Name the targets instead."
+        )
     return order, unreadable
 
 

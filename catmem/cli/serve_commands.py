@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
 from catmem.cli.output import emit_json, in_json, print_error, say
 from catmem.errors import ConfigError, UnreadableError
@@ -33,8 +34,12 @@ _STDOUT, _STDERR = 1, 2
 
 
 @click.command(
-    epilog="Examples: catmem serve   catmem serve --root ~/agents --port 0   "
-    "catmem serve --host 0.0.0.0 --allow-host memory.example.org"
+    cls=Command,
+    examples=(
+        "catmem serve",
+        "catmem serve --root ~/agents --port 0",
+        "catmem serve --host 0.0.0.0 --allow-host memory.example.org",
+    ),
 )
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -57,7 +62,7 @@ _STDOUT, _STDERR = 1, 2
 @click.option(
     "--no-tokens",
     is_flag=True,
-    help="Serve without tokens, also where the root has had some: whoever connects is a person.",
+    help="Serve without tokens, also where the root has had some: every caller is a person.",
 )
 @click.option("--no-page", is_flag=True, help="No page for browsers: the API alone.")
 @click.option("--no-access-log", is_flag=True, help="Log what goes wrong, and not every request.")
@@ -74,7 +79,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Serve the memory of a root over HTTP: an API for agents, metrics, and a page for people.
 
-    Without tokens it listens on this machine alone, and whoever connects is a person. With tokens ('catmem token new')
+    Without tokens it listens on this machine alone, and every caller is a person. With tokens ('catmem token new')
     each caller sees and writes what its profile may; a root that has had some is not served without them.
 
     Needs the extra: pip install 'catmem[server]'. Ctrl-C and SIGTERM end it when begun writes are made (exit status 0).
@@ -97,7 +102,7 @@ def serve(  # noqa: PLR0913 - one parameter an option
     as_json = in_json()
     with listen(host, port, has_tokens=settings.tokens is not None) as listening:
         url = url_of(listening)
-        who = "Whoever connects is a person." if settings.tokens is None else "Callers need their tokens."
+        who = "Every caller is a person." if settings.tokens is None else "Callers need their tokens."
 
         def ready() -> None:
             if as_json:
@@ -152,7 +157,7 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
         return None
     path = tokens_place(config, given)
     if read_tokens(path):
-        tokens_file(config, given)  # where nobody has tokens, it does not matter that they could not be there
+        tokens_file(config, given)  # without tokens it does not matter that they could not be there
         try:
             remember_tokens(config, path)
         except UnreadableError as error:
@@ -169,7 +174,7 @@ def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
     if why is not None:
         way_out = "Name their file: --tokens FILE. Or make new ones: catmem token new AGENT."
         if not config.server.get("require_tokens"):
-            way_out += " Without any (--no-tokens) whoever reaches the server reads and writes memory."
+            way_out += " Without any (--no-tokens) every caller reads and writes memory."
         raise ConfigError(
             f"this root wants tokens, and none is in {path}: {why}", code="no_tokens", path=config.root, hint=way_out
         )
@@ -187,8 +192,12 @@ def _log_to_stderr(*, everything: bool) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem mcp -p trinity   catmem mcp -p trinity --root ~/agents   "
-    "catmem mcp -p trinity --transport http --port 0"
+    cls=Command,
+    examples=(
+        "catmem mcp -p trinity",
+        "catmem mcp -p trinity --root ~/agents",
+        "catmem mcp -p trinity --transport http --port 0",
+    ),
 )
 @profile_option(required=True)
 @click.option(

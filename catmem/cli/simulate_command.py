@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import format_option
 from catmem.cli.output import columns, emit, emit_json, in_json, say
 from catmem.text import counted
@@ -18,8 +19,12 @@ _MILLI = 1_000
 
 
 @click.command(
-    epilog="Examples: catmem simulate --agents 8 --writes 1000   catmem simulate --store sqlite:///race.db "
-    "--on-stale branch   catmem simulate --store postgresql://localhost/scratch --agents 16"
+    cls=Command,
+    examples=(
+        "catmem simulate --agents 8 --writes 1000",
+        "catmem simulate --store sqlite:///race.db --on-stale branch",
+        "catmem simulate --store postgresql://localhost/scratch --agents 16",
+    ),
 )
 @click.option(
     "--agents", type=click.IntRange(1, 1_000), default=8, show_default=True, metavar="N", help="How many agents write."
@@ -37,7 +42,7 @@ _MILLI = 1_000
     default="files",
     show_default=True,
     metavar="STORE",
-    help="What `store` in catmem.yaml may be, as in the examples below.",
+    help="What `store` in catmem.yaml may be, as in the examples above.",
 )
 @click.option(
     "--entities",

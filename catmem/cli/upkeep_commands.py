@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command, Group
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -53,7 +54,7 @@ _MOST = 20
 """Files that are named at most; JSON names all."""
 
 
-@click.command(epilog="Examples: catmem fsck   catmem fsck --repair")
+@click.command(cls=Command, examples=("catmem fsck", "catmem fsck --repair"))
 @click.option("--repair", is_flag=True, help="Mend what is safe to mend. What cannot be used is moved aside, and kept.")
 @common_options
 def fsck(*, repair: bool) -> None:
@@ -77,7 +78,7 @@ def fsck(*, repair: bool) -> None:
     raise SystemExit(_DAMAGED if report.damaged else status)
 
 
-@click.command(epilog="Examples: catmem doctor   catmem doctor --format json")
+@click.command(cls=Command, examples=("catmem doctor", "catmem doctor --format json"))
 @common_options
 def doctor() -> None:
     """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
@@ -121,7 +122,7 @@ def _of_tokens(said: dict[str, Any]) -> str:
         return f"{said['count']} in {said['path']}"
     if said["wanted"] is not None:
         return f"none in {said['path']}, and this root wants some ({said['wanted']}): 'catmem serve' will not start"
-    return "none: 'catmem serve' takes whoever connects from this machine for a person"
+    return "none: 'catmem serve' takes every caller from this machine for a person"
 
 
 def _lines(folder: FolderReport) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _lines(folder: FolderReport) -> Iterator[str]:
     yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])
 
 
-@click.command(epilog="Examples: catmem anchor > anchors.jsonl   catmem anchor --check anchors.jsonl")
+@click.command(cls=Command, examples=("catmem anchor > anchors.jsonl", "catmem anchor --check anchors.jsonl"))
 @text_option(
     "--check", metavar="FILE", said="Say whether the histories still hold what FILE, from an earlier run, says; or -."
 )
@@ -143,7 +144,7 @@ def anchor(check: str | None) -> None:
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
     elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, 2 if a profile is
-    not right, so that nobody knows where its history is, else 0.
+    not right, so that the place of its history is unknown, else 0.
     """
     from catmem.workspace import upkeep
 
@@ -168,7 +169,7 @@ def anchor(check: str | None) -> None:
     raise SystemExit(_DAMAGED if lost else status)
 
 
-@click.command(epilog="Examples: catmem repair trinity/user   catmem repair trinity/user --how split --yes")
+@click.command(cls=Command, examples=("catmem repair trinity/user", "catmem repair trinity/user --how split --yes"))
 @entity_argument
 @click.option(
     "--how",
@@ -209,8 +210,11 @@ def _show_plan(plan: RepairPlan) -> None:
 
 
 @click.command(
-    epilog="Examples: catmem purge trinity/user 'The card number is' --dry-run   "
-    "catmem purge trinity/user - --yes < secret.txt"
+    cls=Command,
+    examples=(
+        "catmem purge trinity/user 'The card number is' --dry-run",
+        "catmem purge trinity/user - --yes < secret.txt",
+    ),
 )
 @entity_argument
 @text_argument("old", "OLD")
@@ -266,17 +270,17 @@ def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
     emit(columns(rows))
 
 
-@click.group(epilog="Examples: catmem store info   catmem store copy files sqlite:///.catmem/memory.db --dry-run")
+@click.group(cls=Group, examples=("catmem store info", "catmem store copy files sqlite:///.catmem/memory.db --dry-run"))
 def store() -> None:
     """Say what the store of a root keeps, or copy it to another kind of store, with its whole history."""
 
 
-@store.command(epilog="Examples: catmem store info   catmem store info --format json")
+@store.command(examples=("catmem store info", "catmem store info --format json"))
 @common_options
 def info() -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
 
-    Exit status 2 if a profile is not right, so that nobody knows where its files are; all others are there.
+    Exit status 2 if a profile is not right, so that the place of its files is unknown; all others are there.
     """
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.copying import store_info
@@ -289,8 +293,8 @@ def info() -> None:
     unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
     where = shown_store(workspace.config.store)
     if in_json():
-        told = [error.to_dict() for error in unreadable]
-        emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": told})
+        errors = [error.to_dict() for error in unreadable]
+        emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": errors})
         raise SystemExit(print_unreadable(unreadable))
     say(f"store: {where}")
     rows = [("entity", "head", "revisions", "branches")]
@@ -302,8 +306,11 @@ def info() -> None:
 
 
 @store.command(
-    epilog="Examples: catmem store copy files sqlite:///.catmem/memory.db --dry-run   "
-    "catmem store copy files postgresql://db.example.com/memory   catmem store copy sqlite:///.catmem/memory.db files"
+    examples=(
+        "catmem store copy files sqlite:///.catmem/memory.db --dry-run",
+        "catmem store copy files postgresql://db.example.com/memory",
+        "catmem store copy sqlite:///.catmem/memory.db files",
+    )
 )
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
@@ -312,11 +319,11 @@ def info() -> None:
 def copy(source: str, target: str, *, dry_run: bool) -> None:
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
-    FROM and TO are said as `store` in catmem.yaml, as in the examples below. Nothing in FROM changes. An entity that TO
+    FROM and TO are said as `store` in catmem.yaml, as in the examples above. Nothing in FROM changes. An entity that TO
     has already, exactly so, is left as it is, so that a copy that was stopped goes on; one that TO has with another
     history is refused, before anything is copied. Let nothing write to FROM meanwhile.
 
-    Exit status 1 if rows of a database were left out, which are then named: nobody's, or no entries.
+    Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
     """
     from catmem.workspace.copying import copy_root, left_out
     from catmem.workspace.stores import shown_store

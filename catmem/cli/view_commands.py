@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem.cli.command import Command
 from catmem.cli.options import (
     as_of_option,
     category_option,
@@ -54,7 +55,8 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
 
 
 @click.command(
-    epilog="Examples: catmem show USER.md   catmem show --format json - < USER.md   catmem show -p trinity -t memory"
+    cls=Command,
+    examples=("catmem show USER.md", "catmem show --format json - < USER.md", "catmem show -p trinity -t memory"),
 )
 @click.argument("file", required=False)
 @profile_option(required=False)
@@ -141,7 +143,9 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
                 yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
 
 
-@click.command(epilog="Examples: catmem list -p trinity   catmem list -p trinity -t user -c communication-style")
+@click.command(
+    cls=Command, examples=("catmem list -p trinity", "catmem list -p trinity -t user -c communication-style")
+)
 @profile_option(required=True)
 @target_option
 @category_option
@@ -184,8 +188,11 @@ def _list_row(listed: SeenEntry) -> tuple[str, ...]:
 
 
 @click.command(
-    epilog="Examples: catmem search -p trinity 'invoice approval'   "
-    "catmem search -p trinity --state stale '\"due date\" tax'"
+    cls=Command,
+    examples=(
+        "catmem search -p trinity 'invoice approval'",
+        "catmem search -p trinity --state stale '\"due date\" tax'",
+    ),
 )
 @words_argument("query", "QUERY...")
 @profile_option(required=True)

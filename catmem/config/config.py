@@ -36,7 +36,7 @@ DEFAULT_CLOCK_SKEW = 3600
 """Seconds that the time of an envelope may lie before or after the time here."""
 
 RESERVED = ("person", "external")
-"""Agents that are no profile: whoever has none, and whoever writes by other means than catmem."""
+"""Agents that are no profile: a writer without one, and an external writer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Rollout:
 class Signing:
     """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
 
-    ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of whoever runs it.
+    ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of the user who runs it.
     """
 
     required: bool = False
@@ -192,7 +192,7 @@ def load_config(root: str | Path) -> Config:
 def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
     """The configuration of the folder ``root`` without the settings that are not right, and what is wrong with those.
 
-    So all can be told at once, and the rest be looked at as it is meant. The first fault by the schema counts the
+    So all can be reported at once, and the rest be looked at as it is meant. The first fault by the schema counts the
     others. Raises ``ConfigError`` for a file that is no YAML, and ``UnreadableError``.
     """
     folder = _absolute(root)
@@ -223,7 +223,7 @@ def seconds(text: str) -> int:
 def refuse_bad_name(name: str, path: Path | None = None) -> None:
     """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
     if name in RESERVED:
-        hint = "In the history that name stands for whoever has no profile, or for other programs. Rename the file."
+        hint = "In the history that name stands for a writer without a profile, or for other programs. Rename the file."
         raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
     if not is_name(name):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
@@ -231,7 +231,7 @@ def refuse_bad_name(name: str, path: Path | None = None) -> None:
 
 
 def expand_user(text: str) -> str:
-    """``text`` with a leading ``~`` replaced by the home folder of whoever runs this."""
+    """``text`` with a leading ``~`` replaced by the home folder of the user who runs this."""
     if text != "~" and not text.startswith("~/"):
         return text
     try:
@@ -325,7 +325,7 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
 def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
     for name in RESERVED:
         if name in agents:
-            message = f"{name} is whoever has no profile, and cannot be an agent with one"
+            message = f"{name} is a writer without a profile, and cannot be an agent with one"
             source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 

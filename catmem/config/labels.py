@@ -32,7 +32,7 @@ _BRACKETS = re.compile(r"\[([^\[\]\n]{2,64}+)\](?![(:])(?!\[(?![a-z][a-z0-9_-]*:
 _WORDS = re.compile(r"(?:\*\*([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*:|:\*\*)|([^\W\d_][^\n:*\[\]]{1,63}+):)(?=[ \t\n]|\Z)")
 # A value that begins like this makes an address or a path of it: `[https://…]`, `[c:\…]`.
 _PAIR = re.compile(r"([a-z][a-z0-9_-]*):([^\s:/\\][^\n]*)")
-# What is written like a label and may mean a category that nobody declared.
+# What is written like a label and may mean an undeclared category.
 _LIKE_A_CATEGORY = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}")
 NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "IMPORTANT", "TIP", "CAUTION"))
 """Words in brackets that name no category."""
@@ -76,7 +76,7 @@ class Labels:
     """What the labels in front of a text say. ``gone`` are those that leave it, ``rest`` is the text without them.
 
     ``why`` has a line for each label that was understood, ``stays`` says why the reading ended before a label.
-    ``unknown`` is a label that looks like the name of a category that nobody declared.
+    ``unknown`` is a label that looks like the name of an undeclared category.
     """
 
     rest: str

@@ -117,7 +117,7 @@ class Fleet:
         return tuple(profile for profile in self.profiles if self.cells[category][profile.name].write)
 
     def orphans(self) -> list[Orphan]:
-        """What is declared or has entries and is read by nobody, or by tier 1 only, in the order of the categories."""
+        """What is declared or has entries, and is read by no profile or tier 1 only, in the order of the categories."""
         return [orphan for category in self.categories for orphan in self._orphans(category)]
 
     def _orphans(self, category: str) -> Iterator[Orphan]:
@@ -125,7 +125,7 @@ class Fleet:
         everywhere = self.readers(category)
         if category != UNCATEGORIZED and (declared or self.count(category)) and _no_specialist(everywhere):
             yield Orphan(category, None, self.count(category), declared, _names(everywhere))
-        # Read from one file, a category may still have entries in the other, where nobody looks.
+        # Read from one file, a category may still have entries in the other, where no profile looks.
         for target in TARGETS:
             found: dict[tuple[str, ...], int] = {}
             for held, count in self.entries.items():
@@ -139,7 +139,7 @@ class Fleet:
                 yield Orphan(category, target, count, declared, names)
 
     def widest(self) -> list[Width]:
-        """The categories that somebody reads, those first that the most profiles read."""
+        """The categories that some profile reads, those first that the most profiles read."""
         widths = [Width(each, len(self.readers(each)), self.count(each)) for each in self.categories]
         return sorted((width for width in widths if width.readers), key=lambda width: -width.readers)
 

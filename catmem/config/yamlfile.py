@@ -1,6 +1,6 @@
 """Strict YAML with the place of every key, for ``catmem.yaml`` and profiles.
 
-Such a file may come from somebody else, so only plain data is read: no aliases or anchors (with them a few lines can
+Such a file may have another author, so only plain data is read: no aliases or anchors (with them a few lines can
 stand for gigabytes), no tags, one document, no key twice, at most 32 levels. Scalars are those of YAML 1.2's core
 schema: ``no``, ``on`` and dates stay text. The event stream is walked once with a stack of our own, so nothing
 recurses, and what is refused is refused before anything is built from it.

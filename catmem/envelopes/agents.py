@@ -59,11 +59,11 @@ def profile_of(config: Config, agent: str) -> str | None:
         return config.agents[agent]
     if has_profile(config, agent):
         return agent
-    return agents_of(config).get(agent)  # a folder that cannot be read is told, and not taken for an empty one
+    return agents_of(config).get(agent)  # a folder that cannot be read is reported, and not taken for an empty one
 
 
 def bound_profile(workspace: Root, agent: str) -> Profile | None:
-    """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) for nobody."""
+    """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) if unknown."""
     if agent == PERSON:
         return None
     name = profile_of(workspace.config, agent)
@@ -144,7 +144,7 @@ def keys_folder(config: Config) -> Path:
 def list_keys(config: Config) -> list[Key]:
     """The keys of all agents in the folder, by agent and id, with their secrets left out.
 
-    Raises ``ConfigError`` (``unsafe_key``) if others may read one or replace it, whoever's it is.
+    Raises ``ConfigError`` (``unsafe_key``) if others may read or replace one, of any agent.
     """
     folder = keys_folder(config)
     with _opened(folder) as descriptor:
@@ -289,7 +289,7 @@ def _read(folder: int | None, key: Key) -> Key:
     with os_errors(
         "this key cannot be read",
         path=path,
-        hint="Nothing was written. Give whoever runs catmem here the right to read it.",
+        hint="Nothing was written. Give the user who runs catmem here the right to read it.",
         code=permission_or_io,
     ):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

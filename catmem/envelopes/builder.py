@@ -132,7 +132,7 @@ def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was c
 def _adopted(workspace: Root, entity: str, base: WriteBase, op_id: object) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
-    What is there is looked at before and after, so that nobody's later text passes for the one that was read. A retry
+    What is there is looked at before and after, so that no later text passes for the one that was read. A retry
     is known by its ``op_id``, whatever it is made on.
     """
     store = workspace.store

@@ -329,7 +329,7 @@ _MEND = "Nothing was written. Mend that in the content; docs/format.md tells wha
 
 
 def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> list[str]:
-    """The words that nobody has written here before: of entries, tags, and headings."""
+    """The words that were not here before: of entries, tags, and headings."""
     texts: list[str] = []
     for change in changes:
         if change.new is None:

@@ -73,7 +73,7 @@ def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
 
 
 def fields_in(value: Any, size: int = 0) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
-    """The same of a value that ``json_of`` gave, for whoever has read it already; ``size`` is that of its text."""
+    """The same of a value that ``json_of`` gave, if the caller has read it already; ``size`` is that of its text."""
     _refuse_large(size)
     if not isinstance(value, dict):
         raise EnvelopeError(f"an envelope is a JSON object, and this is {shown(value)}", hint=_HINT)
@@ -236,7 +236,7 @@ def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms
                 check_beforehand([operation], terms)
             except ForbiddenError:
                 raise
-            except CatmemError:  # what is wrong with the content itself is told after what is there was looked at
+            except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
                 continue
     elif isinstance(content, str) or not content.get("partial"):
         if not may_send_whole(rights):
@@ -251,7 +251,7 @@ def may_send_whole(rights: Rights) -> bool:
     actor = rights.actor
     if actor is None or actor.tier == ORCHESTRATOR_TIER:
         return True
-    if rights.taxonomy.closed:  # a section that nobody declared is seen by nobody but people
+    if rights.taxonomy.closed:  # only a person sees an undeclared section
         return False
     everything = all(
         "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)

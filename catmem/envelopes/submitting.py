@@ -196,7 +196,7 @@ class Submission(Pipeline):
             raise
 
     def planned(self, document: Document, current: Current) -> Plan:
-        """The plan. What is forbidden is told before the alert, and what is wrong with the content after it."""
+        """The plan. What is forbidden is reported before the alert, and what is wrong with the content after it."""
         if current.revision != self.write.expected:
             self._refuse_second_of_a_number()
         try:
@@ -259,7 +259,7 @@ class Submission(Pipeline):
             return
         envelope = self.envelope
         log = self.workspace.store.log(self.terms.entity)
-        # What somebody wrote from outside since, which this commit may have taken in, changes nothing.
+        # An external change since, which this commit may have taken in, changes nothing.
         last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
         if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
             return
@@ -299,7 +299,7 @@ class Submission(Pipeline):
         raise error
 
     def _refuse_stale(self, error: DriftError) -> None:
-        """Raise ``StaleError`` if another write came between, too, before somebody changed the store from outside."""
+        """Raise ``StaleError`` if another write came between, too, before the external change."""
         prev = str(self.envelope.prev_rev)
         for revision in self.workspace.store.log(self.terms.entity):
             if revision.revision == prev:
@@ -332,7 +332,7 @@ class Sender(NamedTuple):
 
 
 def check_sender(envelope: Envelope, sender: Sender | None) -> None:
-    """Refuse an envelope of somebody else than its sender, in the same words whether there is such an agent."""
+    """Refuse an envelope of another agent than its sender, in the same words whether there is such an agent."""
     if sender is not None and envelope.agent_id != sender.agent:
         raise ForbiddenError(
             "the agent of this envelope is not the one that sends it",
@@ -347,7 +347,7 @@ def check_signature(workspace: Root, envelope: Envelope, trying: Attempt) -> Non
         if config.signing.required:
             refusal = _bad_signature("this envelope is not signed, and has to be here")
             if _is_unbounded(workspace, envelope):
-                raise refusal  # a rollout makes nobody a person, or a profile that may do everything
+                raise refusal  # a rollout makes no agent a person, or a profile that may do everything
             trying.refuse(refusal)
         return
     keys = keys_of(config, envelope.agent_id, agents_of(config))

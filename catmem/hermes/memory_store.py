@@ -73,7 +73,7 @@ class MemoryStore:
     def load_from_disk(self) -> None:
         """Read both files, and freeze what of them goes into the system prompt.
 
-        An unreadable file is told of there, and in the log. Raises ``ConfigError`` (``no_hermes``) and ``OSError``.
+        An unreadable file is reported there, and in the log. Raises ``ConfigError`` (``no_hermes``) and ``OSError``.
         """
         memory_dir().mkdir(parents=True, exist_ok=True)
         self._system_prompt_snapshot = {target: self._load(target) for target in ("memory", "user")}
@@ -232,7 +232,7 @@ class MemoryStore:
             kept = error.drift_backup if isinstance(error, RefusedError) else None
             return answers.refused(path, error, _backup(path) if isinstance(error, NotUtf8Error) else kept)
         if found_after != data_written:
-            written = read_text(found_after)  # somebody else's text was joined at the very moment
+            written = read_text(found_after)  # another writer's text was joined at the very moment
         self._take(target, written)
         answer = self._answer(target, found)
         warnings = unmerged_warnings(path.name, written.text)

@@ -106,7 +106,7 @@ class Provider:
             for said in unfiltered(self._workspace, self._settings.profile, self._shown_by_hermes):
                 log.warning(said)
         except CatmemError as error:
-            # The block will say so too, unless somebody has mended the file by then.
+            # The block will say so too, unless the file is mended by then.
             log.warning("catmem could not look into its files: %s", error)
 
     def get_config_schema(self) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ class Provider:
         ]
 
     def save_config(self, values: dict[str, Any], hermes_home: str) -> None:
-        """Keep what ``hermes memory setup`` was told. Raises ``ConfigError`` and ``UnreadableError``."""
+        """Keep the answers that ``hermes memory setup`` got. Raises ``ConfigError`` and ``UnreadableError``."""
         home = home_at(hermes_home)
         said = {"version": 1, "root": values.get("root") or str(home.root), "profile": values.get("profile", home.name)}
         write_settings(home, parse_settings(json.dumps(said).encode(), home))
@@ -166,7 +166,7 @@ class Provider:
     def _block(self) -> str:
         settings, workspace = self._at_hand()
         if not self._shown_by_hermes:
-            return _told(workspace.prompt(settings.profile))
+            return _text_of(workspace.prompt(settings.profile))
         # What stands in the prompt already is not said twice.
         documents = {
             target: workspace.read(settings.profile, target).document
@@ -174,7 +174,7 @@ class Provider:
             if target not in self._shown_by_hermes
         }
         profile = workspace.profile(settings.profile)
-        return _told(build_prompt(documents, profile, as_of=clock.today(), config=workspace.config))
+        return _text_of(build_prompt(documents, profile, as_of=clock.today(), config=workspace.config))
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Nothing: what the profile may know is in the system prompt, and search is a tool."""
@@ -234,7 +234,7 @@ class Provider:
 
         target = str(answer["entity"]).partition("/")[2]
         kept = keep_shared(workspace, profile, target)
-        # With somebody else's edit in it, it is not what the agent has seen, and its next write is to be told so.
+        # With another writer's edit in it, it is not what the agent has seen: its next write is to learn of that.
         if kept is not None and kept.adopted is None:
             self._session.seen[target] = kept.digest
             usage = FileUsage(size_of(kept.data.decode()), answer["usage"]["limit"])
@@ -289,7 +289,7 @@ def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list
     ]
 
 
-def _told(prompt: Prompt) -> str:
+def _text_of(prompt: Prompt) -> str:
     """The text of a prompt; the log has what a person should know of it."""
     for warning in prompt.warnings:
         log.warning(warning)

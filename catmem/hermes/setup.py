@@ -87,7 +87,7 @@ SWITCH_OVER = {"memory_enabled": "false", "user_profile_enabled": "false", "prov
 class SetupStep:
     """What is to be done in one home: files to write, files to remove, and ``config.yaml`` before and after.
 
-    ``folders`` are those to remove where they are left empty. ``notes`` are for whoever decides.
+    ``folders`` are those to remove where they are left empty. ``notes`` are for the person who decides.
     """
 
     home: Home
@@ -197,7 +197,7 @@ def plan_uninstall(home: Home) -> SetupStep:
     if record["settings"] is not None:
         ours.discard(settings_path(home))
         writes = {settings_path(home): record["settings"].encode()}
-    # The record goes last: without it nobody would know what the rest is.
+    # The record goes last: without it the rest could not be recognised.
     removes = sorted((path for path in ours if os.path.lexists(path)), key=lambda path: (path.name == RECORD, path))
     return SetupStep(home, "uninstalled", writes, tuple(removes), tuple(folders), before, after, tuple(notes))
 
@@ -215,7 +215,7 @@ def apply_step(step: SetupStep) -> None:
     ):
         for path, data in step.writes.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, data)  # the copy of a configuration may hold secrets, so nobody else reads it
+            replace_file(path, data)  # the copy of a configuration may hold secrets, so no other user reads it
         if step.before != step.after:
             rewrite_file(step.home.config, step.before.encode(), step.after.encode())
         for path in step.removes:
@@ -245,9 +245,9 @@ def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
 
 
 def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, str | None]) -> dict[str, Any]:
-    """The record where somebody edited ``config.yaml`` since it was made.
+    """The record where a person edited ``config.yaml`` since it was made.
 
-    The bytes of the backup are not to come back, and a key that somebody has set since goes back to that.
+    The bytes of the backup are not to come back, and a key that was set since goes back to that.
     """
     since = {key: old for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
     had_section = record["had_section"] and "memory" in config.data

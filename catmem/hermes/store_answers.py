@@ -103,7 +103,7 @@ def several_match(old_text: str, matches: Sequence[str]) -> Answer:
 
 
 def drift(path: Path, backup: str) -> Answer:
-    """Somebody else put more into one entry than the tool writes."""
+    """Another writer put more into one entry than the tool writes."""
     return failure(
         f"Refusing to write {path.name}: file on disk has content that "
         f"wouldn't round-trip through the memory tool (likely added by "

@@ -108,13 +108,13 @@ def _lock_file(path: Path) -> None:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Hold the lock at ``path``. Raises ``BusyError`` if somebody else holds it too long."""
+    """Hold the lock at ``path``. Raises ``BusyError`` if another process holds it too long."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         try:
             take_lock(descriptor, LOCK_TIMEOUT)
         except BlockingIOError as error:
-            message, hint = "somebody else holds the lock", "Nothing was written. Try again."
+            message, hint = "another process holds the lock", "Nothing was written. Try again."
             raise BusyError(message, code="locked", path=path, hint=hint) from error
         yield
     finally:

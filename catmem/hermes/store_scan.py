@@ -118,7 +118,7 @@ def any_met(needs: Sequence[Needs], text: str) -> bool:
 
 
 def needs_of(pattern: str) -> Needs:
-    """What every match of a regular expression needs; nothing if it cannot be told."""
+    """What every match of a regular expression needs; nothing if that is unknown."""
     try:
         parser: Any = importlib.import_module("re._parser")
         return tuple(_sequence(parser.parse(pattern)))
@@ -163,7 +163,7 @@ _gates: dict[tuple[Any, ...], Gate | None] = {}
 
 
 def gate_of(memory_tool: Any, threats: Any) -> Gate | None:  # noqa: ANN401 - Hermes's modules
-    """The gate of the installed scan; ``None`` for one that is not known, or that somebody put something else for."""
+    """The gate of the installed scan; ``None`` for one that is unknown or was replaced."""
     functions = (memory_tool._scan_memory_content, memory_tool._first_threat_message, threats.scan_for_threats)  # noqa: SLF001
     if functions not in _gates:
         _gates[functions] = _built(threats, functions)
@@ -182,7 +182,7 @@ def _built(threats: Any, functions: Iterable[Any]) -> Gate | None:  # noqa: ANN4
 
 
 def first_threat(content: str) -> str | None:
-    """Hermes's message for the first threat in a text that somebody wants to store; ``None`` if there is none."""
+    """Hermes's message for the first threat in a text to store; ``None`` if there is none."""
     tool = memory_tool()
     gate = gate_of(tool, threat_patterns())
     if gate is not None and gate.is_clean(content):
@@ -212,10 +212,10 @@ def without_threats(pieces: Sequence[tuple[str, ...]], filename: str) -> list[st
 
 
 def unreadable(filename: str, error: CatmemError) -> str:
-    """What stands in the prompt for a file that cannot be read: nobody is to take it for empty."""
+    """What stands in the prompt for a file that cannot be read: it must not pass for empty."""
     return (
         f"[UNREADABLE: {filename} cannot be read ({error.message}). Nothing of it is in this prompt, and it is "
-        f"not empty; memory calls on it are refused until somebody has mended it.]"
+        f"not empty; memory calls on it are refused until it is mended.]"
     )
 
 

@@ -79,7 +79,7 @@ class FileText:
     def pieces(self) -> list[tuple[str, ...]]:
         """What a prompt shows, with one delimiter line between two: the headers of an entry, if any, and the entry.
 
-        A delimiter line inside an entry keeps its escape here, so that nobody takes it for one of these.
+        A delimiter line inside an entry keeps its escape here, so that it does not pass for one of these.
         """
         if self.document is None:
             return [(entry,) for entry in self.entries]

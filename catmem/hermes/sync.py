@@ -79,7 +79,7 @@ def apply_sync(workspace: Workspace, plan: SeedPlan) -> SeedResult:
     result = workspace.apply_seed(plan)
     for each in result.files:
         if each.revision is not None:
-            # Somebody may have changed the file since the plan: then the merge was made anew, in the plain layout.
+            # The file may have changed since the plan: then the merge was made anew, in the plain layout.
             name, _, target = each.plan.target.partition("/")
             keep_shared(workspace, name, target)
     return result

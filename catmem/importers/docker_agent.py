@@ -1,7 +1,7 @@
 """docker-agent: the table ``memories(id, created_at, memory, category)`` of its SQLite database.
 
 The database is opened for reading only. One that its program keeps in WAL mode and does not use now is opened as one
-that nobody changes, and with a log beside it as a copy in a temporary folder, because SQLite would otherwise put files
+that does not change, and with a log beside it as a copy in a temporary folder, because SQLite would otherwise put files
 beside it.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HEADER = b"SQLite format 3\0"
 _WAL_VERSION = 2
 _WAIT = 2.0
-"""Seconds to wait for a database that somebody writes to."""
+"""Seconds to wait for a database that another program writes to."""
 _SECONDS = 60.0
 """Seconds that reading may take: a schema can make it endless."""
 _STEPS = 10_000
@@ -121,7 +121,7 @@ def _opened(path: Path) -> Iterator[str]:
         )
     in_wal_mode = _WAL_VERSION in head[18:20]
     if in_wal_mode and log.is_file() and not index.exists():
-        # Whoever had it open would have made the index, so both files stand still.
+        # A program that had it open would have made the index, so both files stand still.
         with TemporaryDirectory(prefix="catmem-") as folder:
             copy = Path(folder, "memory.db")
             _copy(path, copy)

@@ -111,7 +111,7 @@ def plan_import(
         if why is None:
             fitting.append(entry)
         else:
-            left_out.append(_told(entry, why))
+            left_out.append(_left_out(entry, why))
     targets = sorted({target or each.target or "user" for each in fitting}, reverse=True)
     readings = {each: workspace.read(profile, each) for each in targets}
     seen = {each: _Seen(reading.document.entries) for each, reading in readings.items()}
@@ -308,7 +308,7 @@ def _unfit(entry: ImportedEntry) -> str | None:
     return None
 
 
-def _told(entry: ImportedEntry, why: str) -> LeftOut:
+def _left_out(entry: ImportedEntry, why: str) -> LeftOut:
     value = entry.body[:200].encode(errors="backslashreplace").decode()
     return LeftOut(entry.place, "entry", value, why)
 

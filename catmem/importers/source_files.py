@@ -162,7 +162,7 @@ def _refuse_lines(lines: int, path: Path) -> None:
 
 
 def refuse_too_many(count: int, path: Path) -> None:
-    """Raise ``SourceError`` for more entries than anybody remembers."""
+    """Raise ``SourceError`` for more entries than a memory holds."""
     if count > MOST_ENTRIES:
         raise SourceError(
             f"there are more than {MOST_ENTRIES:,} entries",
@@ -192,7 +192,7 @@ def refuse_missing(path: Path) -> None:
 def within(folder: Path, *names: str) -> Path:
     """A path in a folder that was named. Raises ``UnreadableError`` (``symlink``) if a link leads out of the folder.
 
-    Whoever made the folder could have any file of yours read.
+    The author of the folder could have any file of yours read.
     """
     path = folder.joinpath(*names)
     whole = os.path.realpath(folder)

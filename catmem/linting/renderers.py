@@ -214,7 +214,7 @@ def _command(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    # Whoever reads the log of a run reads it in a terminal, or as one.
+    # The log of a run is read in a terminal, or as one.
     return plain.printable(text).replace("%", "%25").replace("\n", "%0A")
 
 

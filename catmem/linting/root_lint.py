@@ -321,7 +321,7 @@ def _copies(root: LintRoot, path: Path) -> Iterator[StoreFault]:
         return
     for file, copies in found.items():
         for copy in copies:
-            message = f"this is a copy of {file}, kept when a write would have lost what somebody else wrote"
+            message = f"this is a copy of {file}, kept when a write would have lost what another writer wrote"
             yield StoreFault("backup", root.name(path / copy), message, f"Compare it with {file}, then remove it.")
 
 

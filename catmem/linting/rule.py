@@ -47,7 +47,7 @@ FAMILIES: Mapping[str, str] = {
 _CODE = re.compile(r"CM[1-9][0-9]{2}")
 _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 
-# Whoever writes an entry could write the mark too, so these are switched off in catmem.yaml alone.
+# The writer of an entry could write the mark too, so these are switched off in catmem.yaml alone.
 _NOT_INLINE = ("CM6", "CM9")
 
 

@@ -1,4 +1,4 @@
-"""Which files lint looks at: memory files, profiles, ``catmem.yaml`` and schemas of a root, or what it is told."""
+"""Which files lint looks at: memory files, profiles, ``catmem.yaml`` and schemas of a root, or those that are named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 class LintSource:
     """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
 
-    ``may_be_link`` is whether the file may be reached by a symbolic link: only where somebody named it. In a database
+    ``may_be_link`` is whether the file may be reached by a symbolic link: only where the user named it. In a database
     ``entity`` is what it is, and ``name`` and ``path`` are such as ``sqlite:trinity/user``.
     """
 

@@ -6,7 +6,7 @@ stands below a tag block: above one it would make the tags text.
 
 A baseline holds findings that were there before, so that a root can begin with lint at once. It is JSON: a version, and
 how many findings there were of each path, code and fingerprint. Lines are not in it, so it holds when text moves;
-whoever changes an entry sees its findings.
+if you change an entry, you see its findings.
 """
 
 from __future__ import annotations

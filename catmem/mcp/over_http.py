@@ -43,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
     Raises ``ConfigError``: ``not_loopback``, ``cannot_listen``.
     """
     refusal = ConfigError(
-        f"{host} is not an address of this machine alone, and whoever reaches the server reads and writes memory",
+        f"{host} is not an address of this machine alone, and every caller of the server reads and writes memory",
         code="not_loopback",
         hint="Use --host 127.0.0.1, ::1 or localhost. Agents on other machines go through catmem serve, with tokens.",
     )
@@ -67,7 +67,7 @@ def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[]
         f"[::1]:{port}",
         f"localhost:{port}",
     }
-    # A name in somebody's DNS may lead here too: a browser that follows it gives that name as the host, and a page of
+    # A foreign name may lead here too: a browser that follows it gives that name as the host, and a page of
     # another site gives its own as the origin.
     security = TransportSecuritySettings(
         allowed_hosts=sorted(hosts), allowed_origins=sorted(f"http://{host}" for host in hosts)

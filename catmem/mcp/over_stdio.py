@@ -1,4 +1,4 @@
-"""The server over standard input and output, until the input ends or somebody stops it.
+"""The server over standard input and output, until the input ends or the user stops it.
 
 The SDK reads and writes in threads. A thread that waits for a line cannot be woken, so Ctrl-C would wait for one more
 line, and each change of threads costs a call more than the protocol does. Here the loop waits for both ends itself.
@@ -92,7 +92,7 @@ class _Owed:
         return None
 
     def settle(self, asked: object) -> None:
-        """A request was answered, or nobody waits for its answer any more."""
+        """A request was answered, or the client waits for its answer no more."""
         if isinstance(asked, str | int):
             self._open.discard(asked)
         self._answered.set()

@@ -43,7 +43,7 @@ class _Kind(NamedTuple):
     gives: Mapping[str, Any]
 
 
-_TOLD = frozenset({"type", "enum", "items", "additionalProperties"})
+_SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _FAILURE = {"error": _TEXT, "reason": _TEXT, "remediation": _TEXT}
@@ -178,8 +178,8 @@ def _tool(name: str, kind: _Kind) -> Tool:
 
 
 def _form(argument: str) -> dict[str, Any]:
-    """What an argument may be. Its limits are not repeated here: every call pays for what a model is told."""
-    return {key: value for key, value in TOOL_SCHEMA["properties"][argument].items() if key in _TOLD}
+    """What an argument may be. Its limits are not repeated here: every call pays for what a model is shown."""
+    return {key: value for key, value in TOOL_SCHEMA["properties"][argument].items() if key in _SHOWN}
 
 
 TOOLS = tuple(_tool(name, kind) for name, kind in _KINDS.items())

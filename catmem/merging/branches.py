@@ -80,7 +80,7 @@ class Branches(NamedTuple):
 
 
 def branches_of_all(workspace: Root) -> Branches:
-    """The same as ``branches``, where what cannot be read is told and hides no other. Raises ``ConfigError``."""
+    """The same as ``branches``, where what cannot be read is reported and hides no other. Raises ``ConfigError``."""
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
     found: list[Branch] = []
@@ -97,7 +97,7 @@ def _of_entity(workspace: Root, entity: str) -> list[Branch]:
     if not found:
         return []
     past = MergeHistory(workspace, entity)
-    return [_told(past, revision) for revision in found]
+    return [_branch(past, revision) for revision in found]
 
 
 def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
@@ -105,7 +105,7 @@ def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
     return [revision for revision in workspace.store.branches(entity) if revision.is_branch]
 
 
-def _told(past: MergeHistory, revision: Revision) -> Branch:
+def _branch(past: MergeHistory, revision: Revision) -> Branch:
     entries = conflicts = None
     state: State = "unreadable"
     try:
@@ -228,7 +228,7 @@ def beside(workspace: Root, entity: str, branch: str) -> Beside:
     base, head, theirs = past.base(past.head, branch), past.document(past.head), past.document(branch)
     pairs = list(_pairs(base, head, theirs, past.links(past.head, branch)))
     untouched = sum(pair is None for pair in pairs)
-    told = [pair for pair in pairs if pair is not None]
+    touched = [pair for pair in pairs if pair is not None]
     conflicts: Sequence[Conflict] = ()
     possible = True
     try:
@@ -241,7 +241,7 @@ def beside(workspace: Root, entity: str, branch: str) -> Beside:
         revision=revision,
         head=past.head,
         base=bases[0] if bases else None,
-        pairs=tuple(_with_conflicts(told, conflicts)),
+        pairs=tuple(_with_conflicts(touched, conflicts)),
         untouched=untouched,
         is_open=any(each.revision == branch for each in open_branches(workspace, name)),
         possible=possible,

@@ -1,8 +1,8 @@
-"""Who wins a conflict: a side, both, a ranking of agents, or whoever is asked.
+"""Who wins a conflict: a side, both, a ranking of agents, or a person.
 
-Decisions can be made beforehand, by somebody who saw all conflicts. A conflict is named by what it says (``key_of``).
+Decisions can be made beforehand, by a caller that saw all conflicts. A conflict is named by what it says (``key_of``).
 So a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place
-has another name, and nobody has decided it yet.
+has another name, and is not decided yet.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
 
 
 def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
-    """The side whose agent comes first; of one agent the later change; of two that nobody named, none."""
+    """The side whose agent comes first; of one agent the later change; of two that are not ranked, none."""
     ours, theirs = found.ours, found.theirs
     if ours.agent == theirs.agent:
         return "ours" if ours.sequence > theirs.sequence else "theirs"
@@ -113,7 +113,7 @@ class Settling:
     """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them.
 
     ``head`` names the revision that is ours, ``branch`` the one that is theirs, ``base`` is what they come from.
-    ``known`` are answers from before, so that nobody is asked twice when a merge has to be made again. What was
+    ``known`` are answers from before, so that no question comes twice when a merge has to be made again. What was
     answered stands in ``settled`` afterwards, what was not in ``left``.
     """
 
@@ -127,7 +127,7 @@ class Settling:
     left: list[Disagreement] = field(default_factory=list)
 
     def __call__(self, conflict: Conflict) -> Side | Version | None:
-        """What ``catmem.merge`` is told: of both sides it keeps what it can if nobody decides."""
+        """The answer for ``catmem.merge``, ``None`` if undecided: of both sides it then keeps what it can."""
         found = Disagreement(
             conflict,
             self.branch,
@@ -205,7 +205,7 @@ def answer_to(conflict: Conflict, choice: str, words: str = "") -> Answer:
 
 
 def in_words(conflict: Conflict, words: str) -> Version:
-    """The entry with other words, in the place and with the tags of the head's; nobody has verified those yet."""
+    """The entry with other words, in the place and with the tags of the head's; those are not verified yet."""
     like = next(version for version in (conflict.ours, conflict.theirs) if version is not None)
     body = words.strip()
     tags = {key: value for key, value in like.tags.items() if key != "verified_date"}
@@ -213,5 +213,5 @@ def in_words(conflict: Conflict, words: str) -> Version:
 
 
 def _digest(*parts: Version | str | None) -> str:
-    told = [[part.category, part.text] if isinstance(part, Version) else part for part in parts]
-    return content_digest(told).partition(":")[2][:20]
+    data = [[part.category, part.text] if isinstance(part, Version) else part for part in parts]
+    return content_digest(data).partition(":")[2][:20]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class MergePlan:
     """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
 
-    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that nobody has
+    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that are not
     decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
     """
 
@@ -107,7 +107,7 @@ class Joined:
 
 
 _ATTEMPTS = 8
-"""How often a merge is made again because somebody wrote in the meantime."""
+"""How often a merge is made again because another write came between."""
 
 
 @dataclass(slots=True)
@@ -202,7 +202,7 @@ class _Merging:
     # --- the merge -------------------------------------------------------------------------------------------------
 
     def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> Joined:
-        """Merge, and begin again where somebody wrote in the meantime."""
+        """Merge, and begin again where another write came between."""
         attempts = _ATTEMPTS
         while True:
             plan = self.plan()
@@ -289,7 +289,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
     ``expected`` is the head that the caller saw: without it, whatever is there is merged, with it the merge is refused
     if that is another one by now. Under the same ``op_id`` it is made once. Only a person and a tier-1 profile may.
-    Raises ``ForbiddenError``, ``MergeConflictError`` with what nobody decided (a dry run tells it in its plan instead),
+    Raises ``ForbiddenError``, ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead),
     ``UnknownRevisionError``, ``EditError`` (``not_a_branch``, ``not_possible``), ``ConfigError`` (``unknown_agent``)
     and ``RefusedError``.
     """

@@ -146,7 +146,7 @@ class MergeHistory:
         """The revisions from ``base`` to ``tip``, both included, by first parents where they lead there.
 
         ``None`` if they are very many, or not all kept. The first parent of a merge is the head that it was made on:
-        what a branch brought along is told apart from what was written there.
+        what a branch brought along is distinct from what was written there.
         """
         first = self.record(base).sequence
         later: dict[str, str | None] = {tip: None}
@@ -182,7 +182,7 @@ class MergeHistory:
         try:
             return so(self.document(name))
         except UnknownRevisionError:
-            return False  # it is no longer kept, so nobody can tell who made it before
+            return False  # it is no longer kept, so its writer is unknown
 
 
 def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:

@@ -1,4 +1,4 @@
-"""A document made of given entries: the slice of a memory file that somebody is to have.
+"""A document made of given entries: the slice of a memory file for one reader.
 
 The layout is the plain one: a header for each category, entries with a ``§`` line between them.
 """

@@ -411,7 +411,7 @@ def merged_tags(
 
     A new tag needs nothing here. What one side set, changed or took away counts, and where both made different things
     of it they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one
-    is the better whoever wrote it, as the later ``verified_date`` is.
+    is the better from either side, as the later ``verified_date`` is.
     """
     merged: dict[str, TagValue] = {}
     clash = False

@@ -71,7 +71,7 @@ class _Bringing(Merging):
     def report(
         self, reason: Reason, base: Version | None, near: Version | None, far: Version | None, *, is_open: bool
     ) -> None:
-        del is_open  # precedence is only for what stays until somebody has looked at it
+        del is_open  # precedence is only for what stays until a person has looked at it
         self.conflicts.append(Conflict(reason, base, near, far))
 
 

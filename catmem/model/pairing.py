@@ -146,7 +146,7 @@ def _pair_disputed(
     """Pair the entries that one side has no more, and that the other has reworded or has no more either.
 
     With what stands in their place, or in like words elsewhere. At last, ``unsure``, what neither side has pairs by the
-    order of what stands there: or its conflict would not be told. What both sides say is never two wordings.
+    order of what stands there: or its conflict would not be reported. What both sides say is never two wordings.
     """
     both = pairs.one, pairs.other
     for is_sure in (True, False):

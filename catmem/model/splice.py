@@ -1,7 +1,7 @@
 """One side's text with the entries that a merge gives it: what no edit touches keeps its bytes.
 
 All edits are made at once and the result is read again. Where it does not say what was meant (beside a fence that
-somebody left open, and the like), the edits are made one by one, each verified (``model/edit``).
+is left open, and the like), the edits are made one by one, each verified (``model/edit``).
 """
 
 from __future__ import annotations

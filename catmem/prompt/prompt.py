@@ -56,7 +56,7 @@ class Prompt:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever uses the text should know of the files that it was made of."""
+        """What a user of the text should know of the files that it was made of."""
         return tuple(self._draft.warnings)
 
     @property

@@ -67,7 +67,7 @@ class Index:
         self._firsts = [0, *(bisect_left(self._starts, header.end) for header in scan.headers)]
         self.stretches = self._read_stretches()
         self.hostile: dict[int, bool] = {}
-        """Whether the threat scan found something in the body or the tags of a piece, as far as somebody has asked."""
+        """Whether the threat scan found something in the body or the tags of a piece, as far as a search has asked."""
         self._folded: str | None = None
         self._accents = False
         self._facts: dict[int, Facts] = {}

@@ -1,4 +1,4 @@
-"""What somebody looks for: words and "quoted phrases", as patterns over folded text; and how texts are folded.
+"""The query of a search: words and "quoted phrases", as patterns over folded text; and how texts are folded.
 
 Any word is enough, and a phrase is required. Nothing else in a query means anything, so none is wrong but an empty one
 and one that is too long. Patterns are linear: a run is possessive, and what may follow a word is not part of it.
@@ -135,7 +135,7 @@ def in_name(term: Term, words: frozenset[str]) -> bool:
 
 
 def _terms_of(word: str) -> list[Term]:
-    """A word; of a run of more than two letters also each two, which count less, since nobody knows its words."""
+    """A word; of a run of more than two letters also each two, which count less, since its words are unknown."""
     pieces = [word[start : start + 2] for start in range(len(word) - 1)] if is_run(word) and len(word) > 2 else []  # noqa: PLR2004 - more than a piece
     return [Term((word,)), *(Term((piece,), weight=_PIECE) for piece in pieces)]
 
@@ -188,7 +188,7 @@ def fold(text: str) -> str:
 
 
 def fold_query(text: str) -> str:
-    """What somebody looks for, folded as texts are, with accents that stand alone joined to their letters first."""
+    """A query, folded as texts are, with accents that stand alone joined to their letters first."""
     folded = fold(unicodedata.normalize("NFC", text))
     return "".join(each for each in folded if not is_accent(each))
 

@@ -31,7 +31,7 @@ _B = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SearchSource:
-    """One document that is searched, as far as somebody sees it.
+    """One document that is searched, as far as the caller sees it.
 
     ``seen`` has 1 for each piece that may be found. There are so many ``pieces`` in sight, with so many ``characters``.
     """
@@ -43,7 +43,7 @@ class SearchSource:
 
     @classmethod
     def of(cls, index: Index, categories: Container[str]) -> SearchSource:
-        """The document as somebody sees it who sees these categories."""
+        """The document as a caller sees it who sees these categories."""
         chosen = [stretch for stretch in index.stretches if stretch.category in categories]
         pieces = sum(stretch.end - stretch.first for stretch in chosen)
         return cls(index, pieces_of(index, categories), pieces, sum(stretch.characters for stretch in chosen))

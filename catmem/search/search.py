@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
 
 LIMIT = 20
-"""Entries that a search shows where nobody says how many."""
+"""Entries that a search shows by default."""
 
 STATES: tuple[State, ...] = get_args(State)
 
@@ -150,8 +150,8 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
 def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
     """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together.
 
-    What cannot be read is told beside what was found, and hides none. Raises ``QueryError``, and ``UnreadableError`` if
-    the folder of profiles cannot be listed.
+    What cannot be read is reported beside what was found, and hides none. Raises ``QueryError``, and
+    ``UnreadableError`` if the folder of profiles cannot be listed.
     """
     parse_query(query)  # also where nothing can be searched
     profiles, unreadable = load_each(workspace)

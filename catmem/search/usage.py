@@ -115,9 +115,9 @@ def _folder(workspace: Root) -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keep others from counting at the same moment. The lock is that of the folder itself, which nobody else takes.
+    """Keep others from counting at the same moment. The lock is that of the folder itself, which nothing else takes.
 
-    Raises ``OSError``; ``BlockingIOError`` if somebody holds it for long.
+    Raises ``OSError``; ``BlockingIOError`` if another process holds it for long.
     """
     descriptor = os.open(folder, _FOLDER)
     try:

@@ -70,7 +70,7 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
 
 
 def apply_shown(workspace: Root, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
-    """Carry out what somebody looked at, and nothing else.
+    """Carry out what a person looked at, and nothing else.
 
     ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
     entity. All is planned again while no other seed runs. A file of which a seed would make something else by now is
@@ -152,7 +152,7 @@ class _Applying:
         return SeedResult(plan.asked.source, tuple(done), tuple(refused), (*plan.notes, *notes), plan.unreadable)
 
     def _refused(self, each: SeedRefusal) -> SeededFile | SeedRefusal:
-        """Once more what could not be read: the store keeps a copy of it, or somebody has mended it meanwhile."""
+        """Once more what could not be read: the store keeps a copy of it, or it has been mended."""
         if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
             gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
             return each
@@ -192,7 +192,7 @@ class _Applying:
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
-        # The plan says what it hides itself; it may be more if somebody changed the file meanwhile.
+        # The plan says what it hides itself; it may be more if the file has changed since.
         hidden = on_hidden(self.workspace, made)
         notes += [each for each in (title, hidden) if each is not None and each not in self.plan.notes]
         return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
@@ -259,7 +259,7 @@ def seed_answer(
         }
     elif result.unreadable:
         answer |= {
-            "error": "profiles are not right, so nobody knows whether they are to be seeded",
+            "error": "profiles are not right, so it is unknown whether they are to be seeded",
             "reason": result.unreadable[0].code,
             "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
         }

@@ -115,7 +115,7 @@ def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -
     """The same by what a lock records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
     copies: dict[tuple[str, str], frozenset[str]] = {}
     for record in lock.records.values():
-        # Nothing follows a source that cannot be read: there nobody would be asked.
+        # Nothing follows a source that cannot be read: there no question would be asked.
         if ids(record.source) is None:
             continue
         there = ids(record.target) or frozenset()

@@ -47,7 +47,7 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
         profiles = {profile.name: profile for profile in loaded}
     known = known_profiles(workspace, profiles)
     wrong = {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
-    circles: set[str] = set()  # each is told once
+    circles: set[str] = set()  # each is reported once
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
     records = SeedFile(workspace.root).read()[1].records if asked else {}

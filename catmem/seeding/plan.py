@@ -41,9 +41,9 @@ class SeedPlan:
     """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
 
     Made by ``plan_seed``; ``apply_seed`` carries it out. ``notes`` say what there is to know, ``warnings`` those of
-    them that are about files: entries that leave a prompt, categories that nobody gets. ``starved`` are the files that
-    get nothing because no entry of the source's file has a category. ``unreadable`` is what is wrong with profiles that
-    may be targets too, where the targets were not named.
+    them that are about files: entries that leave a prompt, categories that no target gets. ``starved`` are the files
+    that get nothing because no entry of the source's file has a category. ``unreadable`` is what is wrong with profiles
+    that may be targets too, where the targets were not named.
 
     The other fields are what the plan was made of: the parts by target, the lock as bytes and as records, the source's
     files, and how old entries without a date of their own are, by target and by the key of their words.

@@ -159,7 +159,7 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
 def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
     """The profile that acts, ``None`` for a person.
 
-    Raises ``ForbiddenError`` for one that may not seed, before it is told of any other profile.
+    Raises ``ForbiddenError`` for one that may not seed, before it learns of any other profile.
     """
     acting = None if actor is None else workspace.profile(actor)
     if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
@@ -258,7 +258,7 @@ class _Planning:
         return clocks
 
     def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
-        """What the source has to give, by target. Raises ``UnknownNameError`` for a category that nobody knows."""
+        """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
         targets = TARGETS if self.asked.only is None else (self.asked.only,)
         offers = {target: self._offer(target) for target in targets}
         if self.asked.categories is not None:
@@ -378,7 +378,7 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
-        """What leaves a prompt, and what nobody gets."""
+        """What leaves a prompt, and what no target gets."""
         notes = [on_hidden(self.workspace, each) for each in files]
         notes += [_on_doubles(each) for each in files if each.doubles]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
@@ -422,7 +422,7 @@ def _few(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-# --- one file, for whoever writes it too ---------------------------------------------------------------------------
+# --- one file, to write it too ------------------------------------------------------------------------------------
 
 
 def on_hidden(workspace: Root, plan: FilePlan) -> str | None:

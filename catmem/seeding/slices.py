@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Offered(NamedTuple):
-    """An entry that the source may read. ``withheld`` says why nobody gets it who did not have it before, if so."""
+    """An entry that the source may read. ``withheld`` says why no target gets it anew, if so."""
 
     version: Version
     id: str
@@ -290,7 +290,7 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
 
     That a fact expired is a change like any other, and reaches its copies. A target that took its copy out, or let it
     expire on a day of its own, says nothing of it any more: there is nothing to tell it. What the scan withholds by
-    now was not removed by anybody: its copies stay as they were seeded.
+    now was not removed: its copies stay as they were seeded.
     """
     were = [Version.read(each.category, each.text) for each in base]
     partner = {there: here for here, there in pair_entries(were, [each.version for each in parts.slice]).items()}

@@ -46,7 +46,7 @@ def create_app(workspace: Workspace, settings: ServerSettings, routes: Sequence[
     cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
-    # Without tokens only this machine is listened to, and whoever calls is a person.
+    # Without tokens only this machine is listened to, and every caller is a person.
     identify = (lambda _: Caller(PERSON, None, label=PERSON)) if tokens is None else tokens.identify
     app = Starlette(
         routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
@@ -54,7 +54,7 @@ def create_app(workspace: Workspace, settings: ServerSettings, routes: Sequence[
             Middleware(Answers),
             Middleware(Guard, settings=settings, identify=identify, root=workspace.root),
         ],
-        exception_handlers={HTTPException: _told},
+        exception_handlers={HTTPException: _http_error},
         lifespan=_lifespan,
     )
     app.state.workspace = workspace
@@ -75,7 +75,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
-    # Whoever runs the server closes the store after this: what was begun is in it.
+    # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
 
@@ -92,7 +92,7 @@ def _prepare(app: Starlette) -> None:
 def _close(app: Starlette) -> None:
     app.state.workers.close()
     meter = getattr(app.state, "meter", None)
-    if meter is not None:  # somebody asked for metrics
+    if meter is not None:  # metrics were asked for
         meter.close()
 
 
@@ -130,7 +130,7 @@ async def _readyz(request: Request) -> Response:
 def _refuse_unready(workspace: Workspace) -> None:
     config = workspace.config
     refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
-    profiles, _ = load_each(workspace)  # one that is not right keeps nobody else from working
+    profiles, _ = load_each(workspace)  # one that is not right keeps no other from working
     entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS]
     for entity in entities[:1]:
         workspace.store.head(entity)  # whether there is such an entity or not
@@ -193,7 +193,7 @@ class Answers:
                 raise
             await error_response(Request(scope), stopping())(scope, receive, sent)
         except ClientDisconnect:
-            pass  # nobody is there to be answered; the log has a line with status 0
+            pass  # the client is gone; the log has a line with status 0
         except Exception as error:
             if status:
                 raise  # half an answer is out: the connection is closed
@@ -202,12 +202,12 @@ class Answers:
             _log(scope, status, time.perf_counter() - begun)
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     return _shown(request, error)
 
 
 def _shown(request: Request, error: Exception) -> Response:
-    """The answer to a request that an error ended, for whoever reads it: a browser gets a page, if there are pages."""
+    """The answer to a request that an error ended: a browser gets a page, if there are pages."""
     if not (wants_page(request) and request.app.state.settings.page):
         return error_response(request, error)
     from catmem.server.page.page_view import error_page

@@ -33,7 +33,7 @@ class Caller:
 
     @property
     def is_person(self) -> bool:
-        """Whether it sees and may do everything; a token for metrics is nobody's."""
+        """Whether it sees and may do everything; a token for metrics is not a person's."""
         return self.profile is None and self.scope != "metrics"
 
     @property

@@ -1,4 +1,4 @@
-"""Errors as answers: which status, and what a caller is told."""
+"""Errors as answers: which status, and what a caller learns."""
 
 from __future__ import annotations
 
@@ -82,33 +82,33 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
     """The status and the JSON of an answer: ``error.to_dict()``, and ``head`` where a write was refused for it.
 
     ``status`` is that of the error where it is asked for, if it is another one there than everywhere. For a ``bounded``
-    caller (an agent, or nobody known) without what it says of this machine: places of files, and what is wrong with
+    caller (an agent, or unknown) without what it says of this machine: places of files, and what is wrong with
     them.
     """
     status = status_of(error) if status is None else status
-    told = {name: value for name, value in error.to_dict().items() if value is not None}
+    data = {name: value for name, value in error.to_dict().items() if value is not None}
     if isinstance(error, RefusedError) and error.found is not None:
-        told["head"] = error.found
+        data["head"] = error.found
     if not bounded:
-        return status, told
+        return status, data
     if status >= _FROM_INTERNAL and not isinstance(error, RequestError | BusyError):
         return status, {"code": error.code, **_OF_THE_SERVER}
-    return status, {name: value for name, value in told.items() if name not in _OF_PLACES}
+    return status, {name: value for name, value in data.items() if name not in _OF_PLACES}
 
 
 _OF_THE_SERVER = {
     "message": "the memory cannot be used right now",
-    "hint": "Try again later. Whoever runs the server finds the reason in its log and in 'catmem doctor'.",
+    "hint": "Try again later. The person who runs the server finds the reason in its log and in 'catmem doctor'.",
 }
 
 
 def unforeseen() -> RequestError:
-    """What is told of an error that nobody foresaw; what it was stands in the log."""
+    """The answer to an unforeseen error; what it was stands in the log."""
     return RequestError(
         500,
         "something went wrong in the server",
         code="internal",
-        hint="Repeat a write under its op_id only. Whoever runs the server finds the reason in its log.",
+        hint="Repeat a write under its op_id only. The person who runs the server finds the reason in its log.",
     )
 
 

@@ -36,7 +36,7 @@ _OPEN = frozenset({"/healthz", "/readyz"})
 _STATIC = "/static/"
 """These want no token: whether the server works, and the files that everybody's package has."""
 _OWN_LOOK = "/page/theme"
-"""Takes a form from whoever may read: it says how pages look, and reaches no memory."""
+"""Takes a form from a caller who may read: it says how pages look, and reaches no memory."""
 _WITHOUT_ROOT = ("/healthz", "/metrics", _STATIC)
 """The numbers say themselves what cannot be read."""
 
@@ -48,8 +48,8 @@ TIMEOUT = 30.0
 class ServerSettings:
     """How a server is set up: what ``catmem.yaml`` says under ``server``, and what the command line says instead.
 
-    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and whoever
-    connects is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
+    ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and every
+    caller is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
     is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
     """
 
@@ -70,7 +70,7 @@ class Guard:
     def __init__(
         self, app: ASGIApp, settings: ServerSettings, identify: Callable[[Scope], Caller | None], root: Path
     ) -> None:
-        """``identify`` gives the caller of a request, ``None`` for nobody who is known."""
+        """``identify`` gives the caller of a request, ``None`` for an unknown one."""
         self._app = app
         self._settings = settings
         self._identify = identify
@@ -93,7 +93,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refuse_other_site(self, scope: Scope) -> None:
-        """Raise ``RequestError`` for a name that somebody's DNS points here (400), and for another site's form (403).
+        """Raise ``RequestError`` for a foreign name that points here (400), and for another site's form (403).
 
         A browser that follows such a name gives it as the host; a page of another site gives its own as the origin.
         """
@@ -114,7 +114,7 @@ class Guard:
             return False
         if name in self._names or is_loopback(name):
             return True
-        # An address in numbers needs no DNS, so nobody can have pointed it here.
+        # An address in numbers needs no DNS, so no one can have pointed it here.
         return self._elsewhere and _address(name) is not None
 
 
@@ -202,7 +202,7 @@ async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> R
     """
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
-        # A proxy may have taken the other one for the end of the body: what comes next is nobody's request for sure.
+        # A proxy may have taken the other one for the end of the body: what comes next has no certain sender.
         raise RequestError(
             400,
             "the body has a length and comes in parts as well",

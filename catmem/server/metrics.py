@@ -1,10 +1,10 @@
 """``GET /metrics``: numbers for Prometheus, in its text format or as OpenMetrics.
 
 Every name in a label is one of the configuration, so there are no more series than there are profiles and agents to
-make them; all other names count as ``other``. No text of an entry and no name of a category is told.
+make them; all other names count as ``other``. No text of an entry and no name of a category is shown.
 
 What it tells are the counts of the audit log since the first request, and a survey that is not too old. A survey of the
-root may take longer than whoever asks will wait, so it is made in a thread of its own; until it is done the one before
+root may take longer than a caller will wait, so it is made in a thread of its own; until it is done the one before
 it counts.
 """
 
@@ -64,11 +64,11 @@ async def _metrics(request: Request) -> Response:
     if not hasattr(state, "meter"):
         state.meter = Meter(state.workspace)
     wants_openmetrics = _OPENMETRICS in request.headers.get("accept", "")
-    body, kind = await in_thread(request, told, state.meter, as_openmetrics=wants_openmetrics)
+    body, kind = await in_thread(request, numbers, state.meter, as_openmetrics=wants_openmetrics)
     return Response(body, headers={"Content-Type": kind, "Cache-Control": "no-store"})
 
 
-def told(meter: Meter, *, as_openmetrics: bool = False) -> tuple[bytes, str]:
+def numbers(meter: Meter, *, as_openmetrics: bool = False) -> tuple[bytes, str]:
     """The numbers as they are now, and the type of that text. Raises nothing for what is wrong with the root."""
     meter.catch_up()
     registry = CollectorRegistry(auto_describe=False)
@@ -128,7 +128,7 @@ class Families(Collector):
         )
         yield CounterMetricFamily(
             "mem_audit_unlogged",
-            "Writes of this server that the audit log could not be told of.",
+            "Writes of this server that have no line in the audit log.",
             value=self._meter.workspace.counts.unlogged,
         )
 
@@ -164,7 +164,7 @@ def _of_looks(looks: Looks) -> Iterator[Metric]:
 _GAUGES = (
     ("mem_head_rev", "The number of the newest revision, 0 for none.", "head"),
     ("mem_entries", "Entries.", "entries"),
-    ("mem_stale_entries", "Entries that nobody has verified for too long.", "stale"),
+    ("mem_stale_entries", "Entries that were not verified for too long.", "stale"),
     ("mem_expired_entries", "Entries that are past their day.", "expired"),
     ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),
@@ -190,19 +190,19 @@ class Looks(NamedTuple):
 
 
 class Meter:
-    """What is known of a root, brought up to date when somebody asks. For several threads; close it in the end.
+    """What is known of a root, brought up to date when a caller asks. For several threads; close it in the end.
 
     ``readable``: the audit log could be read to its end at the last ``catch_up``.
     """
 
     survey_every = 30.0
-    """Seconds from one survey to the next, if somebody asks so often."""
+    """Seconds from one survey to the next, if a caller asks so often."""
     verify_every = 600.0
     """The same for looking at every byte of the histories."""
     share = 10.0
     """Of all time, surveys may take one part in so many; 0 for no such limit."""
     patience = 2.0
-    """Seconds for which whoever asks waits for a survey that has begun."""
+    """Seconds for which a caller waits for a survey that has begun."""
 
     def __init__(self, workspace: Workspace) -> None:
         """Nothing is read yet."""
@@ -237,7 +237,7 @@ class Meter:
                 return self._looking
             if time.monotonic() < self._next_survey:
                 return None
-            # It holds no lock of anybody's and writes nothing, so a process may end in the middle of it.
+            # It holds no lock and writes nothing, so a process may end in the middle of it.
             self._looking = threading.Thread(target=self._look, name="catmem-survey", daemon=True)
             self._looking.start()
             return self._looking

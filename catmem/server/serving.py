@@ -35,7 +35,7 @@ def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
     Raises ``ConfigError``: ``no_tokens`` for an address that others reach, if there are none; ``cannot_listen``.
     """
     refusal = ConfigError(
-        f"{host} can be reached by others, and without tokens whoever reaches the server reads and writes memory",
+        f"{host} can be reached by others, and without tokens every caller reads and writes memory",
         code="no_tokens",
         hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
     )

@@ -1,7 +1,7 @@
-"""What is new, told as it happens: ``GET /mem/events``, a stream of server-sent events (docs/live.md).
+"""What is new, reported as it happens: ``GET /mem/events``, a stream of server-sent events (docs/live.md).
 
-As long as somebody listens, the root is looked at every now and then, in a worker thread and for all streams. A
-client that was away is told so, and reads again what it knows of.
+As long as a client listens, the root is looked at every now and then, in a worker thread and for all streams. A
+client that was away learns that, and reads again what it knows of.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MOST = CONNECTIONS // 2
 WAITING = 1024
 """Events that may wait for one reader: one that does not keep up loses its stream."""
 HEARTBEAT = 15.0
-"""Seconds after which a quiet stream sends a comment, so that nobody on the way takes it for dead."""
+"""Seconds after which a quiet stream sends a comment, so that no proxy takes it for dead."""
 AGAIN = 2000
 """Milliseconds after which a client that lost the stream comes back."""
 _BEGINNING = f"retry: {AGAIN}\nid: 0\n\n"
@@ -76,7 +76,7 @@ async def _events(request: Request) -> Response:
             code="not_acceptable",
             hint=f"Send the header 'Accept: {TYPE}', as EventSource does.",
         )
-    await request.body()  # whoever sends one has sent it before anything is told
+    await request.body()  # a client that sends one has sent it before any event
     workspace: Workspace = request.app.state.workspace
     seen = await in_thread(request, _seen, workspace, given.get("entity_id"), caller.profile)
     if request.method == "HEAD":
@@ -125,7 +125,7 @@ def _framed(news: News, said: Mapping[str, Any]) -> str:
 
 
 class Reader:
-    """Who reads a stream: what it hears of, and what it has still to be told."""
+    """Who reads a stream: what it hears of, and what it has still to hear."""
 
     def __init__(self, actor: str | None, entities: frozenset[str] | None = None) -> None:
         """``actor`` is its profile, ``None`` a person. ``entities`` are all that it wants to hear of; ``None``: any."""
@@ -136,7 +136,7 @@ class Reader:
         self._entities = entities
 
     def give(self, heard: Iterable[tuple[News, Mapping[str, Any]]]) -> None:
-        """Have it told of these, as far as it wants to hear of them."""
+        """Send it these, as far as it wants to hear of them."""
         try:
             for news, said in heard:
                 if concerns(news, self._entities):
@@ -207,7 +207,7 @@ class Live:
     """The streams of one server, and the looks at the root for them. Belongs to the thread of the loop."""
 
     def __init__(self, app: Starlette) -> None:
-        """Nobody listens yet."""
+        """No client listens yet."""
         self._app = app
         self._watch = Watch(app.state.workspace)
         self._counts: Counter[str] = Counter()
@@ -217,7 +217,7 @@ class Live:
 
     @asynccontextmanager
     async def joined(self, reader: Reader, request: Request) -> AsyncIterator[None]:
-        """A stream's place among the others, as long as it lasts; what happens from now on it is told.
+        """A stream's place among the others, as long as it lasts; it hears what happens from now on.
 
         Raises ``RequestError``: 429 ``too_many_streams``, 503.
         """
@@ -245,7 +245,7 @@ class Live:
             self._counts[name] -= 1
 
     async def _look_on(self) -> None:
-        """Look at the root, and tell what is new, as long as somebody listens; the first look is for nobody."""
+        """Look at the root, and tell what is new, as long as a client listens; the first look is for no one."""
         is_ending = self._app.state.stopping
         try:
             while self._counts.total() and not is_ending.is_set():
@@ -268,10 +268,10 @@ class Live:
         news = await loop.run_in_executor(pool, self._watch.look)
         actors = {reader.actor for reader in self._readers}
         if news and actors:
-            # Who comes from here on is told of nothing that was found before.
-            told = await loop.run_in_executor(pool, lambda: {actor: heard(workspace, news, actor) for actor in actors})
+            # Who comes from here on hears of nothing that was found before.
+            found = await loop.run_in_executor(pool, lambda: {actor: heard(workspace, news, actor) for actor in actors})
             for reader in self._readers:
-                reader.give(told.get(reader.actor, ()))
+                reader.give(found.get(reader.actor, ()))
 
 
 def live_of(app: Starlette) -> Live:

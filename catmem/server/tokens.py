@@ -91,11 +91,11 @@ class Tokens:
         self._look()
 
     def identify(self, request: Request) -> Caller | None:
-        """Who sent a request, by its one ``Authorization`` header; ``None`` for whoever has no good token.
+        """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token.
 
         A person's browser can send it too: as the password of ``Basic``, with any name.
 
-        Raises as ``__init__`` does where the file has become unusable: then nobody is let in.
+        Raises as ``__init__`` does where the file has become unusable: then no caller is let in.
         """
         kind, token = self._sent(request)
         if token is None or (kind == "basic" and not token.caller.is_person):
@@ -103,7 +103,7 @@ class Tokens:
         return token.caller
 
     def agent_at_browser(self, request: Request) -> Caller | None:
-        """Whose token came as a browser sends a password, where it is no person's: it lets nobody in.
+        """Whose token came as a browser sends a password, where it is no person's: it does not open the page.
 
         Raises as ``identify`` does.
         """
@@ -132,7 +132,7 @@ class Tokens:
             found = self._path.lstat()
             mark = (found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode)
         except FileNotFoundError:
-            pass  # then nobody has a token
+            pass  # then there are no tokens
         except OSError as error:
             raise _unreadable(self._path, error) from error
         if mark != self._seen:
@@ -159,7 +159,7 @@ def tokens_place(config: Config, given: str | Path | None = None) -> Path:
 
 
 def tokens_file(config: Config, given: str | Path | None = None) -> Path:
-    """The same for whoever puts tokens there, or trusts those that are.
+    """The same for a caller that puts tokens there, or trusts those that are.
 
     Raises ``ConfigError`` (``tokens_inside``) for one in the root, or in the git working tree that the root is in:
     there a copy of the root would carry it.
@@ -310,7 +310,7 @@ def _is_right(token: Token) -> bool:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[list[Token]]:
-    """The tokens of a file, to change; written whole in the end, with nobody else at it meanwhile."""
+    """The tokens of a file, to change; written whole in the end, under a lock."""
     with ExitStack() as stack:
         with _writing(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -350,7 +350,7 @@ def _unreadable(path: Path, error: OSError) -> UnreadableError:
         f"the file of tokens cannot be read: {error.strerror or error}",
         code=permission_or_io(error),
         path=path,
-        hint="No token is good until then. Give whoever runs catmem here the right to read it; links are not followed.",
+        hint="No token is good until then. Give the user who runs catmem the right to read it; links are not followed.",
     )
 
 
@@ -408,7 +408,7 @@ def _marked(place: Path) -> str | None:
     except UnreadableError as error:
         if error.code == "missing":
             return None
-        return f"nobody can tell whether it had some: {place}: {error.message}"
+        return f"it is unknown whether it had some: {place}: {error.message}"
     except CatmemError:
         return "it had some"
     try:

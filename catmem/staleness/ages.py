@@ -78,7 +78,7 @@ def clocks_of(
 def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -> date | None:
     """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal.
 
-    ``None`` for words that neither file ever had, and where the history cannot be read. For somebody who may not
+    ``None`` for words that neither file ever had, and where the history cannot be read. For an actor who may not
     verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the actor
     may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
     """

@@ -33,7 +33,7 @@ DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
 
 @dataclass(frozen=True, slots=True)
 class Due(SeenEntry):
-    """A fact that somebody should look at, and its ``freshness`` by the four clocks; ``stale_after`` is in days.
+    """A fact that a person should look at, and its ``freshness`` by the four clocks; ``stale_after`` is in days.
 
     ``future`` are the tags that hold a date after the day of the review, with that date. ``why`` says it in words.
     ``use`` is how agents used it, ``None`` if they never did.

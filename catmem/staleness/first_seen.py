@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     """Reads a memory file as its root does."""
 
 CLOCKS = "clocks"
-"""In the note of a revision: moments that some of its entries bring with them from elsewhere, by ``body_key``."""
+"""In the note of a revision: moments that some of its entries bring from another entity, by ``body_key``."""
 
 MOST = 50_000
 """Bodies that the file no longer has and that are known: those that went away last."""
@@ -108,12 +108,12 @@ class EntryHistory:
         fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
         if fresh:
             come_from = origins(changed, fresh, _reworded(revision)) if changed.old else {}
-            moment, told = _moment(revision), revision.note.get(CLOCKS)
+            moment, clocks = _moment(revision), revision.note.get(CLOCKS)
             for entry, key in zip(changed.new, keys, strict=True):
                 if entry.start in fresh:
                     origin = come_from.get(entry.start)
                     older = None if origin is None else known.get(body_key(origin.body))
-                    own = older.moment if older else _told(told, key, revision.timestamp) or moment
+                    own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
                     known.setdefault(key, Known(own))
         # Those that went away last are the last to be forgotten.
         for key in {body_key(entry.body) for entry in changed.old} - set(keys):
@@ -266,9 +266,9 @@ def _moment(revision: Revision) -> Moment:
     return Moment("first_seen", revision.timestamp)
 
 
-def _told(told: object, key: str, before: str) -> Moment | None:
+def _noted_moment(clocks: object, key: str, before: str) -> Moment | None:
     """The moment that a note tells of an entry, if it does and it is not later than the note."""
-    said = told.get(key) if isinstance(told, dict) else None
+    said = clocks.get(key) if isinstance(clocks, dict) else None
     basis, time = said if isinstance(said, list) and len(said) == len(Moment._fields) else (None, None)
     if basis not in {"first_seen", "file_time"} or not isinstance(time, str) or time > before:
         return None

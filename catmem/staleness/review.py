@@ -195,7 +195,7 @@ class Review:
         seen: set[Path] = set()
         for profile in self.profiles:
             for target in TARGETS:
-                with self._telling():
+                with self._noting_unreadable():
                     path = self.workspace.path_of(profile, target).resolve()
                     if path not in seen:  # two profiles may keep their memory in one folder
                         self._look_at(profile, f"{profile.name}/{target}")
@@ -203,11 +203,11 @@ class Review:
         names = {profile.name for profile in self.profiles}
         followed = (known for (entity, _), known in self._copies.items() if entity.partition("/")[0] in names)
         for entity in sorted(set[str]().union(*followed) - self._texts.keys()):
-            with self._telling():
+            with self._noting_unreadable():
                 self._look_at(self.workspace.profile(entity.partition("/")[0]), entity)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _noting_unreadable(self) -> Iterator[None]:
         try:
             yield
         except CatmemError as error:
@@ -309,7 +309,7 @@ class Review:
                 raise
             self._look_again(due.entity)
             raise ChangedMeanwhileError(
-                f"somebody changed this fact in {due.entity} meanwhile",
+                f"another writer changed this fact in {due.entity} meanwhile",
                 hint="Nothing was written. It is shown again if it is still due.",
             ) from error
         self._look_again(due.entity)

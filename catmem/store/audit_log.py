@@ -1,7 +1,7 @@
 """The audit log of a root: ``.catmem/audit.jsonl``, one line for each operation, and older files of it beside.
 
-Whoever adds a line holds the lock of the file for as long as that takes, so no line is torn, however many write. A
-file that has grown large becomes ``audit.1.jsonl``, the one before it ``audit.2.jsonl``, and so on; the oldest goes.
+A process that adds a line holds the lock of the file for as long as that takes, so no line is torn, however many write.
+A file that has grown large becomes ``audit.1.jsonl``, the one before it ``audit.2.jsonl``, and so on; the oldest goes.
 Nothing is waited for on a disk: the journal is the durable truth, and the log tells of it.
 """
 
@@ -86,7 +86,7 @@ class AuditLog:
             with _held(folder, os.O_RDONLY, fcntl.LOCK_SH) as current:
                 return [*_open_older(folder), (NAME, os.dup(current))]
         except FileNotFoundError:
-            return _open_older(folder)  # whoever was to begin the next file has not done so yet
+            return _open_older(folder)  # the process that is to begin the next file has not done so yet
         finally:
             os.close(folder)
 
@@ -118,7 +118,7 @@ def _write(descriptor: int, data: bytes) -> int:
     """Write a line at the end of an open and locked file; the size that it has then. All of the line, or nothing."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
-        data = b"\n" + data  # somebody was killed in the middle of a line
+        data = b"\n" + data  # a process was killed in the middle of a line
     written = os.write(descriptor, data)
     if written < len(data):
         os.ftruncate(descriptor, size)
@@ -128,7 +128,7 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextmanager
 def _held(folder: int, flags: int, how: int) -> Iterator[int]:
-    """The newest file of the log, open and locked. Raises ``OSError``, ``TimeoutError`` if somebody keeps the lock."""
+    """The newest file of the log, open and locked. Raises ``OSError``, ``TimeoutError`` if another process keeps it."""
     ends = time.monotonic() + _LOCK_SECONDS
     wait = _FIRST_WAIT
     while True:
@@ -177,7 +177,7 @@ def _refuse_other_kinds(status: os.stat_result, name: str) -> None:
 
 
 LONGEST_NAME = 200
-"""Characters that a line keeps of a name: whoever is refused may have given any text as one."""
+"""Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
 _TEXTS = ("ts", "entity_id", "op", "agent", "status")
 _TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", "head_rev", "note")
@@ -189,7 +189,7 @@ class AuditLine(NamedTuple):
     """One operation.
 
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
-    that answers it, ``None`` for a refusal, and ``head_rev`` what stood at the head then, ``None`` if nobody can tell.
+    that answers it, ``None`` for a refusal, and ``head_rev`` what stood at the head then, ``None`` if unknown.
     ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
     was let pass. ``seconds`` is how long it took. ``note`` is what a person said of a bypass.
     """
@@ -272,16 +272,16 @@ class AuditReader:
         self._log = log
         self._descriptor = -1
         self._left = b""
-        """The beginning of a line that somebody may still be writing."""
+        """The beginning of a line that may still be written on."""
         self._number = 0
         self._last = b""
-        """The last bytes of whole lines: if they stand there no more, somebody emptied the file in its place."""
+        """The last bytes of whole lines: if they stand there no more, the file was emptied in its place."""
 
     def poll(self) -> Iterator[AuditLine | Damage]:
         """The lines that were not given yet, the oldest first. Raises ``OSError``.
 
         A file that has become an older one is read to its end first, so that no line is left out or given twice. One
-        that somebody emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
+        that was emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
         """
         files = self._log.open_files()
         places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
@@ -314,7 +314,7 @@ class AuditReader:
         return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
 
     def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
-        """What the open file has further on. ``ended``: nobody writes to it any more."""
+        """What the open file has further on. ``ended``: no process writes to it any more."""
         self._go_back()
         while piece := os.read(self._descriptor, _PIECE):
             data = self._left + piece

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
-"""What to do when somebody changed the store behind its back: adopt what they wrote and go on if the caller's view
-allows it (the default), refuse once whatever the caller knew, or let the caller's update work on what is there now."""
+"""What to do about an external change: adopt it and go on if the caller's view allows it (the default), refuse once
+whatever the caller knew, or let the caller's update work on what is there now."""
 
 OnStale: TypeAlias = Literal["refuse", "branch"]
 """What becomes of a write whose caller saw an older revision: refused, or kept beside the head as a branch."""
@@ -40,7 +40,7 @@ EXTERNAL = "external"
 class Snapshot:
     """The bytes of an entity at one moment.
 
-    ``revision`` is ``None`` for bytes that the store has not recorded yet: somebody changed the file since. An entity
+    ``revision`` is ``None`` for bytes that the store has not recorded yet: an external change. An entity
     that was never written has the revision ``"0"`` and no bytes. ``adopted`` is the revision as which a commit took in
     first what others had written; ``None`` where there was nothing to take in, and for what is only read. ``branch``: a
     commit kept it beside the head, as a branch. ``restored`` is the revision as which a commit put back first what a
@@ -141,7 +141,7 @@ class Change:
 class Current(NamedTuple):
     """What an update works on: the entity as it really is, under the lock.
 
-    ``base`` is what the caller could know at best, where somebody else changed the entity since; else ``None``. An
+    ``base`` is what the caller could know at best, after an external change since; else ``None``. An
     update that touches what differs between ``base`` and ``data`` raises ``DriftError``.
     """
 
@@ -191,7 +191,7 @@ class Store(Protocol):
     """
 
     has_catalog: ClassVar[bool] = True
-    """Whether the store itself knows all its entities. If not, it knows those that it was told of, or wrote."""
+    """Whether the store itself knows all its entities. If not, it knows those that it was given, or wrote."""
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision; ``None`` for an entity that was never written."""
@@ -207,7 +207,7 @@ class Store(Protocol):
 
         ``expected`` is what the caller saw last, a revision or a digest, ``None`` for a caller without a view. If the
         entity is no longer that, nothing is written, and ``StaleError`` (a write of catmem came between) or
-        ``DriftError`` (somebody else's) is raised; for a revision that is in no record ``UnknownRevisionError``. A
+        ``DriftError`` (an external change) is raised; for a revision that is in no record ``UnknownRevisionError``. A
         digest that no record has is taken for an older text. An update that changes nothing makes no revision.
 
         Where ``change.on_stale`` is ``branch``, what would be refused becomes a branch: the update works on what the
@@ -222,8 +222,8 @@ class Store(Protocol):
     def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
         """What shows whether an entity was changed, by whatever means: another mark after each change.
 
-        It is asked often, so no text is read and no lock taken. Of ``entities``, but for those of which nobody knows
-        where they are, and of others that the store has at hand.
+        It is asked often, so no text is read and no lock taken. Of ``entities``, but for those whose place is
+        unknown, and of others that the store has at hand.
         """
 
     def log(self, entity: str) -> Iterator[Revision]:
@@ -257,7 +257,7 @@ class Store(Protocol):
         return any(recorded.digest == digest for recorded in self.log(entity))
 
     def rows(self) -> Mapping[str, int]:
-        """How many rows each entity has that others may edit, entities that nobody knows included."""
+        """How many rows each entity has that others may edit, unknown entities included."""
         return {}
 
     def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
@@ -362,7 +362,7 @@ class Kept(NamedTuple):
     """One text that lies at ``path``, which may hold several.
 
     ``file`` is the name of the memory file that it is of (in a database, of the entity), ``None`` where that is not
-    known. ``whole`` is false where the file cannot be read to its end, so that nobody can tell what else is in it.
+    known. ``whole`` is false where the file cannot be read to its end, so that it is unknown what else is in it.
     """
 
     path: Path

@@ -1,7 +1,7 @@
 """The envelope of a write: who writes what, on which revision, and the signature that vouches for all of it.
 
 Values only: nothing here reads a file, a key or a clock. What an envelope must look like stands in
-``schemas/envelope.schema.json``; whoever takes one from elsewhere checks it by that first.
+``schemas/envelope.schema.json``; a caller that receives one checks it by that first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Envelope:
 
     ``prev_rev`` is the revision that it is made on: a number, 0 for an entity that was never written, or the id of a
     branch. ``mem_rev`` is the number of the next one. ``role_id`` and ``role_hash`` are ``None`` for a person,
-    ``key_id`` and ``signature`` for an envelope that nobody signed. ``alert``: the writer wants to be warned if the new
+    ``key_id`` and ``signature`` for an unsigned envelope. ``alert``: the writer wants to be warned if the new
     text has little in common with the old one.
     """
 

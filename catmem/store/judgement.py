@@ -28,16 +28,16 @@ class Point(NamedTuple):
 
 
 NOTHING = Point("0", bytes_digest(b""), 0)
-"""What somebody saw who looked before there was anything."""
+"""What a caller saw who looked before there was anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a store knows of an entity when somebody wants to write it.
+    """What a store knows of an entity when a caller wants to write it.
 
     ``before`` is the head before this commit found an external writer's text, ``adopted`` says whether it recorded one,
     and ``has_text`` whether anything is there now. ``seen`` finds what a caller saw who says a revision or a digest:
-    ``None`` for a digest that no record has. ``outsider_since`` says whether an external writer wrote after a point.
+    ``None`` for a digest that no record has. ``external_since`` says whether an external writer wrote after a point.
     """
 
     now: Point
@@ -45,7 +45,7 @@ class Ground:
     adopted: bool
     has_text: bool
     seen: Callable[[str], Point | None]
-    outsider_since: Callable[[Point], bool]
+    external_since: Callable[[Point], bool]
 
 
 class Verdict(NamedTuple):
@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 
     ``go_on`` works on what is there; with a ``point`` that is what the caller could know at best, and the update
     refuses what touches the difference. ``branch`` works on the ``point``, beside the head. ``stale`` and ``drift``
-    are refusals: catmem wrote in between, or somebody else did.
+    are refusals: catmem wrote in between, or an external writer did.
     """
 
     kind: Literal["go_on", "branch", "stale", "drift"]
@@ -63,9 +63,9 @@ class Verdict(NamedTuple):
 def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # noqa: PLR0911 - one answer each
     """The verdict on a write that was made on ``expected``: a revision, a digest, ``None`` for no view at all.
 
-    A revision has to be in the record; that of a revision nobody can have seen is refused before.
+    A revision has to be in the record; that of a revision no caller can have seen is refused before.
     """
-    # A missing or emptied file is nobody's new text.
+    # A missing or emptied file is no new text.
     changed = ground.before is not None and ground.has_text
     if changed and change.on_drift == "refuse":
         return Verdict("drift")
@@ -75,15 +75,15 @@ def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # n
         return Verdict("go_on")
     seen = NOTHING if expected == "0" else ground.seen(expected)
     if seen is None:
-        # When that text was there nobody can tell, so only what this commit found itself counts.
+        # When that text was there is unknown, so only what this commit found itself counts.
         return Verdict("drift" if ground.adopted else "stale")
-    # Who says 0 says that nobody ever wrote, and that does not come back.
+    # A caller that says 0 says that no text was ever written, and that does not come back.
     before = None if seen is NOTHING else ground.before
     if before is not None and _is_as_good(seen, before, ground.now, changed=changed):
         return Verdict("go_on")
     if change.on_drift == "merge":
         return Verdict("go_on", seen)
-    drifted = ground.outsider_since(seen)
+    drifted = ground.external_since(seen)
     if change.on_stale == "branch" and not (drifted and change.on_drift == "refuse"):
         return Verdict("branch", seen)
     return Verdict("drift" if drifted else "stale")
@@ -98,7 +98,7 @@ def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> boo
 
 
 def drifted(entity: str, path: str, expected: str | None, before: Point | None, found: str) -> DriftError:
-    """The refusal of a write because somebody else changed the entity; ``before`` is the head before they did."""
+    """The refusal of a write because of an external change; ``before`` is the head before it."""
     return DriftError(
         f"{entity} was changed from outside; what is there now is revision {found}",
         expected=expected or (before.revision if before else "0"),
@@ -110,7 +110,7 @@ def drifted(entity: str, path: str, expected: str | None, before: Point | None, 
 
 
 def complete(refusal: RefusedError, path: str, before: Point | None, found: str) -> bool:
-    """Say in a refusal where the entity is. Whether it is because of what somebody else wrote: then also of that."""
+    """Say in a refusal where the entity is. Whether it is because of an external change: then also of that."""
     refusal.path = refusal.path or path
     if refusal.code not in {"drift", "not_utf8"}:
         return False  # an update that is not possible
@@ -142,7 +142,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     def seen(named: str) -> Point | None:
         return next((_point(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
 
-    def outsider_since(point: Point) -> bool:
+    def external_since(point: Point) -> bool:
         return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))
 
     ground = Ground(
@@ -151,7 +151,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
         adopted=is_new,
         has_text=bool(now.data),
         seen=seen,
-        outsider_since=outsider_since,
+        external_since=external_since,
     )
     verdict = judge(expected, change, ground)
     if verdict.kind == "drift":

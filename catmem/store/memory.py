@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class InMemoryStore(Store):
-    """Revisions in lists. Nobody can change it from outside, so there is no drift."""
+    """Revisions in lists. It has no external changes, so there is no drift."""
 
     def __init__(self) -> None:
         """An empty store."""
@@ -107,7 +107,7 @@ class InMemoryStore(Store):
             adopted=False,
             has_text=bool(now.data),
             seen=seen,
-            outsider_since=lambda point: False,  # noqa: ARG005 - there are none
+            external_since=lambda point: False,  # noqa: ARG005 - there are none
         )
 
     def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:

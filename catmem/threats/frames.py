@@ -195,7 +195,7 @@ def _comments(text: str, openings: Iterable[int]) -> Iterator[Threat]:
 
 
 def _link_comments(text: str) -> Iterator[Threat]:
-    # "[//]: # (words)" is the comment of plain Markdown: a link definition that nobody uses.
+    # "[//]: # (words)" is the comment of plain Markdown: an unused link definition.
     place = text.find("]:")
     while place >= 0:
         if _LINK_COMMENT.match(text, place):

@@ -1,6 +1,6 @@
-"""What a caller from elsewhere is told of an entity: a person everything, a profile what it sees and may know.
+"""What an entity shows to each caller: to a person everything, to a profile what it sees and may know.
 
-``actor`` is the name of the profile that asks, ``None`` for a person. What a profile is told has no digest of a whole
+``actor`` is the name of the profile that asks, ``None`` for a person. The answer to a profile has no digest of a whole
 file, no word of an entry that its selectors do not show it, and no text in which the threat scan finds something.
 Another profile's file is refused in the same words whether it is there or not.
 """
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
 
 
-class Told(NamedTuple):
-    """What a caller is told: ``make`` makes it of ``made_of``, what was asked and the configuration, and nothing else.
+class LazyAnswer(NamedTuple):
+    """An answer: ``make`` makes it of ``made_of``, the question and the configuration, and nothing else.
 
     ``revision`` is that of the text, ``None`` for one that no history has yet; ``digest`` is that of the whole text,
     and not for the caller. Both are ``None`` where it is not of one text.
@@ -47,25 +47,25 @@ class Told(NamedTuple):
     digest: str | None = None
 
 
-def head_answer(workspace: Root, name: str, actor: str | None) -> Told:
+def head_answer(workspace: Root, name: str, actor: str | None) -> LazyAnswer:
     """Which revision an entity is at: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet).
 
-    ``recorded`` is false where the text was changed by other means since. Raises ``UnknownNameError``.
+    ``recorded`` is false after an external change. Raises ``UnknownNameError``.
     """
     asking = _asking(workspace, actor)
     _, entity = _entity(workspace, name, asking)
     head = workspace.store.head(entity)
     now = workspace.store.read(entity)
     number = "0" if head is None else head.revision
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "entity_id": entity,
         "revision": number,
         "mem_rev": revision_number(number),
         "recorded": now.revision is not None,
     }
     if actor is None and head is not None:
-        told |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
-    return Told(lambda: told, (), now.revision, now.digest)
+        answer |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
+    return LazyAnswer(lambda: answer, (), now.revision, now.digest)
 
 
 def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
@@ -78,7 +78,7 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     offset: int = 0,
     limit: int | None = None,
     as_of: date | None = None,
-) -> Told:
+) -> LazyAnswer:
     """The entries of an entity that the actor sees, in file order, perhaps of one category.
 
     ``revision`` is for a person and a profile of tier 1. In the answer it is ``None`` for a text that no history has
@@ -104,13 +104,13 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
         return {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
 
-    return Told(make, (measure, day, now.revision, now.data), now.revision, now.digest)
+    return LazyAnswer(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
 
 def log_answer(workspace: Root, name: str, actor: str | None, limit: int) -> dict[str, Any]:
     """The newest revisions of an entity, at most ``limit``.
 
-    A bounded profile is told of those that it wrote itself, and no profile of what they did: their notes may name
+    A bounded profile is shown those that it wrote itself, and no profile what they did: their notes may name
     categories that it does not see.
     """
     _, entity = _entity(workspace, name, _asking(workspace, actor))
@@ -144,7 +144,7 @@ def branches_answer(workspace: Root, name: str | None, actor: str | None) -> dic
 
 def prompt_answer(
     workspace: Root, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
-) -> Told:
+) -> LazyAnswer:
     """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
 
     A profile is given its own, one of tier 1 only its own as well: what others see is none of its business.
@@ -168,7 +168,7 @@ def prompt_answer(
         shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
         return shown if actor is not None else {**shown, "manifest": said["manifest"]}
 
-    return Told(make, (profile, day, *files.values()))
+    return LazyAnswer(make, (profile, day, *files.values()))
 
 
 def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:
@@ -218,10 +218,10 @@ def _entries(
     A person is shown a hostile text as it stands, with ``threats``; an agent the line that says why it is withheld.
     """
     for entry in entries:
-        told = entry_dict(entry, to_agent=to_agent)
+        answer = entry_dict(entry, to_agent=to_agent)
         if not to_agent:
-            told["threats"] = list(rules_in([entry.body]))
-        yield told | freshness(entry, measure, workspace.config, as_of=as_of).to_dict()
+            answer["threats"] = list(rules_in([entry.body]))
+        yield answer | freshness(entry, measure, workspace.config, as_of=as_of).to_dict()
 
 
 def _acted(revision: Revision) -> str | None:

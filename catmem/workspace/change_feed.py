@@ -1,4 +1,4 @@
-"""What is new in a root that is looked at again and again, told within a second, and how much of it a caller hears.
+"""What is new in a root that is looked at again and again, within a second, and how much of it a caller hears.
 
 A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
 hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 EVERY = 0.75
 """Seconds from the end of one look to the next."""
 MOST = 256
-"""Revisions of one entity that are told one by one; where more came at once, the newest stands for them."""
+"""Revisions of one entity that are reported one by one; where more came at once, the newest stands for them."""
 
 Kind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
-"""A new revision. A change of the text by other means, which no history has yet, or the end of one (``recorded``).
-Something that cannot be read, and that it can be again. That there was more than is told."""
+"""A new revision. An external change, which no history has yet, or the end of one (``recorded``). Something that cannot
+be read, and that it can be again. That there was more than is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Watch:
         }
 
     def _profiles(self) -> Iterator[News]:
-        """A profile that is not right, or not right in another way, is trouble, which is told once."""
+        """A profile that is not right, or not right in another way, is trouble, which is reported once."""
         broken = broken_profiles(self.workspace)
         before, self._broken = self._broken, {name: str(error) for name, error in broken.items()}
         yield from (News("recovered", None, profile=name) for name in before if name not in broken)
@@ -132,9 +132,9 @@ class Watch:
         try:
             self._known[entity], news = _compared(self.workspace.store, entity, before)
         except (CatmemError, OSError) as error:
-            code, told = _trouble(entity, error)
+            code, trouble = _trouble(entity, error)
             self._known[entity] = before._replace(trouble=code)
-            return [] if before.trouble == code else [told]
+            return [] if before.trouble == code else [trouble]
         return news
 
 
@@ -196,9 +196,9 @@ def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
 
 
 def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
-    """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is told as JSON-ready data.
+    """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is shown as JSON-ready data.
 
-    It has the rights of now; one that is gone or not right hears nothing, since nobody knows what it may hear.
+    It has the rights of now; one that is gone or not right hears nothing, since its rights are unknown.
     """
     if actor is None:
         return [(each, _whole(each)) for each in news]
@@ -206,10 +206,10 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tupl
         unbounded = Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded
     except CatmemError:
         return []
-    return [(each, _told(each, actor, unbounded=unbounded)) for each in news if unbounded or _is_of(each, actor)]
+    return [(each, _with_writer(each, actor, unbounded=unbounded)) for each in news if unbounded or _is_of(each, actor)]
 
 
-def _told(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
+def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
     said, record = _discreet(news), news.record
     if record is None or not (unbounded or record.note.get("actor") == actor):
         return said

@@ -123,10 +123,10 @@ def copy_entities(
     done: Outcome = "would be copied"
     if target is not None and not dry_run:
         done = "copied"
-        # What was begun first: if it turns out that somebody went on with it, nothing else was copied yet.
+        # What was begun first: if a writer has gone on with it, nothing else was copied yet.
         for entity in sorted(states, key=lambda each: states[each] != "begun"):
             _copy(source, target, entity, states[entity])
-    return [_told(source, each, "already there" if state == "all" else done) for each, state in states.items()]
+    return [_copied(source, each, "already there" if state == "all" else done) for each, state in states.items()]
 
 
 def _state(source: Store, target: Store | None, entity: str) -> _State:
@@ -159,11 +159,11 @@ def _copy(source: Store, target: Store, entity: str, state: _State) -> None:
     elif not target.peek(entity):
         # A copy that was stopped at its very end may have left the file out, and any write puts it in its place.
         target.commit(entity, None, lambda now: now.data, Change())
-    told = _told(source, entity, "copied")
+    copied = _copied(source, entity, "copied")
     head, now = target.head(entity), target.read(entity)
-    if head is None or (head.revision, head.digest, now.digest) != (told.head, told.digest, told.digest):
+    if head is None or (head.revision, head.digest, now.digest) != (copied.head, copied.digest, copied.digest):
         raise _differs(entity, "in its newest revision")
-    if _branches(target, entity) != told.branches:
+    if _branches(target, entity) != copied.branches:
         raise _differs(entity, "in its branches")
 
 
@@ -229,7 +229,7 @@ def _record(recorded: Revision) -> dict[str, Any]:
     return said
 
 
-def _told(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
+def _copied(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
     revision, adopted = head.revision if head else "0", now.revision is None
     if adopted:
@@ -256,7 +256,7 @@ def _differs(entity: str, where: str) -> StoreError:
     return StoreError(
         f"{entity}: the copy is not what the source has, {where}",
         code="copy_differs",
-        hint="Somebody may have written meanwhile. The source is as it was. Stop what writes to it, and copy to an "
+        hint="A program may have written meanwhile. The source is as it was. Stop what writes to it, and copy to an "
         "empty store.",
     )
 

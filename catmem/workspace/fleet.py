@@ -157,7 +157,7 @@ def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> t
 
 
 def unknown_category(category: str, fleet: Fleet) -> str:
-    """What to tell a person who names a category that nobody names and no file has.
+    """What to tell a person who names a category that no profile names and no file has.
 
     In an open taxonomy that may be meant; in a closed one it raises ``UnknownNameError``.
     """

@@ -1,4 +1,4 @@
-"""Format memory files on disk: find them, plan the new text of each, write it if nobody was there in between."""
+"""Format memory files on disk: find them, plan the new text of each, write it if no write came between."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PlannedFormat:
 class MemoryFiles(NamedTuple):
     """Memory files, in order, each with whether it may be a symbolic link.
 
-    A folder may come from somebody else, so only who names a file (or a profile with ``allow_outside``) has a link
+    A folder may have another author, so only a user who names a file (or a profile with ``allow_outside``) has a link
     written through. ``unreadable`` is what is wrong with the profiles whose files are not among them.
     """
 

@@ -114,7 +114,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
 
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) -> str:
-    """Take what somebody else wrote to an entity into its history; the revision of what is there afterwards.
+    """Take an external change of an entity into its history; the revision of what is there afterwards.
 
     No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
     ``UnknownNameError``.
@@ -134,7 +134,7 @@ def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
 def all_entities(workspace: Root) -> list[str]:
     """The entities of all profiles of the root, whether they were ever written or not.
 
-    Raises ``ConfigError`` where no root is: there nobody should be told that all entities are well.
+    Raises ``ConfigError`` where no root is: there no report should say that all entities are well.
     """
     refuse_no_root(workspace.config)
     return [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]

@@ -2,7 +2,7 @@
 
 No file that exists is ever changed, but for lines added to a ``.gitignore`` and, with ``--git``, to ``.gitattributes``.
 That is committed and names the files which git merges and shows by catmem; the repository's own configuration, which
-each clone has to itself, says what to run. What somebody else set in it stays as it is.
+each clone has to itself, says what to run. What another person set in it stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ version: 1
 profiles: profiles              # one YAML file a profile
 homes: homes                    # homes/<profile>/USER.md and MEMORY.md
 taxonomy:
-  # Closed: a slip in a section header opens a category that nobody reads, instead of one that a pattern may pick.
+  # Closed: a slip in a section header opens a category that no profile reads, instead of one that a pattern may pick.
   # A new category is a line below.
   closed: true
   categories:
@@ -103,7 +103,7 @@ def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
 
 
 def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:
-    """The root may come from somebody else, and nothing outside it is to be written."""
+    """The root may have another author, and nothing outside it is to be written."""
     for name in files:
         for folder in reversed(Path(name).parents[:-1]):
             if (root / folder).is_symlink():
@@ -210,7 +210,7 @@ def set_up_git(root: str | Path) -> GitSetup:
 
 
 def _set_config(folder: Path) -> tuple[list[str], list[str]]:
-    """The settings that were made, and warnings of those that somebody made otherwise."""
+    """The settings that were made, and warnings of those that a person made otherwise."""
     made: list[str] = []
     warnings: list[str] = []
     for key, value in CONFIG.items():
@@ -250,7 +250,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run git, and no program that the configuration of a repository names: somebody else may have written that.
+    """Run git, and no program that the configuration of a repository names: it may have another author.
 
     To read the attributes of a file, git asks a watcher of the disk for the state of the index, and fetches what is
     missing in a partial clone. Raises ``OSError``.

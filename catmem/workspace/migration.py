@@ -36,7 +36,7 @@ class PlannedEntry:
     """One entry without a category, and what is done with it.
 
     ``category``, ``body`` and ``tags`` are those that it will have. ``label`` is what leaves its text, ``why`` says for
-    which reason, or why it stays. ``unknown`` is a label that looks like the name of a category that nobody declared.
+    which reason, or why it stays. ``unknown`` is a label that looks like the name of an undeclared category.
     """
 
     entry: Entry
@@ -98,7 +98,7 @@ class Migration:
 
     @property
     def unknown(self) -> dict[str, int]:
-        """Labels that nobody declared, with the number of entries that begin with them, the most frequent first."""
+        """Undeclared labels, with the number of entries that begin with them, the most frequent first."""
         return dict(Counter(each.unknown for each in self.entries if each.unknown is not None).most_common())
 
 

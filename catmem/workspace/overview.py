@@ -2,7 +2,7 @@
 
 What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
 of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day. So a page may ask
-for an overview each time it is shown, and is never told what no longer holds.
+for an overview each time it is shown, and never shows what no longer holds.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class SeedState(NamedTuple):
 class ProfileOverview:
     """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
 
-    ``unmerged`` counts branches; ``outside`` names the entities that somebody changed by other means since the last
+    ``unmerged`` counts branches; ``outside`` names the entities with an external change since the last
     revision. ``seeded`` is ``None`` for a profile that nothing seeds.
     """
 
@@ -111,7 +111,7 @@ class Overview:
 
     ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
     ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
-    a source, and of which nobody can tell how they stand to it.
+    a source, and of which it is unknown how they stand to it.
     """
 
     as_of: date
@@ -153,7 +153,7 @@ class Overview:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The entities that were changed by other means since the last revision."""
+        """The entities with an external change since the last revision."""
         return tuple(entity for line in self.lines for entity in line.outside)
 
 
@@ -207,7 +207,7 @@ class Overviews:
         """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
 
         One profile after the other, and an overview that is asked for meanwhile comes in between. What cannot be read
-        is told by the overview. Raises as ``read`` does.
+        stands in the overview. Raises as ``read`` does.
         """
         for profile in load_each(self.workspace)[0]:
             if stopped():

@@ -232,7 +232,7 @@ class Text:
 
 
 class Cache:
-    """All that a workspace keeps between calls: its open store, its last ``TEXTS``, and what histories told.
+    """All that a workspace keeps between calls: its open store, its last ``TEXTS``, and what histories hold.
 
     A text is found again by its very bytes, and a history goes on from the revision that it knows, so nothing kept here
     is ever old.

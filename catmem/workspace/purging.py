@@ -25,7 +25,7 @@ from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import locate
-from catmem.workspace.upkeep import lasting_store, told_from
+from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _ROUNDS = 5
-"""How often it is begun again, where somebody keeps writing or puts the text back."""
+"""How often it is begun again, where another writer keeps writing or puts the text back."""
 
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
@@ -48,7 +48,7 @@ _MEANWHILE = "another entry that holds the text was written meanwhile; look at i
 
 
 class LeftPlace(NamedTuple):
-    """A place that holds what was to be forgotten, or may, told from the root; and why it was not reached."""
+    """A place that holds what was to be forgotten, or may, as a path from the root; and why it was not reached."""
 
     path: str
     why: str
@@ -59,7 +59,7 @@ class PurgeReport:
     """What was forgotten, or would be, and where: ``entries`` has one of each body and category, the newest.
 
     ``elsewhere`` are those of other entities, each with the entity's name. ``files`` (rewritten), ``removed`` and the
-    places of ``left`` are told from the root.
+    places of ``left`` are paths from the root.
     """
 
     entities: tuple[str, ...]
@@ -177,7 +177,7 @@ def _past_entries(
         if each.kind == "moved":
             moved.append(each.data)
         elif each.kind != "stray" and each.file in {None, file}:
-            # Nobody knows how old it is: the revisions count as newer.
+            # Its age is unknown: the revisions count as newer.
             (known if each.file else unsure).add(each.data)
     for _, data in store.replay(entity):
         known.add(data)
@@ -245,7 +245,7 @@ class _Purging:
     def forget_if_held(self, entity: str, *, unsure: bool = False) -> None:
         """Forget the entries in another entity's file and history, if they are there. What fails is noted.
 
-        With ``unsure`` for what lies beside and nobody knows of which entity, so that it is looked at last.
+        With ``unsure`` for what lies beside and is of an unknown entity, so that it is looked at last.
         """
         if entity in self.entities:
             return
@@ -257,7 +257,7 @@ class _Purging:
             self.reached.left.setdefault(path, error.message)
 
     def pass_over(self, unreadable: Iterable[CatmemError]) -> None:
-        """Note the profiles that are not right: nobody knows where their files are, or whether the text is there."""
+        """Note the profiles that are not right: where their files are is unknown, and whether they hold the text."""
         for error in unreadable:
             path = Path(error.path or self.workspace.config.profiles_dir)
             why = f"this profile is not right, so its files were not looked at: {error.message}"
@@ -308,7 +308,7 @@ class _Purging:
         self.reached.left |= left
 
     def _is_back(self, entity: str) -> bool:
-        """Whether somebody wrote the text again, to the file or into the history."""
+        """Whether the text was written again, to the file or into the history."""
         texts = chain([self.store.peek(entity)], (data for _, data in self.store.replay(entity)))
         return any(self.redaction.holds(data) for data in texts)
 
@@ -330,7 +330,7 @@ class _Purging:
             return True
         if each.file is not None:
             return False
-        # Half of a text, or one of nobody knows which file.
+        # Half of a text, or one of an unknown file.
         return (own and self.redaction.holds_text(data)) or (each.kind == "left" and self.redaction.is_cut(data))
 
     def drop_usage(self) -> None:
@@ -394,14 +394,14 @@ class _Purging:
             entries=tuple(entries),
             elsewhere=tuple(self.elsewhere),
             revisions=self.revisions,
-            files=self._told(self.reached.files),
-            removed=self._told(self.reached.removed),
-            left=tuple(map(LeftPlace, self._told(self.reached.left), self.reached.left.values())),
+            files=self._paths(self.reached.files),
+            removed=self._paths(self.reached.removed),
+            left=tuple(map(LeftPlace, self._paths(self.reached.left), self.reached.left.values())),
             dry_run=self.dry_run,
         )
 
-    def _told(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        return tuple(told_from(self.workspace.root, path) for path in paths)
+    def _paths(self, paths: Iterable[Path]) -> tuple[str, ...]:
+        return tuple(path_from(self.workspace.root, path) for path in paths)
 
 
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"

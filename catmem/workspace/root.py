@@ -287,7 +287,7 @@ def entities_of_each(workspace: Root) -> Entities:
 
 @contextmanager
 def discreet(workspace: Root, actor: str | None) -> Iterator[None]:
-    """What is told of names that are not there, where there may be no names at all, or not that of the one who asks.
+    """Make the error for a missing name say no more than the caller may know.
 
     A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a
     profile that was taken out of the root hears of itself what it hears of others, and not who they are.
@@ -306,6 +306,6 @@ def discreet(workspace: Root, actor: str | None) -> Iterator[None]:
         if actor is not None and actor not in profile_names(config.profiles_dir):
             raise UnknownNameError(
                 f"there is no profile {shown(actor)}",
-                hint="It is the one that you act as. Whoever runs this memory can bring it back.",
+                hint="It is the one that you act as. The person who runs this memory can bring it back.",
             ) from None
         raise

@@ -1,7 +1,7 @@
-"""Memory files as rows of a table, and rows that somebody edited as a memory file again.
+"""Memory files as rows of a table, and edited rows as a memory file again.
 
-The bytes are what counts; the rows show them. What somebody else made of the rows is put into the bytes as edits of the
-entries that it touches, so every other byte stays.
+The bytes are what counts; the rows show them. What another program made of the rows is put into the bytes as edits of
+the entries that it touches, so every other byte stays.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Editing:
             if saying is not None:
                 said[row.id] = saying
             elif number is not None:
-                left.add(number)  # a row that is no entry: what it was stays, until somebody has mended the row
+                left.add(number)  # a row that is no entry: what it was stays, until the row is mended
         stays = {number for id_, number in paired.items() if id_ in said} | left
         wanted = {number: said[id_] for id_, number in paired.items() if id_ in said}
         groups: dict[str, list[_Said]] = defaultdict(list)

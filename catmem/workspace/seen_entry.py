@@ -1,4 +1,4 @@
-"""An entry as somebody is shown it: its place, how old it is, what the threat scan finds in it; and as JSON-ready data.
+"""An entry as a caller is shown it: its place, how old it is, what the threat scan finds in it; and as JSON-ready data.
 
 Answers are bounded, and those for an agent are without what a prompt would withhold.
 """
@@ -33,7 +33,7 @@ _MORE = "…"
 
 @dataclass(frozen=True, slots=True)
 class SeenEntry:
-    """An entry that somebody is shown. ``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
+    """An entry that a caller is shown. ``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
 
     entity: str
     line: int

@@ -42,7 +42,7 @@ SUBJECTS = ("vendor", "invoice day", "budget", "contact", "cost centre", "curren
 
 
 class RaceFact(NamedTuple):
-    """What an agent writes: to which entity, about what, and a value that nobody else writes."""
+    """What an agent writes: to which entity, about what, and a value that no other agent writes."""
 
     entity: str
     subject: str
@@ -79,7 +79,7 @@ class RaceHistory:
     """What the logs and the heads of some entities say.
 
     ``recorded`` are the values that some revision says it wrote; ``removed`` those that some revision says it replaced:
-    somebody saw them and meant it. ``heads`` has what each entity says. ``rebuilt``: the logs alone give the heads,
+    their writer saw them. ``heads`` has what each entity says. ``rebuilt``: the logs alone give the heads,
     byte for byte.
     """
 
@@ -103,18 +103,18 @@ class RaceHistory:
         self.heads |= {(entity, subject): values for subject, values in facts(now).items()}
         self.rebuilt &= newest == now
 
-    def lost(self, told: Collection[RaceFact]) -> list[RaceFact]:
-        """Those of some acknowledged facts that are in no head, and that nobody meant to remove."""
+    def lost(self, acknowledged: Collection[RaceFact]) -> list[RaceFact]:
+        """Those of some acknowledged facts that are in no head, and that no agent meant to remove."""
         there = self.removed.union(*self.heads.values())
-        return [fact for fact in told if fact.value not in there]
+        return [fact for fact in acknowledged if fact.value not in there]
 
     def kappa(self, agents: Sequence[Collection[RaceFact]]) -> float:
         """How far agents agree in the end, by the facts that were acknowledged to each.
 
-        Each holds true what the memory says, but for its own last word on a subject that was lost: it was told that
-        this is kept, and nothing in the logs says otherwise.
+        Each holds true what the memory says, but for its own last word on a subject that was lost: that was
+        acknowledged, and nothing in the logs says otherwise.
         """
-        last = [{fact[:2]: fact for fact in told}.values() for told in agents]
+        last = [{fact[:2]: fact for fact in acknowledged}.values() for acknowledged in agents]
         own = [{fact[:2]: fact.value for fact in self.lost(facts)} for facts in last]
         said = {place: " ".join(values) for place, values in self.heads.items()}
         places = said.keys() | {place for one in own for place in one}
@@ -210,24 +210,24 @@ def race(trial: Trial, guard: Guard, where: str) -> RaceOutcome:
         for entity in trial.entity_names:
             history.read(store, entity)
     spent = sorted(each for agent in agents for each in agent.seconds)
-    told = [fact for agent in agents for fact in agent.told]
+    acknowledged = [fact for agent in agents for fact in agent.acknowledged]
     return RaceOutcome(
         guard=guard,
-        acknowledged=len(told),
-        silent_overwrites=len(history.lost(told)),
-        unrecorded=sum(fact.value not in history.recorded for fact in told),
+        acknowledged=len(acknowledged),
+        silent_overwrites=len(history.lost(acknowledged)),
+        unrecorded=sum(fact.value not in history.recorded for fact in acknowledged),
         conflicts=sum(agent.conflicts for agent in agents),
         busy=sum(agent.busy for agent in agents),
         branches=history.branches,
         merges=history.merges,
         merge_conflicts=merge_conflicts,
         rebuilt=history.rebuilt,
-        kappa=history.kappa([agent.told for agent in agents]),
+        kappa=history.kappa([agent.acknowledged for agent in agents]),
         p50=spent[math.ceil(0.5 * len(spent)) - 1],
         p99=spent[math.ceil(0.99 * len(spent)) - 1],
         cpu=sum(agent.cpu for agent in agents) / trial.writes,
         seconds=seconds,
-        rate=len(told) / seconds,
+        rate=len(acknowledged) / seconds,
     )
 
 
@@ -247,14 +247,14 @@ def _merge(store: Store, branch: Revision, config: Config) -> int:
 
 @dataclass(slots=True)
 class _Agent:
-    """One agent, and the facts of which it was told that they are kept.
+    """One agent, and the facts that were acknowledged to it.
 
     ``seconds`` are those that each write spent in the store, ``cpu`` those of the agent's thread alone.
     """
 
     number: int
     guard: Guard
-    told: list[RaceFact] = field(default_factory=list)
+    acknowledged: list[RaceFact] = field(default_factory=list)
     conflicts: int = 0
     busy: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -272,7 +272,7 @@ class _Agent:
             while not self._is_written(store, fact, seen):
                 seen = store.read(fact.entity)
             self.seconds.append(time.perf_counter() - begin - thought)
-            self.told.append(fact)
+            self.acknowledged.append(fact)
         self.cpu = time.thread_time() - start
 
     def _is_written(self, store: Store, fact: RaceFact, seen: Snapshot) -> bool:
@@ -317,7 +317,7 @@ def _end_with_parent() -> None:
 
 
 def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Agent], float]:
-    """All agents with what they were told, and the seconds from the start of the first to the end of the last."""
+    """All agents with their acknowledged facts, and the seconds from the start of the first to the end of the last."""
     spawn, processes = get_context("spawn"), min(trial.processes, trial.agents)
     with ProcessPoolExecutor(processes, spawn, _join, (spawn.Barrier(processes),)) as pool:
         teams = [range(first, trial.agents + 1, processes) for first in range(1, processes + 1)]

@@ -29,8 +29,8 @@ class Standing(NamedTuple):
     """How one entity stands.
 
     ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
-    ``stale`` or ``expired`` by the limits of its own profile. ``drifted``: somebody changed it behind its history, and
-    no write has taken that in yet. ``unmerged`` are its open branches.
+    ``stale`` or ``expired`` by the limits of its own profile. ``drifted``: it has an external change that
+    no write has taken in yet. ``unmerged`` are its open branches.
     """
 
     entity: str

@@ -1,4 +1,4 @@
-"""What stands in a root and nobody reads: files beside another store, rows of no profile, rows that are no entries."""
+"""What no profile reads in a root: files beside another store, rows of no profile, rows that are no entries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class UnreadFile(NamedTuple):
     path: Path
 
 
-# --- for whoever reads or writes ----------------------------------------------------------------------------------
+# --- while reading or writing -------------------------------------------------------------------------------------
 
 
 def unread_note(workspace: Root) -> str | None:
@@ -62,11 +62,11 @@ def unread_note(workspace: Root) -> str | None:
         remedy = _remedy(config, unread[0], workspace.store)
     except CatmemError:
         return None
-    return f"{files} entries that nobody reads: the store is {shown_store(config.store)}. {remedy}"
+    return f"{files} entries that no profile reads: the store is {shown_store(config.store)}. {remedy}"
 
 
 def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
-    """What to do about a file that nobody reads. Raises ``StoreError``.
+    """What to do about a file that no profile reads. Raises ``StoreError``.
 
     A copy goes into a database without any history. Where there is some, what the file says is added to it.
     """
@@ -99,19 +99,19 @@ def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str
     return notes
 
 
-# --- for whoever looks the root over ------------------------------------------------------------------------------
+# --- for checks of the root ---------------------------------------------------------------------------------------
 
 
 def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
-    """All that the store finds wrong, and what nobody reads, in true words. Raises ``StoreError``."""
-    unread = nobody_reads(config, profiles, store)
+    """All that the store finds wrong, and what no profile reads, in true words. Raises ``StoreError``."""
+    unread = unread_faults(config, profiles, store)
     strays = {fault.path for fault in unread if fault.code == _STRAY}
     # No write will ever take rows of no profile in, and no command shows them.
     found = (each for each in store.verify() if each.path not in strays or each.code not in _OF_ROWS)
     return [*found, *unread]
 
 
-def nobody_reads(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
+def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
     """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
     if backend_of(config).has_files:
         return []
@@ -130,12 +130,12 @@ def _entities(config: Config) -> set[str]:
 def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
     rows = "1 row is" if count == 1 else f"{count:,} rows are"
     hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
-    message = f"{rows} of {entity!r}, which no profile has, so nobody reads {'it' if count == 1 else 'them'}"
+    message = f"{rows} of {entity!r}, which no profile has: {'it is' if count == 1 else 'they are'} never read"
     return Fault(_STRAY, message, place, hint, damage=False)
 
 
 def _of_unread(config: Config, unread: UnreadFile, store: Store) -> Fault:
-    message = f"the store of this root does not have what this file of {unread.entity} says, so nobody reads it"
+    message = f"the store of this root does not have what this file of {unread.entity} says, so it is never read"
     return Fault("unread_file", message, str(unread.path), f"{_remedy(config, unread, store)}.", damage=False)
 
 
@@ -158,7 +158,7 @@ def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, P
 
 
 def _entries(config: Config, path: Path) -> bytes | None:
-    """The bytes of a file with entries, or of one that nobody can make sense of; ``None`` without any."""
+    """The bytes of a file with entries, or of one that is not legible; ``None`` without any."""
     if not os.path.lexists(path):
         return None
     data = b""

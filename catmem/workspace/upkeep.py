@@ -13,7 +13,7 @@ from catmem.digest import record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
 from catmem.store.contract import Fault, LastingStore
 from catmem.workspace.root import entities_of_each
-from catmem.workspace.unread import look_over, nobody_reads
+from catmem.workspace.unread import look_over, unread_faults
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def lasting_store(workspace: Root) -> LastingStore:
     """The store of a root that can be looked after.
 
     Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
-    for a folder that is no root: whoever looks after nothing would be told that all is well.
+    for a folder that is no root: a check of nothing would report that all is well.
     """
     refuse_no_root(workspace.config)
     store = workspace.store
@@ -118,17 +118,17 @@ class Anchors(NamedTuple):
 
 
 def anchors(workspace: Root) -> Anchors:
-    """The ends of all journals of the root. Folders are told from the root."""
+    """The ends of all journals of the root. Folders are paths from the root."""
     store = lasting_store(workspace)
     ends = [
-        JournalAnchor(told_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
+        JournalAnchor(path_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
         for folder, end in store.anchors()
     ]
     # A store with a catalog knows its own journals; else profiles tell where they are.
     return Anchors(ends, () if store.has_catalog else entities_of_each(workspace).unreadable)
 
 
-def told_from(root: Path, place: Path) -> str:
+def path_from(root: Path, place: Path) -> str:
     """A path from the root; an entity of a database is called as it is."""
     return os.path.relpath(place, root) if place.is_absolute() else str(place)
 
@@ -149,7 +149,7 @@ def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     seen = None
     if entities is not None and entities.unreadable:
         paths = (workspace.path(*name.split("/")) for name in entities.names)
-        seen = {told_from(workspace.root, path.parent) for path in paths}
+        seen = {path_from(workspace.root, path.parent) for path in paths}
     faults = [
         fault
         for number, line in enumerate(text.split("\n"), 1)
@@ -224,7 +224,7 @@ def doctor(workspace: Root) -> DoctorReport:
     store = lasting_store(workspace)
     entities = entities_of_each(workspace)
     folders = [
-        # What nobody reads is told where there is nothing else to say.
+        # What no profile reads is reported where there is nothing else to say.
         report if report.note is not None else report._replace(note=_unread(workspace, entities.profiles, store))
         for report in store.examine()
     ]
@@ -233,5 +233,5 @@ def doctor(workspace: Root) -> DoctorReport:
 
 
 def _unread(workspace: Root, profiles: Sequence[Profile], store: LastingStore) -> str | None:
-    unread = nobody_reads(workspace.config, profiles, store)
+    unread = unread_faults(workspace.config, profiles, store)
     return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None

@@ -74,7 +74,7 @@ class Workspace(Root):
     def survey(self, *, as_of: date | None = None) -> Survey:
         """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
 
-        Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read is told in the
+        Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read stands in the
         survey.
         """
         from catmem.workspace.survey import survey
@@ -217,7 +217,7 @@ class Workspace(Root):
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
         ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for an interface that knows
-        who sends it: an envelope of anybody else is refused. Each refusal comes in the order of docs/envelopes.md:
+        who sends it: an envelope of another sender is refused. Each refusal comes in the order of docs/envelopes.md:
         ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``, ``OperationCollisionError``,
         ``StaleError`` and ``UnknownRevisionError``, ``RefusedError`` (``semantic_collision``), ``DriftError``,
         ``EditError`` and its kinds. An ``op_id`` seen before with the same content gives its first answer again.
@@ -280,7 +280,7 @@ class Workspace(Root):
         ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
         agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
         ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe.
-        Raises ``MergeConflictError`` with what nobody decided, and what ``catmem.merging.merging`` says.
+        Raises ``MergeConflictError`` with what is not decided, and what ``catmem.merging.merging`` says.
         """
         from catmem.merging.merging import merge
 

@@ -1,6 +1,6 @@
 """The gate: the one place where a write of a root reaches its store.
 
-Whoever writes makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
+A writer makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
 audit log. Here is decided, too, which refusals are enforced for which entity:
 ``rollout`` of ``catmem.yaml``, decided by the name of the entity.
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Attempt:
-    """One write that somebody wants to make.
+    """One write that a caller wants to make.
 
     ``op`` is what was asked for, as the audit log says it; the record may have a wider word (``Change.op``). ``prev``
     is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's: that of one
-    file, for whoever was given its path.
+    file, for a caller that was given its path.
     """
 
     workspace: Root
@@ -76,7 +76,7 @@ class Attempt:
             return True
         from catmem.audit.rollout import current_bypass
 
-        # A bypass is for writers whose view or papers are old; nobody becomes somebody else by it.
+        # A bypass is for writers whose view or papers are old; no one becomes another writer by it.
         if error.code == "bad_signature" or current_bypass(self.workspace) is None:
             return False
         self.bypassed = True
@@ -107,7 +107,7 @@ class Attempt:
             if not rebases:
                 raise
             self.refuse(error)
-            # What the caller saw is told on: an entry that somebody changed since is not changed again unseen.
+            # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
@@ -154,7 +154,7 @@ class Attempt:
         return "merged" if self._merged else "ok", None
 
     def _head(self) -> str | None:
-        """The revision at the head, as far as that can be told: not of an entity that there is not."""
+        """The revision at the head, as far as it is known: not of an entity that there is not."""
         made = self.snapshot if self._made_on is not None and not self._unchanged else None
         if made is not None and not made.branch:
             return made.revision
@@ -231,8 +231,8 @@ def record(workspace: Root, line: AuditLine) -> None:
     """Count an operation, and add its line to the log.
 
     A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
-    if nobody has said where to), and the operation counts among the ``unlogged``. A folder that is no root, where there
-    is nothing to write to either, gets no log.
+    by default), and the operation counts among the ``unlogged``. A folder that is no root, where there is nothing to
+    write to either, gets no log.
     """
     logged = True
     if is_root(workspace.config):
@@ -260,7 +260,7 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
 SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
 """The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
 
-All others are enforced from the first day. What they keep out would harm somebody (``forbidden``, ``threat``), the file
+All others are enforced from the first day. What they keep out would harm readers (``forbidden``, ``threat``), the file
 (``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
 one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
 """

@@ -1,6 +1,6 @@
 """What a writer saw of a file, and which entry it means: the one that holds the text it gives.
 
-What it says that it saw is a revision or a digest. Where somebody changed the file since, entries are compared.
+What it says that it saw is a revision or a digest. After an external change since, entries are compared.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ Says = tuple[str, str, tuple[Any, ...]]
 
 
 class WriterView:
-    """What a caller may have seen, to tell the entries that somebody else changed since."""
+    """What a caller may have seen, to tell the entries that another writer changed since."""
 
     def __init__(self, now: Document, seen: Document | None) -> None:
         """``seen`` is ``None`` where it cannot be read: then every entry counts as changed."""
@@ -87,7 +87,7 @@ class WriterView:
         self._readable = seen is not None
 
     def differs(self, entry: Entry) -> bool:
-        """Whether somebody changed the entry since the caller saw it.
+        """Whether another writer changed the entry since the caller saw it.
 
         One that is only new is not changed: who means it has seen it. An entry is taken for new where nothing that the
         caller saw of its category is gone, for then it cannot be another one in new words.

@@ -69,7 +69,7 @@ _FRAME = 100
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 _PATIENCE = 3
-"""Refusals in a row after which the agent is told to stop."""
+"""Refusals in a row after which the agent is asked to stop."""
 
 _NAMED = 50
 """Categories that a message names at most."""
@@ -149,14 +149,14 @@ class _BoundTool:
             to_agent=True,
             fit=may_fit,
         )
-        told, cut = shown_found(found, total, call.offset)
-        message = _counted(len(told), total, call.offset) if total else _NOTHING
+        shown, cut = shown_found(found, total, call.offset)
+        message = _counted(len(shown), total, call.offset) if total else _NOTHING
         if call.category is not None and not total:
             targets = TARGETS if call.anywhere else (call.target,)
             seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
             message += _categories(call.category, list(dict.fromkeys(seen)))
-        self._count_used(found[: len(told)], day)
-        return {"success": True, "action": "search", "entries": told, "total": total, **cut, "message": message}
+        self._count_used(found[: len(shown)], day)
+        return {"success": True, "action": "search", "entries": shown, "total": total, **cut, "message": message}
 
     def _count_used(self, found: Sequence[SeenEntry], day: date) -> None:
         from catmem.search.usage import count_used
@@ -265,12 +265,12 @@ class _BoundTool:
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
         age = partial(freshness, profile=profile, config=workspace.config, as_of=clock.today())
-        told, cut = shown_entries(entries, age, offset)
+        shown, cut = shown_entries(entries, age, offset)
         sight = {
             "entity": reading.entity,
             "revision": reading.revision,
             "usage": usage_dict(usage),
-            "entries": told,
+            "entries": shown,
             "total": len(entries),
             **cut,
             **({"warnings": list(unmerged)} if unmerged else {}),

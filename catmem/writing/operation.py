@@ -1,4 +1,4 @@
-"""One change to a memory file, as somebody asks for it, before anything is looked at."""
+"""One change to a memory file, as a caller asks for it, before anything is looked at."""
 
 from __future__ import annotations
 

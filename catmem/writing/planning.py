@@ -62,7 +62,7 @@ def plan_operations(
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
-    ``base`` is what the caller may have seen, where somebody else has changed the file since. Raises ``EditError`` and
+    ``base`` is what the caller may have seen, after an external change since. Raises ``EditError`` and
     its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``; of several, the ``key`` says which failed.
     """
     draft = _Draft(document, document, terms, base)
@@ -201,7 +201,7 @@ class _Draft:
     def _refuse_changed(self, entry: Entry) -> None:
         if self.base is not None and self.base.differs(entry):
             raise DriftError(
-                f"somebody else changed {preview(entry, to_agent=self.terms.to_agent)!r} in {self.terms.entity}",
+                f"another writer changed {preview(entry, to_agent=self.terms.to_agent)!r} in {self.terms.entity}",
                 hint="Nothing was written. Read it again, and repeat the change on what is there now.",
             )
 
@@ -235,14 +235,14 @@ class _Draft:
             return UNCATEGORIZED
         if not rights.unbounded:
             raise self.terms.no_category(rights.writable_names())
-        # A person is told of every section; a profile of those that have something that it sees.
+        # A person is shown every section; a profile those that have something that it sees.
         parts = self.document.sections if rights.actor is None else rights.in_sight(self.document)
         raise self.terms.no_category([*self.terms.config.taxonomy.categories, *(part.category for part in parts)])
 
     def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
         """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
 
-        Words that come back are as old as they were, unless they come from somebody who may verify them.
+        Words that come back are as old as they were, unless they come from a writer who may verify them.
         """
         undated = "created" in (operation.tags or {}) and self.terms.rights.may_verify  # null takes it away
         if "created" not in tags and not undated and not is_shared(self.document):

@@ -108,7 +108,7 @@ class Terms:
         """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be ``done``."""
         if day is not None and day > self.today:
             raise EditError(
-                f"{day} is in the future, and nobody can have {done} anything then",
+                f"{day} is in the future, and nothing can have been {done} then",
                 code="bad_date",
                 hint=f"Today is {self.today}.",
             )

@@ -3,7 +3,7 @@
 ::
 
     Write ── checks of who may ──> judgement ── what is there ──> plan ──> commit ──> audit ──> Written
-                                      └── asked again if somebody was faster
+                                      └── asked again if another write was faster
 
 The command line, the tool, the page, HTTP and the library make a ``Write``; so does an envelope, once it is verified
 (``envelopes/submitting.py``). What an envelope adds are refusals in their order (docs/envelopes.md).
@@ -67,7 +67,7 @@ class Write:
         return None if acting is None else acting.name
 
     def change(self, note: dict[str, Any]) -> Change:
-        """What the store is told of it; ``note`` goes on the record, and the caller may add to it until then."""
+        """What the store learns of it; ``note`` goes on the record, and the caller may add to it until then."""
         note |= {"target": self.terms.target, "actor": self.actor}
         agent, request = self.actor or PERSON, None
         if self.envelope is not None:
@@ -105,7 +105,7 @@ class Pipeline:
         try:
             written = self.rehearse() if dry_run else self.commit()
         except RefusedError as error:
-            # An actor who does not see the whole file is told nothing that depends on all of it.
+            # An actor who does not see the whole file learns nothing that depends on all of it.
             if not self.terms.rights.unbounded:
                 hide_digests(error)
             raise
@@ -136,7 +136,7 @@ class Pipeline:
     def planned(self, document: Document, current: Current) -> Plan:
         """What the write makes of the document that is there.
 
-        Where somebody changed the file since the writer saw it, what the writer may have seen counts; a text that is
+        After an external change since the writer saw it, what the writer may have seen counts; a text that is
         not legible counts as changed in all its entries.
         """
         base = None if current.base is None else WriterView(document, self.legible_or_none(current.base))
@@ -184,7 +184,7 @@ class Pipeline:
         return legible(self.workspace.parse, self.terms.entity, data)
 
     def legible_or_none(self, data: bytes) -> Document | None:
-        """The same; ``None`` for bytes that nobody can compare."""
+        """The same; ``None`` for bytes that cannot be compared."""
         try:
             return self.legible(data)
         except DriftError:
@@ -194,7 +194,7 @@ class Pipeline:
 
     def answer(self, plan: Plan, now: Snapshot) -> Written:
         """What was done."""
-        # Whoever wrote at the very moment of the commit may have been merged in, so the plan need not be all of it.
+        # A write at the very moment of the commit may have been merged in, so the plan need not be all of it.
         after = plan.document.text if now.data is self.made else now.data.decode(errors="replace")
         changed = after != self.before
         branch = now.branch and changed

@@ -42,7 +42,7 @@ class How(TypedDict, total=False):
 
     ``expected`` is what the caller saw last, a revision (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no
     longer what is there, the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run``
-    writes nothing. ``on_drift`` is what to do when somebody else changed the file (``adopt``, ``refuse``, ``merge``).
+    writes nothing. ``on_drift`` is what to do about an external change (``adopt``, ``refuse``, ``merge``).
     ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
     head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
     """
@@ -102,7 +102,7 @@ class Written:
     """What a write did, or would do.
 
     ``before`` and ``after`` are whole texts, hidden categories included: they are for people, and ``digest`` is for
-    whoever writes next; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
+    the next write; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
     as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is there
     (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and what
     else there is to know, ``warnings`` what will not be in a prompt, or that git's conflict markers are. ``adopted``
@@ -284,7 +284,7 @@ def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
     if revision == "1":
         return "what the file held before is kept as revision 1 of its history"
-    return f"the file had been changed by other means; that is revision {revision} of its history"
+    return f"the file had an external change; that is revision {revision} of its history"
 
 
 # --- room ----------------------------------------------------------------------------------------------------------
@@ -355,7 +355,7 @@ def could_go(
 def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
     """What a write has the prompt of its profile leave out that was in it before, or that it has just written.
 
-    ``None`` for nothing, and for what ``actor`` (``None``: a person) is not told: a profile hears of its own prompt
+    ``None`` for nothing, and for what ``actor`` (``None``: a person) may not know: a profile hears of its own prompt
     only.
     """
     name, _, target = written.entity.partition("/")
@@ -367,7 +367,7 @@ def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: dat
             return None
         return _crowded(workspace, profile, target, written, as_of or clock.today())
     except CatmemError:
-        return None  # there is no prompt at all then, which whoever asks for it is told; the write was made
+        return None  # there is no prompt at all then, as a request for it will show; the write was made
 
 
 def _crowded(workspace: Root, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:

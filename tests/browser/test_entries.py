@@ -72,7 +72,7 @@ def test_verify_from_the_queue_and_take_it_back(window, server, by):
     assert re.match(r"Revision \d+ restored", told(window))
     assert server.text() == before
     window.press("u")
-    window.wait(lambda: "There is nothing to undo on this page." in window.find("#keys-told").text)
+    window.wait(lambda: "There is nothing to undo on this page." in window.find("#keys-announced").text)
     assert window.button("Undo")
     assert server.text() == before
 
@@ -206,7 +206,7 @@ def test_a_page_that_is_out_of_date_keeps_the_text_and_shows_what_changed(window
     with opened(server.root) as workspace:
         workspace.replace("neo", "Signs mail", content="Signs mail with initials.")
     send(window, "Save", 409)
-    assert "Somebody changed this entry." in window.text
+    assert "Another writer changed this entry." in window.text
     assert window.find("tr.new mark").text
     assert "Signs mail with initials." in server.text()
     assert window.find("[name='content']").get_attribute("value") == "Signs mail with first names."

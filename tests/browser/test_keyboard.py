@@ -30,10 +30,10 @@ def test_j_and_k_go_from_entry_to_entry(calm):
     assert visited == [first, second, first]
     calm.press("k")
     assert focused_entry(calm) == first
-    assert calm.find("#keys-told").text == "This is the first entry."
+    assert calm.find("#keys-announced").text == "This is the first entry."
     calm.press(*("j" * 20))
     assert focused_entry(calm) == last
-    assert calm.find("#keys-told").text == "This is the last entry."
+    assert calm.find("#keys-announced").text == "This is the last entry."
 
 
 def test_the_entry_that_has_the_focus_can_be_seen(calm):
@@ -129,7 +129,7 @@ def test_the_keys_can_be_turned_off_and_stay_off(calm):
 def test_a_key_with_nothing_to_do_says_so(calm, key):
     calm.open("/page/access")
     calm.press(key)
-    assert calm.find("#keys-told").text.startswith("There is nothing to ")
+    assert calm.find("#keys-announced").text.startswith("There is nothing to ")
 
 
 def test_without_javascript_no_key_is_promised(calm):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.command import Command
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
@@ -62,15 +63,17 @@ def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def section(command: click.Command, path: str, context: click.Context) -> list[str]:
-    """What the page says of one command: usage, help, and a table of its options."""
-    lines = [f"## `{path}`\n", f"```text\n{usage(command, path, context)}\n```\n"]
-    if command.help:
-        lines += [paragraph(text) for text in re.split(r"\n\s*\n", inspect.cleandoc(command.help.split("\f")[0]))]
+    """What the page says of one command: usage, help with the examples behind its first paragraph, and its options."""
+    first, *rest = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
+    lines = [f"## `{path}`\n", f"```text\n{usage(command, path, context)}\n```\n", paragraph(first)]
+    if isinstance(command, Command):
+        lines.append(examples(command))
+    lines += map(paragraph, rest)
     rows = [row(option) for option in command.params if isinstance(option, click.Option) and not option.hidden]
     names = ", ".join(f"`{name}`" for name in context.help_option_names)
     lines.append("\n".join(["| option | |", "|---|---|", *rows, f"| {names} | Show the help. |"]) + "\n")
     if command.epilog:
-        lines.append(epilog(command.epilog))
+        lines.append(f"{command.epilog}\n")
     return lines
 
 
@@ -86,13 +89,10 @@ def paragraph(text: str) -> str:
     return f"{text}\n"
 
 
-def epilog(text: str) -> str:
-    """What follows the options: examples (`Examples: one   another`) as a list of commands, anything else as it is."""
-    label, colon, rest = text.partition(": ")
-    if label not in {"Example", "Examples"} or not colon:
-        return f"{text}\n"
-    commands = "\n".join(re.split(r"\s{3,}", rest.strip()))
-    return f"{label}:\n\n```text\n{commands}\n```\n"
+def examples(command: Command) -> str:
+    """The command lines to copy."""
+    lines = "\n".join(command.examples)
+    return f"Example{'s' * (len(command.examples) > 1)}:\n\n```text\n{lines}\n```\n"
 
 
 def row(option: click.Option) -> str:

@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from catmem.cli.command import Command, Group
 from catmem.errors import (
     AmbiguousError,
     CatmemError,
@@ -59,7 +60,9 @@ def test_every_command_and_option_has_help(name):
 @together("name", COMMANDS)
 def test_every_help_shows_an_example(name):
     command = COMMANDS[name]
-    assert f"{name} " in f"{command.help}\n{command.epilog or ''}"
+    assert isinstance(command, Command)
+    assert command.examples
+    assert all(name in each for each in command.examples)
 
 
 def test_every_option_is_on_the_page():
@@ -198,19 +201,19 @@ def fields(value: object) -> set[str]:
 
 @pytest.fixture
 def made_up() -> click.Group:
-    @click.group(help="A thing.")
+    @click.group(cls=Group, help="A thing.", examples=["thing do x"])
     def group() -> None: ...
 
-    @group.command(help="Do it.\n\n\b\n  thing do x")
+    @group.command(help="Do it.\n\n\b\n  as it is", examples=["thing do x"])
     @click.argument("what")
     @click.option("--kind", type=click.Choice(["a", "b"]), default="a", help="Which.")
     @click.option("--quick/--slow", default=True, help="How.")
     def do(what: str, kind: str, quick: bool) -> None: ...  # noqa: FBT001 - click passes it by name
 
-    @group.command(epilog="Examples: thing undo x   thing undo y")
+    @group.command(help="Undo it.", examples=["thing undo x", "thing undo y"])
     def undo() -> None: ...
 
-    @group.command(hidden=True)
+    @group.command(hidden=True, examples=["thing secret"])
     def secret() -> None: ...
 
     return group
@@ -220,7 +223,7 @@ def test_rendering(made_up):
     page = cli_reference.render(made_up)
     assert "## `catmem do`" in page
     assert "```text\ncatmem do [OPTIONS] WHAT\n```" in page
-    assert "```text\nthing do x\n```" in page
+    assert "Do it.\n\nExample:\n\n```text\nthing do x\n```\n\n```text\nas it is\n```" in page
     assert "| `--kind` `a` \\| `b` | Which. Default: `a`. |" in page
     assert "| `--quick` / `--slow` | How. |" in page
     assert "Examples:\n\n```text\nthing undo x\nthing undo y\n```" in page

@@ -64,16 +64,19 @@ PAGES = [
 ]
 MOST_WORDS = 35
 
-# What a plain sentence does without, and what stands in its place.
-FORBIDDEN = {
+# What a plain sentence does without, and what stands in its place: in the code too (tests/unit/test_words.py), and in docs.
+EVERYWHERE = {
     r"doors?": "interface",
     r"outsiders?": "external writer",
-    r"told|tells?|telling": "say, report, show",
+    r"told|telling": "say, report, show",
     r"whoever": "a person who, a program that",
     r"nobody": "no person, no profile",
     r"(some|any)body": "a person, another writer",
     r"by other means": "an external change",
     r"from elsewhere": "external",
+}
+FORBIDDEN = EVERYWHERE | {
+    r"tells?": "say, report, show",
     r"such(?! as\b)": "name the thing",
     r"thereby|hence": "so",
     r"meanwhile": "since then, in between",

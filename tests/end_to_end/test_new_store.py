@@ -113,7 +113,7 @@ def test_a_damaged_store_is_told(root):
 
 def test_files_beside_the_store_are_told(root):
     file = put(root / "homes" / "neo" / "USER.md", "## Rules\nNobody reads this.\n")
-    assert "entries that nobody reads" in run("list", "-p", "neo", "--root", root).stderr
+    assert "entries that no profile reads" in run("list", "-p", "neo", "--root", root).stderr
     assert [each["code"] for each in run_json("fsck", "--root", root)["faults"]] == ["unread_file"]
     assert str(file) in run_json("doctor", "--root", root)["folders"][0]["note"]
 

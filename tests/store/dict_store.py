@@ -82,7 +82,7 @@ class DictStore(LastingStore):
                 take_lock(descriptor, PATIENCE)
             except BlockingIOError as error:
                 hint = "Nothing was written. Try again."
-                raise BusyError("somebody writes to this store", path=self._path, hint=hint) from error
+                raise BusyError("another program writes to this store", path=self._path, hint=hint) from error
             memory = self._now()
             before = memory.dump()
             yield memory

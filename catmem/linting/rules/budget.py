@@ -76,7 +76,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
     ## Why
     At the limit an agent that wants to add a fact has to remove another one in the middle of its work, and takes
-    whichever comes first. Before that, somebody can choose.
+    whichever comes first. Before that, a person can choose.
 
     ## Example
     Bad: a USER.md of 1,300 characters, with `limits: {user: 1375}`.

@@ -125,7 +125,7 @@ def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that extend each other in a circle, too deeply, or a profile that is not there.
 
     ## Why
-    A profile inherits what its parent says. Where that leads round in a circle or nowhere, nobody can say what it is.
+    A profile inherits what its parent says. Where that leads round in a circle or nowhere, that is unknown.
 
     ## Example
     Bad: `neo.yaml` says `extends: trinity`, and `trinity.yaml` says `extends: neo`.
@@ -205,7 +205,7 @@ def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles whose memory folder lies outside the root.
 
     ## Why
-    A profile may come from somebody else. A folder such as `../../.ssh` would let it read and write what is not the
+    A profile may have another author. A folder such as `../../.ssh` would let it read and write what is not the
     root's. Symbolic links are followed before this is judged.
 
     ## Example
@@ -235,7 +235,7 @@ def selector_without_match(files: Mapping[str, LintedFile], context: Context) ->
 
     ## Why
     In an open taxonomy every header opens a category, so a mistyped selector is no error: it just selects nothing, and
-    the prompt is shorter than anybody thinks.
+    the prompt is shorter than you think.
 
     ## Example
     Bad, in a root whose files have a section `## Finance Rules`:
@@ -266,7 +266,7 @@ def selector_without_match(files: Mapping[str, LintedFile], context: Context) ->
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
-def nobody_reads(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads.
 
     ## Why
@@ -317,13 +317,13 @@ def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[
     ## Fix
     Remove one `seed_from` of the circle, or correct the name.
     """
-    told: set[tuple[str, int, str]] = set()
+    known: set[tuple[str, int, str]] = set()
     for profile in context.profiles.values():
         place = profile.places.get(("seed_from",))
         fault = _seed_fault(profile, context.profiles)
-        if place is None or fault is None or (place.path, place.line, fault) in told:
+        if place is None or fault is None or (place.path, place.line, fault) in known:
             continue
-        told.add((place.path, place.line, fault))  # one that several inherit is said once
+        known.add((place.path, place.line, fault))  # one that several inherit is said once
         hint = "Remove one 'seed_from' of the circle."
         if profile.seed_from not in context.profiles:
             hint = suggestion(str(profile.seed_from), context.profiles, "profiles")

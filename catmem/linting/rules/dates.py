@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from catmem.linting.linted import Context, LintedFile
 
-_NOBODY = Profile("nobody")
+_UNNAMED = Profile("unnamed")
 _FROM = ("verified_date", "created")
 _NAMES_WITH_VERSIONS = (
     *("python", "node", "java", "ruby", "go", "php", "postgres", "postgresql", "mysql", "ubuntu", "debian"),
@@ -29,7 +29,7 @@ def date_in_future(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find facts that were verified or created on a day that is yet to come.
 
     ## Why
-    Nobody can have verified a fact tomorrow. Until that day and for months after it the fact counts as fresh. Mostly it
+    No fact was verified tomorrow. Until that day and for months after it the fact counts as fresh. Mostly it
     is a slip in the year, or an agent that made the date up.
 
     ## Example
@@ -94,10 +94,10 @@ def expires_before_verified(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM307", "stale", severity="hint", dated=True)
 def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts that nobody has verified for longer than they may go.
+    """Find facts that were not verified for longer than they may go.
 
     ## Why
-    A stale fact is still in prompts, with a note. Whether it still holds, somebody has to look. The limit comes from
+    A stale fact is still in prompts, with a note. A person has to look whether it still holds. The limit comes from
     `stale_after` of the category, else of the domain, the profile, the root (90 days).
 
     It is a hint, so that no check fails because time has passed. Facts without any date are CM309's.
@@ -118,7 +118,7 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
     ## Fix
     Look whether it holds, then `catmem verify`, or change it. `catmem review` goes through all of them.
     """
-    profile = context.profiles.get(file.owner or "", _NOBODY)
+    profile = context.profiles.get(file.owner or "", _UNNAMED)
     for entry in file.tagged:
         if not entry.dates:
             continue
@@ -135,7 +135,7 @@ def expired(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find facts whose last day has passed.
 
     ## Why
-    Prompts leave an expired fact out, so it only takes room in the file, and whoever reads the file may take it for
+    Prompts leave an expired fact out, so it only takes room in the file, and a reader of the file may take it for
     true. `expires` is the last day on which a fact holds; it is expired from the day after.
 
     ## Example
@@ -161,8 +161,8 @@ def expired(file: LintedFile, context: Context) -> Iterator[Finding]:
             yield Finding(*span, f"this fact expired on {day}", "Remove it, or give it a new date.")
 
 
-# Facts that change without anybody telling the file. No run in a pattern is repeated. The words in front of each, one
-# of which has to be there, settle nearly every entry without it.
+# Facts that change while the file does not. No run in a pattern is repeated. The words in front of each, one of which
+# has to be there, settle nearly every entry without it.
 _DRIFTING = {
     "age": (
         (" old", "-old", "age", "turn"),
@@ -232,8 +232,8 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
     """Find facts of a kind that changes by itself, and that have no `verified_date`.
 
     ## Why
-    Ages, addresses, prices, versions, vendors and phone numbers change without anybody telling the file. Without the
-    day on which one was last looked at, nobody knows whether to trust it, and it never becomes stale.
+    Ages, addresses, prices, versions, vendors and phone numbers change while the file does not. Without the day on
+    which one was last looked at, you cannot know whether to trust it, and it never becomes stale.
 
     The kinds are found by how they are mostly written in English (and addresses in German), so some are missed, and
     what looks like a version may be none.
@@ -252,7 +252,7 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
     ```
 
     ## Fix
-    Look whether it holds, then `catmem verify`. There is no fix, since only somebody who has looked can set the date.
+    Look whether it holds, then `catmem verify`. There is no fix, since only a person who has looked can set the date.
 
     ## Options
     - `kinds`: which kinds to report (`age`, `address`, `street`, `price`, `version`, `vendor`, `phone`).

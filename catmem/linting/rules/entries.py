@@ -211,7 +211,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
 def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries of one profile (or of one file that is nobody's) that say nearly the same.
+    """Find entries of one profile (or of one file without a profile) that say nearly the same.
 
     ## Why
     Agents write down what they know already, in slightly other words. Both are paid for in every prompt, and sooner or
@@ -330,7 +330,7 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
     by chance: give it to the orchestrator, and seed it.
 
     Profiles of which one is seeded from the other, or both from a third, are meant to hold the same and are not
-    compared. Nor are files that are nobody's.
+    compared. Nor are files without a profile.
 
     ## Example
     Bad: `Vendor is Acme.` in `homes/trinity/USER.md` and in `homes/trinity/MEMORY.md`.
@@ -365,7 +365,7 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
 
 
 def _groups(files: Mapping[str, LintedFile]) -> dict[tuple[str, str], list[_Place]]:
-    """The entries of each owner, and of each file that is nobody's, with their files."""
+    """The entries of each owner, and of each file without a profile, with their files."""
     groups: dict[tuple[str, str], list[_Place]] = {}
     for path, file in files.items():
         key = ("file", path) if file.owner is None else ("owner", file.owner)

@@ -37,7 +37,7 @@ def threat_pattern(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find text that tries to steer a model: orders, false frames, links that carry data away.
 
     ## Why
-    Memory goes into system prompts. Whoever can write into it, a web page that an agent summed up included, can try to
+    Memory goes into system prompts. Every writer, a web page that an agent summed up included, can try to
     give orders there. A prompt withholds such an entry; here you learn of it before.
 
     ## Example

@@ -38,7 +38,7 @@ def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
 
     ## Why
     What a root needs of an entry, such as who owns a vendor and when that was last confirmed, is checked when the file
-    changes and not when somebody needs it.
+    changes and not when you need it.
 
     ## Example
     With this in `catmem.yaml`:
@@ -123,7 +123,7 @@ def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find categories with more or fewer entries in a file than their schema says.
 
     ## Why
-    A category grows until nobody reads it, and a prompt with it. A limit asks for a decision: which entries still
+    A category grows until no one reads it, and a prompt with it. A limit asks for a decision: which entries still
     matter?
 
     ## Example

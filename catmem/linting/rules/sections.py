@@ -369,8 +369,8 @@ def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Ite
 
     ## Why
     A profile sees the entries of a file without sections. With the first section, which a hand edit, an import or a
-    seed may bring, those before it leave its prompt: they have no category, and nobody said that they are to be
-    shown. The agent forgets what it wrote down, and nothing says so.
+    seed may bring, those before it leave its prompt: they have no category, and the profile does not say to
+    show them. The agent forgets what it wrote down, and nothing says so.
 
     ## Example
     Bad, when the profile says nothing of `include_uncategorized`:

@@ -33,7 +33,7 @@ def store_damage(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
 
     ## Why
     The journal holds every revision and who wrote it. With a damaged one some of them cannot be shown or restored, and
-    what somebody changed on purpose cannot be told from an accident.
+    a change on purpose looks like an accident.
 
     ## Example
     Bad: a record in `.catmem/journal` does not have the digest that the next one names.
@@ -52,7 +52,7 @@ def left_over_backup(faults: Sequence[StoreFault], _: Context) -> Iterator[Findi
     """Find backups beside memory files.
 
     ## Why
-    catmem keeps such a copy when somebody else has changed the file in a way that a write would lose. Whoever was
+    catmem keeps such a copy when a write would lose what another writer changed. The writer that was
     refused may never have looked at it, and a copy may hold what was meant to be removed.
 
     ## Example
@@ -68,11 +68,11 @@ def left_over_backup(faults: Sequence[StoreFault], _: Context) -> Iterator[Findi
 
 @rule("CM903", "unmerged-branch", scope="store")
 def unmerged_branch(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
-    """Find branches that nobody has merged.
+    """Find branches that were not merged.
 
     ## Why
     In branch mode the second of two agents who write at once keeps its text beside the head. No prompt shows it there:
-    what it says is as good as lost until somebody brings the two together, and the longer that takes, the further they
+    what it says is as good as lost until a merge brings the two together, and the longer that takes, the further they
     are apart.
 
     ## Example
@@ -96,7 +96,7 @@ def changed_outside(faults: Sequence[StoreFault], _: Context) -> Iterator[Findin
     Until then it has no author and no date there.
 
     ## Example
-    Bad: somebody added a line to `USER.md` with an editor, and nothing was written through catmem since.
+    Bad: a person added a line to `USER.md` with an editor, and nothing was written through catmem since.
 
     Good: the file is as the newest revision of the journal says.
 
@@ -115,12 +115,12 @@ def unfinished_write(faults: Sequence[StoreFault], _: Context) -> Iterator[Findi
     the memory file.
 
     ## Example
-    Bad: there is a file in `.catmem/tmp` while nobody writes.
+    Bad: there is a file in `.catmem/tmp` while no program writes.
 
     Good: `.catmem/tmp` is empty.
 
     ## Fix
-    `catmem fsck --repair` sees to it. So does the next write, but for what somebody wrote into a file that was taken
+    `catmem fsck --repair` sees to it. So does the next write, but for what was written into a file that was taken
     out more than 64 records ago.
     """
     yield from _of(faults, _UNFINISHED.__contains__)
@@ -146,11 +146,11 @@ def open_sidecar(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
 
 @rule("CM907", "unread-memory", scope="store")
 def unread_memory(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
-    """Find what nobody reads in a root whose store is a database: its old files, and rows of no profile.
+    """Find what no profile reads in a root whose store is a database: its old files, and rows of no profile.
 
     ## Why
-    Where `store` in `catmem.yaml` names a database, memory files in `homes` are read by nobody, and neither are rows of
-    an entity that no profile has. Whoever wrote there takes it for remembered.
+    Where `store` in `catmem.yaml` names a database, no profile reads memory files in `homes`, nor rows of
+    an entity that no profile has. Their writer takes them for remembered.
 
     ## Example
     Bad: `store` was changed to `sqlite:///.catmem/memory.db`, and `homes/neo/USER.md` holds entries that the database

@@ -38,7 +38,7 @@ def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
 
     ## Why
     A fence that is not closed hides nothing: a `## ` line below it opens a section, and a delimiter line ends the
-    entry. Whoever wrote it meant otherwise, and a viewer of Markdown shows the rest of the file as code.
+    entry. Its writer meant otherwise, and a viewer of Markdown shows the rest of the file as code.
 
     ## Example
     Bad:
@@ -259,7 +259,7 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
     ## Example
     Bad: `homes/neo/USER.md` is a folder, or a symbolic link to a file that is not there.
 
-    Good: it is a file that whoever runs catmem may read.
+    Good: it is a file that the user who runs catmem may read.
 
     ## Fix
     What to do depends on why it cannot be read, which the message says.
@@ -341,7 +341,7 @@ def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
     """Find marks that suppress nothing.
 
     ## Why
-    A mark that is no longer needed hides the next finding of its rule, which nobody has looked at yet.
+    A mark that is no longer needed hides the next finding of its rule, which no person has seen yet.
 
     A code whose rule is switched off for the file is not reported: the mark may be needed when it is on again.
 
@@ -371,9 +371,9 @@ def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block.
 
     ## Why
-    Whoever wrote the mark believes that it works. Findings of safety (CM6) and of the store (CM9) cannot be suppressed
-    by a mark, since whoever writes a hostile entry could write the mark as well; `ignore` and `per_file` of
-    `catmem.yaml` can. A mark above a tag block makes the tags text: they have to be the first thing in an entry.
+    The writer of the mark believes that it works. A mark cannot suppress findings of safety (CM6) and of the store
+    (CM9), since the writer of a hostile entry could write the mark as well. `ignore` and `per_file` of `catmem.yaml`
+    can. A mark above a tag block makes the tags text: they have to be the first thing in an entry.
 
     ## Example
     Bad:

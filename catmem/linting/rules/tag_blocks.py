@@ -210,7 +210,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
 
     ## Fix
     Add the tag: `catmem verify` for a date, `catmem replace --tag KEY=VALUE` for another. There is no fix, since only
-    somebody who has looked can know the value.
+    a person who has looked can know the value.
     """
     categories = context.taxonomy.categories
     if not any(category.require_tags for category in categories.values()):

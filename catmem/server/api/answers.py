@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from catmem.server.caller import Caller
-    from catmem.workspace.answering import Told
+    from catmem.workspace.answering import LazyAnswer
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written
 
 _LOGGED = 100
-"""Revisions that a log lists where nobody says how many."""
+"""Revisions that a log lists by default."""
 
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
 def head(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Which revision an entity is at."""
-    told = answering.head_answer(workspace, asked.get("entity_id"), caller.profile)
-    return Answer(told.make(), _base_of(told))
+    answer = answering.head_answer(workspace, asked.get("entity_id"), caller.profile)
+    return Answer(answer.make(), _base_of(answer))
 
 
 def read(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The entries of an entity that the caller sees."""
-    told = answering.read_answer(
+    answer = answering.read_answer(
         workspace,
         asked.get("entity_id"),
         caller.profile,
@@ -57,7 +57,7 @@ def read(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
         limit=asked.get("limit"),
         as_of=asked.get("as_of"),
     )
-    return Deferred(lambda: Answer(told.make(), _base_of(told)), told.made_of)
+    return Deferred(lambda: Answer(answer.make(), _base_of(answer)), answer.made_of)
 
 
 def log(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
@@ -73,15 +73,15 @@ def branches(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
 
 def prompt(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The prompt of a profile, as text or with its role."""
-    told = answering.prompt_answer(
+    answer = answering.prompt_answer(
         workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
     )
 
     def make() -> Answer:
-        data = told.make()
+        data = answer.make()
         return Answer(data, text=data["text"], warnings=data["warnings"])
 
-    return Deferred(make, told.made_of)
+    return Deferred(make, answer.made_of)
 
 
 def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
@@ -89,8 +89,8 @@ def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
 
 
-def _base_of(told: Told) -> str:
-    return unrecorded(str(told.digest)) if told.revision is None else told.revision
+def _base_of(answer: LazyAnswer) -> str:
+    return unrecorded(str(answer.digest)) if answer.revision is None else answer.revision
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     try:
         written = submit(confirm=asked.get("confirm") or False, sender=sender)
     except UnknownRevisionError as error:
-        # To a writer that is an old view like any other: it has to be told what is at the head.
+        # To a writer that is an old view like any other: it has to learn what is at the head.
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
@@ -152,7 +152,7 @@ def _contrary(header: str, field: str) -> RequestError:
 
 
 def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
-    told = written.to_dict()
+    answer = written.to_dict()
     return {
         "entity_id": written.entity,
         "revision": written.revision,
@@ -161,10 +161,10 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "branch": written.branch,
         "repeated": written.repeated,
         "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
-        "usage": told["usage"],
-        "notes": told["notes"],
-        **({"warnings": told["warnings"]} if told["warnings"] or not to_agent else {}),
-        **({} if written.crowded is None else {"prompt": told["prompt"]}),
+        "usage": answer["usage"],
+        "notes": answer["notes"],
+        **({"warnings": answer["warnings"]} if answer["warnings"] or not to_agent else {}),
+        **({} if written.crowded is None else {"prompt": answer["prompt"]}),
         **({} if to_agent else {"digest": written.digest}),
     }
 
@@ -185,16 +185,16 @@ def merge(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
         if caller.profile is not None:
             error.conflicts = tuple(map(_without_texts, error.conflicts))
         raise
-    told = joined.to_dict()
-    told["entity_id"] = told.pop("entity")
+    answer = joined.to_dict()
+    answer["entity_id"] = answer.pop("entity")
     if caller.profile is not None:
-        del told["digest"], told["warnings"]  # a warning may quote entries; this one does not:
+        del answer["digest"], answer["warnings"]  # a warning may quote entries; this one does not:
         target, profile = joined.entity.partition("/")[2], workspace.profile(caller.profile)
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(joined.entity, joined.plan.after, workspace.parse)
-        told |= {"warnings": list(unmerged)} if unmerged else {}
-        told |= {name: [_without_texts(each) for each in told[name]] for name in ("conflicts", "settled")}
-    return Answer(told, joined.revision)
+        answer |= {"warnings": list(unmerged)} if unmerged else {}
+        answer |= {name: [_without_texts(each) for each in answer[name]] for name in ("conflicts", "settled")}
+    return Answer(answer, joined.revision)
 
 
 def _without_texts(conflict: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,11 +241,11 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
         plan = workspace.plan_seed(
             fields["source"], targets, target=only, resolve=fields.get("resolve"), categories=categories
         )
-        told = workspace.apply_seed(plan).to_dict()
-        errors = [*(each["error"] for each in told["refused"]), *told["unreadable"]]
+        answer = workspace.apply_seed(plan).to_dict()
+        errors = [*(each["error"] for each in answer["refused"]), *answer["unreadable"]]
         if not errors:
-            return Answer(told)
-        return Answer({**told, "code": errors[0]["code"], "message": "some files were not seeded"}, status=409)
+            return Answer(answer)
+        return Answer({**answer, "code": errors[0]["code"], "message": "some files were not seeded"}, status=409)
     from catmem.seeding.applying import seed_answer
 
     if fields["source"] != caller.profile or "resolve" in fields:
@@ -253,10 +253,10 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
             f"{caller.profile} may not seed that",
             hint="A profile of tier 1 seeds from its own files, and settles nothing.",
         )
-    told = seed_answer(workspace, caller.profile, targets, only, categories)
-    if told["success"]:
-        return Answer(told)
-    return Answer({**told, "code": told["reason"], "message": told["error"]}, status=409)
+    answer = seed_answer(workspace, caller.profile, targets, only, categories)
+    if answer["success"]:
+        return Answer(answer)
+    return Answer({**answer, "code": answer["reason"], "message": answer["error"]}, status=409)
 
 
 # --- bodies --------------------------------------------------------------------------------------------------------

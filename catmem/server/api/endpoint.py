@@ -128,7 +128,7 @@ class Endpoint:
 def read_values(parameters: Sequence[Parameter], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``).
 
-    What nobody knows, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
+    What is unknown, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
     """
     known = {each.name: each for each in parameters if each.place != "header"}
     values: dict[str, Any] = {}
@@ -308,8 +308,8 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
-        told = answer_of(error, bounded=not caller.is_person, status=status)[1]
-        return JSONResponse(told, status, _NO_STORE)
+        data = answer_of(error, bounded=not caller.is_person, status=status)[1]
+        return JSONResponse(data, status, _NO_STORE)
     if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
         return Response(None, 304, {name: value for name, value in made.headers.items() if name not in OF_THE_BODY})
     return made
@@ -398,7 +398,7 @@ def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
     if not endpoint.writes:
         headers["ETag"] = tag_of(body, answer.base)
     elif answer.base is not None:
-        # What was written is no answer that somebody could ask for again: its tag says where it is, and nothing else.
+        # What was written is no answer that a caller could ask for again: its tag says where it is, and nothing else.
         headers["ETag"] = f'"{answer.base}"'
     if text is not None and answer.warnings:
         headers["Catmem-Warning"] = "; ".join(answer.warnings)

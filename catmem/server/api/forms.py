@@ -57,8 +57,8 @@ _SEED_ROWS = every(ANYTHING)
 
 ANSWERS: dict[str, Schema] = {
     "Head": table(
-        "Where an entity is. An envelope gives mem_rev as its prev_rev; recorded is false where the text was changed "
-        "by other means since.",
+        "Where an entity is. An envelope gives mem_rev as its prev_rev; recorded is false after an external "
+        "change.",
         {"entity_id": TEXT, "revision": REVISION, "mem_rev": NUMBER, "recorded": YES},
         {"agent_id": TEXT, "op": TEXT, "timestamp": TEXT, "digest": TEXT},
     ),

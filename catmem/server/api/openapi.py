@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ENTITY = Parameter(
     "entity_id", "The entity: PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user.", ENTITY, required=True
 )
-_AS_OF = Parameter("as_of", "The day that states are told for, YYYY-MM-DD; today by default.", DAY)
+_AS_OF = Parameter("as_of", "The day that states are for, YYYY-MM-DD; today by default.", DAY)
 _LIMIT = Parameter("limit", "How many at most.", {"type": "integer", "minimum": 1, "maximum": 100_000})
 _OFFSET = Parameter("offset", "How many to pass over.", {"type": "integer", "minimum": 0, "maximum": 10_000_000})
 _NEWEST = Parameter("limit", "How many at most; 100 by default.", {"type": "integer", "minimum": 1, "maximum": 10_000})
@@ -61,7 +61,7 @@ EVENTS = (
         {"type": "string", "maxLength": 65_536},
     ),
     Parameter(
-        "Last-Event-ID", "The id that a stream began with: the caller comes back, and is told that it missed events.",
+        "Last-Event-ID", "The id that a stream began with: the caller comes back, and learns that it missed events.",
         {"type": "string"}, place="header",
     ),
 )  # fmt: skip
@@ -96,7 +96,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET", "/mem/log", "log", "List revisions",
-        "The newest first. A bounded profile is told of those that it wrote.",
+        "The newest first. A bounded profile is shown those that it wrote.",
         answers.log, "Log",
         (_ENTITY, _NEWEST),
         refusals=_READS,
@@ -159,7 +159,7 @@ EVENTS_PATH = "/mem/events"
 
 _SAID = (
     "Memory for agents on other machines. Each request has the token of an agent, bound to one profile; where the "
-    "server has no tokens, it is reached from its own machine only, and whoever calls is a person."
+    "server has no tokens, it is reached from its own machine only, and every caller is a person."
 )
 _REFUSALS = {
     400: "The request cannot be meant.",

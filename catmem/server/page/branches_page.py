@@ -104,7 +104,7 @@ def one_branch(
     try:
         found = beside(workspace, entity, branch)
         plan = plan_merge(workspace, entity, [branch], drop=not found.possible)
-        if plan.head != found.head:  # somebody wrote between the two looks
+        if plan.head != found.head:  # a write came between the two looks
             found = beside(workspace, entity, branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
@@ -182,7 +182,7 @@ def _asking(said: Mapping[str, str]) -> Ask:
         choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
         start = conflict.theirs or conflict.ours
         if start is not None and words == in_field(start.body):
-            words = start.body  # nobody touched it
+            words = start.body  # it was not touched
         return None if choice is None else answer_to(conflict, choice, words)
 
     return ask

@@ -90,5 +90,5 @@ def operation_of(given: str, address: str) -> str:
 
 def _digest(*parts: str) -> str:
     # Each part with its length: no two lists of parts are the same bytes.
-    told = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)
-    return hmac.digest(_KEY, told, "sha256").hex()[:40]
+    joined = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)
+    return hmac.digest(_KEY, joined, "sha256").hex()[:40]

@@ -3,7 +3,7 @@
 The answers of a review (``reviewing.operations``) and the operations of the command line, as one write each. An entry
 is meant as it was shown, so that the same form is the same write however often it is sent.
 
-A field that nobody touched changes nothing. Browsers send back something else than what a file holds: a field of one
+An untouched field changes nothing. Browsers send back something else than what a file holds: a field of one
 line has no line ends, and a text has one kind of them. So ``EntryDraft.of`` is an entry as a browser sends it back, and
 only what differs from that was changed.
 """
@@ -295,7 +295,7 @@ def undo(sent: Sent) -> Did:
 def _meant(sent: Sent) -> Entry:
     """The entry that a form is on, as it was shown.
 
-    Raises ``StaleError`` where nobody knows any more what that was, and ``RequestError`` for a form that names none.
+    Raises ``StaleError`` where that is no longer known, and ``RequestError`` for a form that names none.
     """
     entity, expected = sent.named, sent.seen
     data = seen_text(sent.workspace, entity, expected)

@@ -71,14 +71,14 @@ def basis(freshness: Freshness) -> str:
     return said.get(freshness.basis or "", words(freshness.basis or ""))
 
 
-def untold(
+def other_tags(
     tags: Mapping[str, TagValue], freshness: Freshness | None, ahead: Sequence[tuple[str, date]] = ()
 ) -> dict[str, TagValue]:
     """The tags of a fact without those whose date stands beside its state: by ``freshness``, and ``ahead`` of today."""
-    told = dict(ahead)
+    shown = dict(ahead)
     if freshness is not None and freshness.basis is not None and freshness.day is not None:
-        told.setdefault(freshness.basis, freshness.day)
-    return {key: value for key, value in tags.items() if read_date(value) is None or read_date(value) != told.get(key)}
+        shown.setdefault(freshness.basis, freshness.day)
+    return {key: value for key, value in tags.items() if read_date(value) is None or read_date(value) != shown.get(key)}
 
 
 def day(value: date | None) -> str:

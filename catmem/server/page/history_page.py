@@ -37,7 +37,7 @@ NOW = "now"
 
 
 class HistoryRow(NamedTuple):
-    """A revision, and how many bytes it added (``None``: nobody can tell).
+    """A revision, and how many bytes it added (``None``: unknown).
 
     ``about`` is the beginning of the entry that it was on, empty where there are several.
     """
@@ -52,7 +52,7 @@ def history(asked: PageRequest) -> Page:
     workspace, entity = asked.workspace, asked.named
     first = (asked.page - 1) * _SIZE
     digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
-    # One more than is shown: the change of size is told against the revision before.
+    # One more than is shown: the change of size is counted from the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
     sizes, some = {each.revision: each.size for each in found}, found[:_SIZE]
     words = words_of(workspace, some, _MOST_READ)

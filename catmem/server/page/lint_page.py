@@ -35,7 +35,7 @@ REVIEWED = frozenset({"CM307", "CM308"})
 class About(NamedTuple):
     """A finding, with the entity and the entry that it is in, if it is in one, and the files whose copies have it too.
 
-    ``address`` is the page where somebody can do what it asks for, if there is one.
+    ``address`` is the page where a person can do what it asks for, if there is one.
     """
 
     finding: Diagnostic
@@ -76,10 +76,10 @@ def lint(asked: PageRequest) -> Page:
             copies = seeded_copies(asked.workspace)
         except CatmemError as error:
             problems.append(error)  # a record of seeds that cannot be read hides no finding
-        told = _with_copies(list(_located(linter, chosen)), copies)
+        listed = _with_copies(list(_located(linter, chosen)), copies)
     finally:
         linter.close()
-    some = paged(told, asked.page, _SIZE)
+    some = paged(listed, asked.page, _SIZE)
     files: list[FileFindings] = []
     profiles = [each.name for each in load_each(asked.workspace)[0]]
     for each in some.rows:
@@ -104,7 +104,7 @@ def lint(asked: PageRequest) -> Page:
             "files": files,
             "suppressed": len(found.diagnostics) - len(counted),
             "total": len(counted),
-            "in_copies": len(chosen) - len(told),
+            "in_copies": len(chosen) - len(listed),
         },
     )
 

@@ -1,4 +1,4 @@
-"""A view as an answer: for people only, made in a worker thread, and not sent again to whoever has it already."""
+"""A view as an answer: for people only, made in a worker thread, and not sent again to a browser that has it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ K = TypeVar("K", bound=str)
 
 OWN_REFERRER = {"Referrer-Policy": "same-origin"}
 """No other site learns an address of the page. With ``no-referrer`` a form of its own would come with the origin
-``null``, which no form of another site could be told from."""
+``null``, as the form of another site may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]
             read_values(known, request.query_params.multi_items())
             visit = visit_of(request) if asked.caller.may_write else None
             status, html = await in_thread(request, _made, request, view, asked, visit)
-        except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
+        except Exception as error:  # noqa: BLE001 - answered as every error of the server is, and logged there
             return error_page(request, error)
         answer = _answer(request, status, html)
         if visit is not None:
@@ -178,7 +178,7 @@ _MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs.
 
 
 def error_page(request: Request, error: Exception) -> Response:
-    """What programs are told of an error, with the same status, for a person to read."""
+    """What programs learn of an error, with the same status, for a person to read."""
     from catmem.server.error_responses import error_response
 
     plain = error_response(request, error)

@@ -1,4 +1,4 @@
-"""The facts that somebody should look at: stale, expired, unverified for long, dated in the future."""
+"""The facts that a person should look at: stale, expired, unverified for long, dated in the future."""
 
 from __future__ import annotations
 

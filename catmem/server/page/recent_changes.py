@@ -78,8 +78,8 @@ _DONE = {
 
 def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
     """The operations of a write: ``added to talk, removed from rules``."""
-    told = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {_where(each)}" for each in actions]
-    distinct = list(dict.fromkeys(told))
+    done = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {_where(each)}" for each in actions]
+    distinct = list(dict.fromkeys(done))
     text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
     return text[:1].upper() + text[1:]
 
@@ -118,7 +118,7 @@ NOTHING_TO_DO = "nothing"
 """What ``did`` says in a query where all was as it should be already."""
 
 MOST = 20
-"""Revisions that one form is told to have written."""
+"""Revisions that one form is said to have written."""
 
 
 def recent_change(workspace: Workspace, named: str | None) -> RecentChange | None:
@@ -127,11 +127,11 @@ def recent_change(workspace: Workspace, named: str | None) -> RecentChange | Non
         return None
     if named == NOTHING_TO_DO:
         return RecentChange(None)
-    found = [told for each in named.split(" ")[:MOST] if (told := _told(workspace, each)) is not None]
+    found = [change for each in named.split(" ")[:MOST] if (change := _recent_change(workspace, each)) is not None]
     return found[0]._replace(others=tuple(found[1:])) if found else None
 
 
-def _told(workspace: Workspace, named: str) -> RecentChange | None:
+def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
     entity, _, revision = named.partition("@")
     try:
         entity = entity_of(workspace, entity)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Fate: TypeAlias = Literal["same", "changed", "gone"]
 """What became of the entry that a form is on."""
 
-_MOST_TOLD = 20
+_MOST_SHOWN = 20
 _ONE_BETWEEN = 2
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
 _HEADINGS = {
@@ -48,7 +48,7 @@ class Since(NamedTuple):
     """What became of a file since a person saw it.
 
     ``now`` is the name of its revision, ``None`` for a text that has none. ``done`` are the revisions in between, the
-    newest first; ``more`` says that there are others. ``diff`` is ``None`` where nobody knows what was seen. ``fate``
+    newest first; ``more`` says that there are others. ``diff`` is ``None`` where it is unknown what was seen. ``fate``
     is that of the form's entry, ``entry`` what it is now.
     """
 
@@ -99,7 +99,7 @@ def plain_refusal(sent: Sent, error: Exception, status: int) -> FormRefusal:
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
-    """The bytes that a form was made on; ``None`` where nobody knows them any more."""
+    """The bytes that a form was made on; ``None`` where they are no longer known."""
     if expected is None:
         return None
     store = workspace.store
@@ -122,10 +122,10 @@ def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
         done = list(islice(log, 1))  # without a known beginning, only the newest is sure to have come after it
     else:
         later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
-        done = list(islice((each for each in later if not each.is_branch), _MOST_TOLD + 1))
+        done = list(islice((each for each in later if not each.is_branch), _MOST_SHOWN + 1))
     fate, counterpart = _fate(workspace, seen, now.data, entry)
     diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
-    return Since(now.revision, done[:_MOST_TOLD], len(done) > _MOST_TOLD, diff, fate, counterpart)
+    return Since(now.revision, done[:_MOST_SHOWN], len(done) > _MOST_SHOWN, diff, fate, counterpart)
 
 
 def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:

@@ -49,12 +49,13 @@ def environment() -> Environment:
         finalize=_finalized,
     )
     names = (
-        "basis", "category", "changed_from", "day", "days", "moment", "number", "part", "reference", "untold", "words",
+        "basis", "category", "changed_from", "day", "days", "moment", "number", "other_tags", "part", "reference",
+        "words",
     )  # fmt: skip
     made.filters |= {name: getattr(formats, name) for name in names}
     made.filters |= {"body": formats.body_html, "count": counted, "did": did, "field": escape, "plural": plural}
     made.globals |= {"static": static_address, "bar_of": formats.bar_of}
-    # What a page for somebody who may write has besides; no other page has a form that writes.
+    # What a page for a caller who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
     made.globals |= {"watched": (), "stranger": False}

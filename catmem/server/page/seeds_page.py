@@ -130,10 +130,10 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
 
 
 def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[str]:
-    """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds nobody."""
+    """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds no profile."""
     targets = [name] if name else seed_order(workspace).targets(source)
     if not targets:
-        raise UnknownNameError(f"{source} seeds nobody", hint="A profile names its source with seed_from.")
+        raise UnknownNameError(f"{source} seeds no profile", hint="A profile names its source with seed_from.")
     return targets
 
 

@@ -109,7 +109,7 @@ def writing(
         try:
             asked = asked_of(request)
             sent = _sent(asked, await _fields(request, (*OF_EVERY_FORM, *takes)))
-        except Exception as error:  # noqa: BLE001 - told as every error of the server is, and logged there
+        except Exception as error:  # noqa: BLE001 - answered as every error of the server is, and logged there
             return error_page(request, error)
         visit = visit_of(request)
         try:
@@ -119,7 +119,7 @@ def writing(
                 return await _shown(request, visit, sent, did)
         except Exception as error:  # noqa: BLE001 - the same, with the form
             return await _refused(request, visit, sent, error, again or _plainly(says))
-        return RedirectResponse(_told_at(did), 303, OWN_REFERRER)
+        return RedirectResponse(_done_address(did), 303, OWN_REFERRER)
 
     return endpoint
 
@@ -140,10 +140,10 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:
-    """What a write did, told at ``address``; by default on the page that the form was sent from.
+    """What a write did, shown at ``address``; by default on the page that the form was sent from.
 
-    A form that is sent twice is told the same both times, as long as that is true: raises ``StaleError`` for one whose
-    revision is the newest no longer, since it may be sent again for what was taken back in the meantime.
+    A form that is sent twice gets the same answer both times, as long as that is true: raises ``StaleError`` for one
+    whose revision is the newest no longer, since it may be sent again for what was taken back in the meantime.
     """
     revision = written.revision if written.changed or written.repeated else None
     if written.repeated:
@@ -211,7 +211,7 @@ def _refuse_foreign(sent: Sent, visit: Visit) -> None:
 # --- answers -------------------------------------------------------------------------------------------------------
 
 
-def _told_at(did: Did) -> str:
+def _done_address(did: Did) -> str:
     written = [f"{entity}@{revision}" for entity, revision in did.written if revision is not None]
     return with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
 

@@ -81,14 +81,14 @@ class FileCommit:
         while (done := self._attempt(expected, update)) is None:
             if self.folder.out_of_patience():
                 raise BusyError(
-                    "somebody keeps writing to this file",
+                    "another program keeps writing to this file",
                     path=self.path,
                     hint="Nothing was written. Try again when they are done.",
                 )
         return done
 
     def _attempt(self, expected: str | None, update: Update) -> Snapshot | None:
-        """One try; ``None`` if somebody came between the look and the commit point."""
+        """One try; ``None`` if another write came between the look and the commit point."""
         head = self.journal.head(self.name)
         with closing(look_at(self.folder, self.name, self.journal.head_data(self.name))) as sight:
             visible = self.outside.adopt(sight, head)
@@ -115,7 +115,7 @@ class FileCommit:
             return mine
         if "not_merged" in last.note:
             raise DriftError(
-                f"somebody replaced the file at the very moment of this write, which is kept as revision "
+                f"another program replaced the file at the very moment of this write, which is kept as revision "
                 f"{put.record.revision} and is not in the file",
                 expected=revision,
                 found=last.revision,
@@ -156,7 +156,7 @@ class FileCommit:
         """The record of this very operation, made after what its caller saw, however long ago that is.
 
         ``run`` looks among the latest alone. Before a write on an old view is made all the same, all of them count: or
-        somebody who sends an old write again would have it made again.
+        an old write that is sent again would be made again.
         """
         seen = None if expected == "0" else self._seen(expected)
         for record in self.journal.records(newest_first=True) if self.change.op_id else ():
@@ -216,7 +216,7 @@ class FileCommit:
     # --- who may go on ------------------------------------------------------------------------------------------
 
     def _refuse_unknown(self, expected: str | None) -> None:
-        """Refuse a revision that nobody can have seen: not yet, or no longer. Later this commit may make it."""
+        """Refuse a revision that no caller can have seen: not yet, or no longer. Later this commit may make it."""
         if expected is None or expected == "0" or expected.startswith("sha256:"):
             return
         head = self.journal.head(self.name)
@@ -231,7 +231,7 @@ class FileCommit:
             adopted=self.adopted is not None,
             has_text=bool(sight.data),
             seen=lambda expected: _point(self._seen(expected)),
-            outsider_since=lambda point: self._outsider_since(point.sequence) is not None,
+            external_since=lambda point: self._external_since(point.sequence) is not None,
         )
 
     def _data(self, point: Point) -> bytes:
@@ -243,7 +243,7 @@ class FileCommit:
         records = self.journal.records(newest_first=True)
         return next((each for each in records if each.owner == self.name and each.head == expected), None)
 
-    def _outsider_since(self, sequence: int) -> Record | None:
+    def _external_since(self, sequence: int) -> Record | None:
         """What an external writer wrote last after the record with this number; ever, after 0."""
         for record in self._records():
             if record.sequence <= sequence:
@@ -272,7 +272,7 @@ class FileCommit:
         if expected is None and self.adopted is None:
             return b""
         seen = None if expected is None else self._seen(expected)
-        record = self._outsider_since(seen.sequence if seen else 0)
+        record = self._external_since(seen.sequence if seen else 0)
         try:
             return b"" if record is None else self.journal.data(record)
         except UnknownRevisionError:

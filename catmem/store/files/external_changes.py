@@ -214,7 +214,7 @@ class Outside:
         raise self._busy("What they wrote is in the journal. Try again when they are done.")
 
     def _busy(self, hint: str) -> BusyError:
-        return BusyError("somebody keeps writing to this file", path=self.folder.file_path(self.name), hint=hint)
+        return BusyError("another program keeps writing to this file", path=self.folder.file_path(self.name), hint=hint)
 
     def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
         """Take in one after the other; returns the record of what is visible at the end."""
@@ -302,8 +302,8 @@ class Outside:
     def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
         """How far ``data``, found beside the file's place and made from ``parent``, is what an external writer wrote.
 
-        ``record`` is the last that knew of it. If the machine was started since, nobody has it open any more. It may
-        hold the front of a recorded text alone, which is nobody's. It may go on behind ``parent``, which is somebody's.
+        ``record`` is the last that knew of it. If the machine was started since, no program has it open. It may hold
+        the front of a recorded text alone, which is no new text. It may go on behind ``parent``, which is new text.
         Anything else may be what the disk left of a text: it goes into the history, and changes no file.
         """
         if record.boot == self.folder.system.boot():
@@ -317,7 +317,7 @@ class Outside:
     def unrecorded(self, record: Record) -> Iterator[Foreign]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
 
-        The process was stopped before it recorded it, or somebody was in the middle of writing it.
+        The process was stopped before it recorded it, or a program was in the middle of writing it.
         """
         system, gen = self.folder.system, self.folder.gen
         known = "" if record.retired is None else record.retired.digest
@@ -348,8 +348,8 @@ class Outside:
     ) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of a file in ``gen/``; ``None`` if their digest is ``known``, that of a ``revision``.
 
-        ``None`` too while somebody is in the middle of rewriting it: a later write finds what they make of it.
-        ``watched`` is told when its bytes are as they were.
+        ``None`` too while a program is rewriting it: a later write finds what it makes of it.
+        ``watched`` learns when its bytes are as they were.
         """
         system, gen = self.folder.system, self.folder.gen
         data = read_file(system, name, gen)

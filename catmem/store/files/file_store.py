@@ -2,7 +2,7 @@
 
 ``docs/stores.md`` tells the protocol; this module is the contract on top of it. Reading takes no lock and writes
 nothing. Writing goes, under the folder's lock, through recovery, late writers, a leased look at the file, the caller's
-update, and a publication; it starts over where somebody came between.
+update, and a publication; it starts over where another write came between.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FileStore(LastingStore):
 
     has_catalog = False
 
-    def __init__(  # noqa: PLR0913 - choices of whoever opens the store, by keyword
+    def __init__(  # noqa: PLR0913 - choices of the caller, by keyword
         self,
         locate: Callable[[str], Place],
         entities: Iterable[str] = (),
@@ -163,7 +163,7 @@ class FileStore(LastingStore):
             return [revision_of(entity, record) for record in journal.tips(name)] if journal else []
 
     def entities(self) -> Sequence[str]:
-        """Those that the store was told of, or wrote, and that have a revision. As ``verify``, of known places only."""
+        """Those that the store was given, or wrote, and that have a revision. As ``verify``, of known places only."""
         known = dict(self._placed(sorted({*self._entities, *self._written})))
         return [entity for entity in known if self.head(entity)]
 
@@ -183,7 +183,7 @@ class FileStore(LastingStore):
 
     @contextmanager
     def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
-        """A journal that is opened for one caller, who may take its time and keep nobody waiting."""
+        """A journal that is opened for one caller, who may take its time and keeps no other waiting."""
         place = self._locate(entity)
         with self._own_folder(place) as folder:
             yield folder.journal if folder else None, place.name
@@ -305,7 +305,7 @@ class FileStore(LastingStore):
                     folder.writable_journal.refresh()
                     folder.writable_journal.flush()
             except BusyError:
-                return  # somebody writes at this moment
+                return  # another program writes at this moment
             except CatmemError as error:
                 refused = refused or error
             else:
@@ -321,7 +321,7 @@ class FileStore(LastingStore):
     def verify(self, entity: str | None = None) -> list[Fault]:
         """Look at the journals, files and leftovers of all folders of the store's entities, or of that of one.
 
-        Left out is an entity of which ``locate`` says that nobody knows where it is: that is told by whoever knows why.
+        Left out is an entity whose place ``locate`` does not know: the caller that knows why reports that.
         """
         from catmem.store.files.file_upkeep import look_over
 
@@ -443,7 +443,7 @@ class _Guard:
 
     @contextmanager
     def held_if_idle(self) -> Iterator[bool]:
-        """Keep the folder if nobody is in it, this thread included; says whether that is so."""
+        """Keep the folder if no thread is in it, this one included; says whether that is so."""
         if not self._lock.acquire(blocking=False):
             yield False
             return
@@ -457,7 +457,7 @@ def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
     """The hint of an error, as it is true of the write that was asked for: others may have been at work on the way."""
     if making is not None and making.mine is not None:
         return (
-            f"This write is in place, as revision {making.mine.revision}; do not repeat it. What somebody else wrote "
+            f"This write is in place, as revision {making.mine.revision}; do not repeat it. What another program wrote "
             "meanwhile is kept, and the next write joins it. See to the disk."
         )
     if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from catmem.store.files.system import System
 
 _LEASES = (
-    "a write sees whether anybody has the file open for writing, and makes them wait",
+    "a write sees whether a program has the file open for writing, and makes it wait",
     (
         "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses longer "
         "in the middle of a file is taken for done, and files taken out of their place are never removed"
     ),
 )
 _EXCHANGE = (
-    "the new file and the old one change places in one step, so nobody's file is ever replaced unseen",
+    "the new file and the old one change places in one step, so no file is ever replaced unseen",
     (
-        "a link and a rename stand in for the exchange: a file that somebody renames into the place between the two "
+        "a link and a rename stand in for the exchange: a file that a program renames into the place between the two "
         "is replaced unseen (docs/stores.md says how often)"
     ),
 )
@@ -159,7 +159,7 @@ def _try_attributes(system: System, folder: int) -> None:
 
 
 def file_system(folder: Path) -> str:
-    """The kind of file system that a folder is on, as ``/proc/mounts`` says it; empty where that is not told."""
+    """The kind of file system that a folder is on, as ``/proc/mounts`` says it; empty where that is unknown."""
     where = Path(os.path.realpath(folder))
     best, kind = "", ""
     for _, mount, of_kind, *_ in (words for line in lines_of("/proc/mounts") if (words := line.split())):
@@ -196,7 +196,7 @@ def look_over(system: System, places: Sequence[Place]) -> list[Fault]:
 
 @contextmanager
 def _lock_if_possible(folder: Folder, name: str) -> Iterator[None]:
-    """The folder's lock, so that nobody is in the middle of a write; without it where this user may not take it."""
+    """The folder's lock, so that no process is in the middle of a write; without it where this user may not take it."""
     with ExitStack() as stack:
         with suppress(StoreError):
             stack.enter_context(folder.lock(name, _LOCK_TIMEOUT))
@@ -272,7 +272,7 @@ def _leftovers(folder: Folder) -> Iterator[Fault]:
             hint = "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
             if file is not None:
                 hint = f"The next write to {file} sees to it, and so does 'catmem fsck --repair'."
-            message = "somebody wrote to a file that was no longer in its place"
+            message = "a program wrote to a file that was no longer in its place"
             yield Fault("late_write", message, str(side / "gen" / name), hint, repairable=True, damage=False)
 
 

@@ -4,14 +4,14 @@
 
     USER.md  MEMORY.md        plain Markdown, nothing of the store in them
     .catmem/                  mode 0700
-        lock                  held by whoever writes; never removed, never cut
+        lock                  held by the writer; never removed, never cut
         journal/              every revision (``catmem.store.files.journal``)
         tmp/                  new files before they are put in place, named by their revision and digest
         gen/                  files that were taken out of their place, as <sequence>-<digest>
         published             the sequence of the last record whose file is known to be in place
 
 The folder is opened once, part by part and without following links, and everything else is done from its descriptor,
-so that nobody can move another folder under a running write.
+so that no other folder can be moved under a running write.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LEFT = "left-"
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 PATIENCE = 1.5
-"""Seconds within which a write is to end while somebody else writes to the file. It is tried once in any case."""
+"""Seconds within which a write is to end while another program writes to the file. It is tried once in any case."""
 
 
 @dataclass(frozen=True)
@@ -276,12 +276,12 @@ class Folder:
     def lock(self, name: str, timeout: float) -> Iterator[None]:
         """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes Agent may write too.
 
-        Raises ``BusyError`` (``locked``) if somebody holds one of them for ``timeout`` seconds.
+        Raises ``BusyError`` (``locked``) if another process holds one of them for ``timeout`` seconds.
         """
         ends = self.system.clock() + timeout
         if not self._named:
-            # The names must be on the disk before anything that is acknowledged lies behind them, and whoever made
-            # them may not have lived to see to that: then there is no record yet.
+            # The names must be on the disk before anything that is acknowledged lies behind them, and the process that
+            # made them may have died before: then there is no record yet.
             if self._made or not self.system.names(self._journal_folder):
                 self._sync_names()
             self._named = True
@@ -333,7 +333,7 @@ class Folder:
         try:
             status = self.system.status(descriptor)
             if stat.S_ISREG(status.st_mode):
-                # A lock on a file that was removed keeps nobody out.
+                # A lock on a file that was removed keeps no process out.
                 locked = self.system.lock(descriptor) and stands_for(self.system, name, where, status)
         finally:
             if not locked:
@@ -343,15 +343,15 @@ class Folder:
     def lost_records(self) -> int:
         """How many records are gone from the journal's end: the mark says that the file of a later one was in place.
 
-        Somebody was told that those were written; a line cut short behind them is a write that nobody was told of.
+        Those writes were acknowledged; a line cut short behind them is a write that was not.
         """
         last = self.writable_journal.last
         return max(0, self.published() - (last.sequence if last else 0))
 
     def read_to_write(self) -> None:
-        """Read the journal up to its end, and cut off a write that was stopped there; for whoever has the lock.
+        """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock.
 
-        Raises ``DamagedError`` where the end is gone that somebody was told of: only a repair goes on behind that.
+        Raises ``DamagedError`` where an acknowledged end is gone: only a repair goes on behind that.
         """
         journal = self.writable_journal
         journal.refresh()
@@ -447,7 +447,7 @@ def _folder_in(system: System, name: str, folder: int, *, mode: int | None) -> i
     except FileNotFoundError:
         if mode is None:
             return None
-    with suppress(FileExistsError):  # somebody else made it at the same moment
+    with suppress(FileExistsError):  # another process made it at the same moment
         system.make_folder(name, mode, folder=folder)
     return system.open(name, FOLDER, folder=folder)
 

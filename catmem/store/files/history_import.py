@@ -45,7 +45,8 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
     """Take over a history into the locked folder; returns the number of its revisions. See ``Store.bring``.
 
     Raises ``StoreError`` (``not_empty``) for an entity with other revisions, or a file with other bytes than the
-    head's; ``DamagedError`` for a history that is not what it says; ``BusyError`` if somebody writes to the file.
+    head's; ``DamagedError`` for a history that is not what it says; ``BusyError`` if another program writes to the
+    file.
     """
     folder, name = outside.folder, outside.name
     coming = iter(history)
@@ -75,8 +76,8 @@ def _already_there(outside: Outside, entity: str, coming: Iterator[tuple[Revisio
     done = 0
     for record in journal.records():
         if record.owner == name:
-            told, _ = next(coming, (None, b""))
-            if told is None or _identity(told) != _identity(revision_of(entity, record)):
+            given, _ = next(coming, (None, b""))
+            if given is None or _identity(given) != _identity(revision_of(entity, record)):
                 raise not_empty(entity)
             done += 1
     return done
@@ -146,7 +147,7 @@ class _Bringing:
             )
         self.temporary = self.publication.prepare(data, sight, revision)
         if not self.publication.undisturbed(sight):
-            raise BusyError("somebody writes to this file", path=path, hint="Nothing was copied. Try again.")
+            raise BusyError("another program writes to this file", path=path, hint="Nothing was copied. Try again.")
         return None if sight.status is None else state_of(sight.status, sight.data)
 
     def forget_file(self) -> None:
@@ -159,7 +160,7 @@ class _Bringing:
         try:
             head = self.outside.journal.head(self.outside.name)
         except (OSError, StoreError):
-            return True  # nobody can tell: the next write looks into the journal, and at what is left in tmp/
+            return True  # unknown: the next write looks into the journal, and at what is left in tmp/
         return head is not None and head.publishes
 
     def put_in_place(self, head: Record) -> None:

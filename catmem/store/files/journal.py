@@ -4,7 +4,7 @@ The journal is a row of segments, files named by the sequence of their first rec
 others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
 says what is there now, however long the journal is.
 
-Whoever writes (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``compact``, ``erase``)
+A writer (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``compact``, ``erase``)
 holds the lock of the folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for
 several threads at once.
 
@@ -123,7 +123,7 @@ class Journal:
         """Read what was appended since the last time, by whomever.
 
         A line at the end that is cut short is passed over, since a writer may be at it. With ``repair`` (the caller has
-        the lock, so nobody is) it is kept in a file beside the segment and cut off. Damage before a good record raises
+        the lock, so none is) it is kept in a file beside the segment and cut off. Damage before a good record raises
         ``DamagedError``.
         """
         self._tip.refresh()
@@ -145,8 +145,8 @@ class Journal:
         """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
 
         It is false where another record stands at that point, where the journal ends before it, and for an anchor of
-        another journal. Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that nobody
-        can tell, and ``DamagedError`` if it is missing.
+        another journal. Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that this
+        is unknown, and ``DamagedError`` if it is missing.
         """
         segment, sequence = self._newest(), anchor["sequence"]
         if sequence == 0:
@@ -271,7 +271,7 @@ class Journal:
                     self._folder.unstage(name)
                     self._folder.settle()  # one name after the other also on the disk: no power cut makes a gap
         except BaseException:
-            with suppress(OSError):  # the first error is the one to tell; whoever stages next removes what is left
+            with suppress(OSError):  # the first error is the one to report; the next staging removes what is left
                 self._folder.drop_staged(staged)
             raise
         finally:
@@ -280,7 +280,7 @@ class Journal:
     def flush(self) -> None:
         """Have the disk keep all that is there, records included whose writer did not live to wait for it.
 
-        For recovery, before it acts on a record that somebody else left unpublished.
+        For recovery, before it acts on a record that another process left unpublished.
         """
         with self._writing():
             if self._tip.segment is not None:
@@ -299,7 +299,7 @@ class Journal:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
 
         A rewritten record says in ``was`` what stood in its place, and the chain goes on through that. Broken tails
-        that were set aside are removed: nobody can tell what is in them. If it is stopped half way, the journal is
+        that were set aside are removed: what is in them is unknown. If it is stopped half way, the journal is
         whole, and running it again finishes the work.
         """
         try:
@@ -371,7 +371,7 @@ class Journal:
             try:
                 self._tip.follow(segment)
             except OSError:
-                self._tip.close()  # the record is durable; whoever asks next reads it anew, and is told if that fails
+                self._tip.close()  # the record is durable; the next caller reads it anew, and gets any error
         return record
 
     def _newest(self) -> Segment | None:

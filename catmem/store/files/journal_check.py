@@ -4,7 +4,7 @@ Codes: ``journal_damaged`` (a segment is not what was written: its bytes, its ch
 (the last line is cut short), ``journal_gap`` (a segment is missing), ``journal_chain`` (a segment does not follow from
 the one before), ``journal_order`` (revisions that do not count up); and for information ``records_lost`` (a repair went
 on behind records that were gone), ``journal_leftover`` and
-``journal_stranger``. Of each segment the first fault is told: what comes after it may well follow from it.
+``journal_stranger``. Of each segment the first fault is reported: what comes after it may well follow from it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def verify(folder: JournalFolder) -> list[Fault]:
         for record in () if segment is None else [step.record for step in segment.steps if _lost(step.record)]:
             faults.append(_of_loss(record, str(folder.path(name))))
             bridges.add(record.sequence)
-        # After a fault nobody can say what the next segment should begin with.
+        # After a fault it is unknown what the next segment should begin with.
         before = None if any(fault.damage for fault in found) else segment
     return [*faults, *_others(folder, bridges)]
 
@@ -140,7 +140,9 @@ def _of_loss(record: Record, path: str) -> Fault:
         f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
         f"{record.file} goes on from revision {parent} with revision {record.revision}"
     )
-    hint = "What was in between cannot be shown or restored. This stays told as long as the journal has that record."
+    hint = (
+        "What was in between cannot be shown or restored. This stays reported as long as the journal has that record."
+    )
     return Fault("records_lost", message, path, hint, damage=False)
 
 
@@ -149,7 +151,7 @@ def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
     for name in folder.leftovers():
         if _tail_of(name) in bridges:
             message = "what is left of records that were lost, in no form that catmem can read"
-            hint = "Keep it for as long as somebody may want to look into it. 'catmem purge' removes it."
+            hint = "Keep it for as long as you may want to look into it. 'catmem purge' removes it."
         else:
             message = "what a write left that was cut short; it holds nothing that was acknowledged"
             hint = "It may be removed. 'catmem purge' removes it too."
@@ -193,7 +195,7 @@ class Readable:
             try:
                 data = change.unpack()
             except ValueError:
-                return  # damaged inside a line that is whole: nobody can tell what it said
+                return  # damaged inside a line that is whole: what it said is unknown
             if bytes_digest(data) == record.head:
                 self._branches[record.file] = record, data
 

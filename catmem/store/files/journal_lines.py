@@ -1,4 +1,4 @@
-"""The lines that a journal is to get: records, checkpoints, a history from elsewhere, and what an erasure leaves."""
+"""The lines that a journal is to get: records, checkpoints, an imported history, and what an erasure leaves."""
 
 from __future__ import annotations
 

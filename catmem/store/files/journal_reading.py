@@ -215,7 +215,7 @@ class Tip:
         raise come_and_go(self._folder)
 
     def check(self) -> None:
-        """Raise ``StoreError`` if anybody wrote since ``refresh``, although the caller has the lock."""
+        """Raise ``StoreError`` if another process wrote since ``refresh``, although the caller has the lock."""
         segment = self.segment
         there = None if segment is None else self._folder.identity(segment.name)
         if segment is None:
@@ -235,7 +235,7 @@ class Tip:
         if self._writer is None:
             assert self.segment is not None  # noqa: S101 - only what was read is written to
             self._writer, _ = self._folder.open(self.segment.name, os.O_WRONLY)
-            # Whoever put the segment in place may not have lived to wait until the disk keeps its name.
+            # The process that put the segment in place may have died before the disk kept its name.
             self._folder.settle()
         return self._writer
 

@@ -1,7 +1,7 @@
-"""A memory file as a writer finds it: its bytes, and whether anybody can be writing to it right now.
+"""A memory file as a writer finds it: its bytes, and whether a program can be writing to it right now.
 
-Reading a file while somebody writes to it gives a half of something. A read lease says that nobody has the file open
-for writing, and makes whoever opens it then wait. Where there are no leases, two equal reads a moment apart must do.
+Reading a file during a write gives a half of something. A read lease says that no program has the file open for
+writing, and makes a program that opens it then wait. Where there are no leases, two equal reads a moment apart must do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.store.files.system import System
 
 LEASE_TRIES, LEASE_WAIT = 25, 0.0002
-"""How often, and after how many seconds, a lease is asked for again while somebody is writing."""
+"""How often, and after how many seconds, a lease is asked for again while another program writes."""
 
 CALM_WAIT = 0.02
 """Seconds between two reads that must be equal, where there are no leases."""
@@ -52,7 +52,7 @@ class ObservedFile:
     data: bytes
     leased: bool = False
     digest: str = ""
-    """The digest of ``data``, once somebody knows it."""
+    """The digest of ``data``, once it is known."""
     kept: bool = True
     """Whether the file has a name still: in its place, or in ``gen/``."""
 
@@ -67,7 +67,7 @@ class ObservedFile:
         return None if self.status is None else self.status.st_mtime_ns
 
     def still_stands(self, folder: int, name: str) -> bool:
-        """Whether the name still stands for this file, and nobody wants to write to it."""
+        """Whether the name still stands for this file, and no program wants to write to it."""
         try:
             named = self.system.look(name, folder=folder)
         except FileNotFoundError:
@@ -88,7 +88,7 @@ class ObservedFile:
     def reread_if_touched(self, *, leases: bool) -> tuple[os.stat_result, bytes] | None:
         """The file's state and bytes if they are no longer those that were seen, wherever it stands.
 
-        ``None`` too while somebody is in the middle of rewriting it: a later look finds what they make of it.
+        ``None`` too while a program is rewriting it: a later look finds what it makes of it.
         """
         if self.descriptor is None or self.status is None or self.is_alone():
             return None
@@ -108,7 +108,7 @@ class ObservedFile:
             self.digest = ""
 
     def is_alone(self) -> bool:
-        """Whether nobody can have written to the file since it was read: the lease stood all the time."""
+        """Whether no program can have written to the file since it was read: the lease stood all the time."""
         return self.leased and self.descriptor is not None and self.system.lease_stands(self.descriptor)
 
     def let_go(self) -> None:
@@ -130,7 +130,7 @@ class ObservedFile:
 def look_at(folder: Folder, name: str, known: bytes) -> ObservedFile:
     """The file called ``name``, leased where there are leases; ``known`` is its newest recorded content.
 
-    Raises ``BusyError`` if somebody keeps writing to it, ``StoreError`` if it is no file that can be replaced, and
+    Raises ``BusyError`` if a program keeps writing to it, ``StoreError`` if it is no file that can be replaced, and
     ``DriftError`` (``too_large``) if it is too large to be read.
     """
     system, path = folder.system, folder.file_path(name)
@@ -176,21 +176,21 @@ def _fill(folder: Folder, name: str, sight: ObservedFile, known: bytes) -> None:
     if sight.leased:
         return
     if leases:
-        # Somebody has it open for writing. What only grew is safe: the rest of it will be found where it is written.
+        # A program has it open for writing. What only grew is safe: the rest of it will be found where it is written.
         calm = bool(known) and sight.data.startswith(known)
     else:
         system.sleep(CALM_WAIT)
         calm = sight.reread() == sight.data
     if not calm:
         raise BusyError(
-            "somebody is writing to this file",
+            "another program is writing to this file",
             path=folder.file_path(name),
             hint="Nothing was written. Try again in a moment.",
         )
 
 
 def read_if_whole(system: System, descriptor: int, *, leases: bool) -> tuple[os.stat_result, bytes] | None:
-    """The state and the bytes of an open file; ``None`` while somebody may be in the middle of writing it."""
+    """The state and the bytes of an open file; ``None`` while a program may be writing it."""
     if leases:
         try:
             if not system.lease(descriptor):

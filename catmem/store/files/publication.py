@@ -78,7 +78,7 @@ class Publication:
         return type(self)(self.folder, name, durable=self.durable)
 
     def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Put | None:
-        """Write ``data`` over what ``sight`` saw; ``None`` if somebody came between, and nothing was recorded.
+        """Write ``data`` over what ``sight`` saw; ``None`` if another write came between, and nothing was recorded.
 
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
         """
@@ -184,13 +184,13 @@ class Publication:
             try:
                 self._exchange(temporary, record)
             except FileNotFoundError:
-                # Somebody removed the file after the last look; its bytes are in the journal.
+                # The file was removed after the last look; its bytes are in the journal.
                 sight.kept = False
                 if self._fill_empty_place(temporary):
                     return None
             else:
                 return self.inspect(sight, record, temporary)
-        raise BusyError("somebody keeps removing and making this file", path=self.path, hint=RECORDED)
+        raise BusyError("another program keeps removing and making this file", path=self.path, hint=RECORDED)
 
     def _fill_empty_place(self, temporary: str) -> bool:
         try:
@@ -212,8 +212,8 @@ class Publication:
                 self.folder.features = replace(self.folder.features, exchange=False)
             else:
                 return
-        # Without an exchange: a second name for what is there, then the new file over the first one. Whoever renames
-        # a file into the place between these two calls loses it; docs/guarantees.md says so.
+        # Without an exchange: a second name for what is there, then the new file over the first one. A program that
+        # renames a file into the place between these two calls loses it; docs/guarantees.md says so.
         kept = f"{record.sequence}.came-out"
         tmp, here = self.folder.tmp, self.folder.descriptor
         self.system.link(self.name, kept, old_folder=here, new_folder=tmp)
@@ -224,7 +224,7 @@ class Publication:
         """What came out is kept aside; it is ``Foreign`` unless it is the file, and the bytes, that ``sight`` saw."""
         out = self.system.look(temporary, folder=self.folder.tmp)
         if not stat.S_ISREG(out.st_mode):
-            # No text of anybody's: it goes back where it was, and the person sees to it.
+            # No new text: it goes back where it was, and the person sees to it.
             self.system.exchange(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
             raise not_a_file(self.path)
         if sight.status is not None and os.path.samestat(out, sight.status):
@@ -267,7 +267,7 @@ class Publication:
         self.folder.mark_published(record.sequence)
 
     def release(self, sight: ObservedFile, record: Record) -> Foreign | None:
-        """Give the lease back, and wait for whoever it made wait: that one writes to the file that is out already."""
+        """Give the lease back, and wait for the program that waited: it writes to the file that is out already."""
         if sight.is_alone():
             sight.let_go()
             if sight.kept:
@@ -286,7 +286,7 @@ class Publication:
         return Foreign("late", data, replaced_revision(record), record.sequence, state, was)
 
     def _await_writer(self, sight: ObservedFile) -> None:
-        """Until nobody has the file open for writing any more; who takes longer is found by a later write."""
+        """Until no program has the file open for writing; one that takes longer is found by a later write."""
         for _ in range(LATE_TRIES):
             if sight.descriptor is None or self.system.lease(sight.descriptor):
                 sight.leased = True

@@ -34,7 +34,7 @@ def object_of(payload: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError("not JSON in UTF-8") from error
     if not isinstance(value, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - to whoever reads a file, any fault of it is one kind
+        raise ValueError("not a JSON object")  # noqa: TRY004 - to a reader of a file, any fault of it is one kind
     return value
 
 
@@ -109,7 +109,7 @@ _STORE = re.compile(r"[0-9a-f]{32}")
 
 
 class MalformedError(ValueError):
-    """A payload that is no record; whoever reads makes a ``DamagedError`` of it, which names the file."""
+    """A payload that is no record; its reader makes a ``DamagedError`` of it, which names the file."""
 
 
 class Retired(NamedTuple):

@@ -7,7 +7,7 @@ Only the last record of a journal can be unfinished, since every write begins he
 writer's;
 - an external writer's bytes are recorded and not yet merged: they are;
 - the file is empty, full of NUL bytes or cut short, as a machine that stopped leaves it: its text is put back, as a
-  revision, and what was found is kept beside it. A file that somebody cut on purpose is left alone.
+  revision, and what was found is kept beside it. A file that was cut on purpose is left alone.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Recovery:
         return bool(foreign)
 
     def _publish(self, record: Record) -> None:
-        self.journal.flush()  # whoever wrote the record may not have lived to wait for the disk
+        self.journal.flush()  # the writer of the record may have died before it reached the disk
         data = self.journal.data(record)
         with closing(look_at(self.folder, self.name, data)) as sight:
             replaced = self._is_replaced(sight, record)
@@ -265,7 +265,7 @@ class _Recovery:
             )
             put = self.publication.put(sight, data, draft)
         if put is None:
-            return None  # somebody writes to it, so it is no longer what the stop left
+            return None  # another program writes to it, so it is no longer what the stop left
         self.outside.take_in_all(put.foreign, put.record)
         return draft.revision
 

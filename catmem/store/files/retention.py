@@ -1,6 +1,6 @@
 """All that lies in a folder besides a file and its journal: what it holds, how long it stays, how it is erased.
 
-That is copies beside the file, files that were taken out of their place and that somebody may still write to, what
+That is copies beside the file, files that were taken out of their place and that a program may still write to, what
 stopped processes left, journals that were moved aside, and broken ends of lines. Each is unpacked into its texts.
 """
 
@@ -297,10 +297,10 @@ def named_digest(name: str) -> str | None:
 
 
 def reap(folder: Folder, newest: int) -> int:
-    """Remove retired files that are a day old, as recorded, and open in nobody's hands; returns how many.
+    """Remove retired files that are a day old, as recorded, and open in no program; returns how many.
 
-    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since nobody can say
-    whether such a file is still open.
+    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since it is unknown
+    whether a file is still open.
     """
     if not folder.features.leases:
         return 0
@@ -320,7 +320,7 @@ def _reap_one(folder: Folder, name: str, before: float) -> bool:
 
 
 OPEN = "a program has it open; end that and purge once more"
-UNKNOWN = "nobody can tell whether a program has it open, for there are no leases here; remove it yourself"
+UNKNOWN = "it is unknown whether a program has it open, for there are no leases here; remove it yourself"
 UNREADABLE = "it cannot be read"
 
 _PASSES = 3
@@ -415,7 +415,7 @@ def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
 
 
 def _remove_alone(system: System, name: str, where: int, digest: str | None, *, tries: int = 1) -> _Outcome:
-    """Remove a file that nobody else has open; with a ``digest`` only one that has it."""
+    """Remove a file that no other program has open; with a ``digest`` only one that has it."""
     with opened(system, name, where) as descriptor:
         try:
             if not leased(system, descriptor, tries=tries, wait=_LEASE_WAIT, exclusive=True):
@@ -434,7 +434,7 @@ def _remove_alone(system: System, name: str, where: int, digest: str | None, *, 
 
 
 def _remove_aside(folder: Folder, path: Path) -> None:
-    """Remove a file of a journal that was moved aside; nobody writes to one."""
+    """Remove a file of a journal that was moved aside; no program writes to one."""
     with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
         with suppress(FileNotFoundError):
             folder.system.unlink(path.name, folder=where)

@@ -49,8 +49,8 @@ class SupersededFiles:
     def to_look_at(self, journal: Journal, moment: float) -> list[Superseded]:
         """What a write at a ``moment`` (seconds that never go back) looks at: all that may have been written to.
 
-        In a burst of writes that are the newest, and older ones that somebody may have had open when they came out; all
-        of them again after a second, or after 32 records. None is let go before it was looked at once more.
+        In a burst of writes that are the newest, and older ones that a program may have had open when they came out;
+        all of them again after a second, or after 32 records. None is let go before it was looked at once more.
         """
         last = self._follow(journal)
         files = list(self.known.values())

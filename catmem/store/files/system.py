@@ -43,7 +43,7 @@ class Features:
     """What the store makes use of where it is there; ``docs/guarantees.md`` says what is weaker without each."""
 
     leases: bool = True
-    """Read leases: the system says whether anybody has the file open for writing."""
+    """Read leases: the system says whether a program has the file open for writing."""
     exchange: bool = True
     """Two names swapped in one step, so that whatever stood in the file's place comes out and can be looked at."""
     xattrs: bool = True
@@ -179,9 +179,9 @@ class System:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def lease(self, descriptor: int, *, exclusive: bool = False) -> bool:
-        """Take a lease on an open file: granted if nobody has it open for writing (``exclusive``: nobody at all).
+        """Take a lease on an open file: granted if no program has it open for writing (``exclusive``: at all).
 
-        While it stands, who opens the file for writing waits until it is given back. ``False`` if somebody has it open
+        While it stands, who opens the file for writing waits until it is given back. ``False`` if a program has it open
         already. Raises ``OSError`` (``EACCES``, ``EINVAL`` and others) where there are no leases.
         """
         if not sys.platform.startswith("linux"):
@@ -197,13 +197,13 @@ class System:
         return True
 
     def lease_stands(self, descriptor: int) -> bool:
-        """Whether the lease is still whole: nobody waits for it to be given back, and it was not taken away."""
+        """Whether the lease is still whole: no program waits for it to be given back, and it was not taken away."""
         return fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK
 
     def give_back(self, descriptor: int) -> None:
         """Give the lease back by name, for the same reason as ``unlock``.
 
-        The system takes it away itself, after some 45 seconds, if somebody waits for it so long; that is no error.
+        The system takes it away itself, after some 45 seconds, if a program waits for it so long; that is no error.
         """
         with suppress(BlockingIOError):
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -211,13 +211,13 @@ class System:
     def mount(self, descriptor: int) -> int:
         """The number of the mount through which an open file or folder is reached; 0 where the platform tells none."""
         try:
-            told = os.open(f"/proc/self/fdinfo/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+            info = os.open(f"/proc/self/fdinfo/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return 0
         try:
-            found = _MOUNT.search(os.read(told, 4096))
+            found = _MOUNT.search(os.read(info, 4096))
         finally:
-            os.close(told)
+            os.close(info)
         return 0 if found is None else int(found[1])
 
     def sleep(self, seconds: float) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class TableRow(NamedTuple):
     """What one entry shows in ``user_memories``.
 
-    ``tags`` is a JSON object. ``mark`` is a digest by which the codec knows the entry again after somebody changed the
+    ``tags`` is a JSON object. ``mark`` is a digest by which the codec knows the entry again after a change of the
     row; a client leaves it alone.
     """
 
@@ -64,7 +64,7 @@ class Codec(Protocol):
         """What changes in the rows."""
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
-        """What rows that somebody changed make of the head: bytes that no row touches stay as they are.
+        """What rows with an external change make of the head: bytes that no row touches stay as they are.
 
         Raises ``RefusedError`` if the head cannot be edited.
         """

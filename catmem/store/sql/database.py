@@ -93,7 +93,7 @@ _PATIENCE = 0.5
 
 
 def may_write(path: str) -> bool:
-    """Whether whoever runs this may write to a file or folder. Also root may not, where it is immutable."""
+    """Whether the user who runs this may write to a file or folder. Also root may not, where it is immutable."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
@@ -149,13 +149,13 @@ class Database:
     @contextmanager
     def looking(self) -> Iterator[Link]:
         """A connection for single statements, each of which sees what is there."""
-        with self._connected() as link, self._told(link):
+        with self._connected() as link, self._translated(link):
             yield link
 
     @contextmanager
     def reading(self) -> Iterator[Link]:
         """A connection whose statements all see the same state."""
-        with self._connected() as link, self._told(link):
+        with self._connected() as link, self._translated(link):
             link.text("BEGIN" if self.kind == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield link
             link.commit()
@@ -169,7 +169,7 @@ class Database:
             self._refuse_lost(None)
             if self._log is not None:
                 self._log.begin_write(link.driver)
-            with self._told(link):
+            with self._translated(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
             try:
@@ -184,7 +184,7 @@ class Database:
                 self.file.acknowledge(link.revisions)
 
     @contextmanager
-    def _told(self, link: Link) -> Iterator[None]:
+    def _translated(self, link: Link) -> Iterator[None]:
         """Take back what was begun if anything goes wrong, and say what a database says as an error of catmem."""
         try:
             yield
@@ -307,7 +307,7 @@ class Database:
 
 
 def _let_go(engine: Engine, process: int) -> None:
-    """Close what nobody closed; in a child of the process the connections are its parent's."""
+    """Close what was not closed; in a child of the process the connections are its parent's."""
     engine.dispose(close=process == os.getpid())
 
 

@@ -80,7 +80,7 @@ _NAMES = Statement(select(ENTRIES.c.entity).distinct())
 
 
 class UncountedError(Exception):
-    """A row that was to be changed is not what was recorded, and nothing counted that somebody changed it."""
+    """A row that was to be changed is not what was recorded, and nothing counted its external change."""
 
 
 class Spot(NamedTuple):
@@ -239,7 +239,7 @@ _MOVE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position
 
 
 def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[TableRow]) -> None:
-    """Make the rows ``there`` those of a document, whoever wrote them; a row that says the same keeps its id."""
+    """Make the rows ``there`` those of a document, of any writer; a row that says the same keeps its id."""
     known: dict[tuple[object, object], list[FoundRow]] = defaultdict(list)
     for found in reversed(there):
         known[found.category, found.content].append(found)

@@ -63,7 +63,7 @@ def fault_of(error: DriverError, name: str) -> CatmemError | TransientError:
     if error.is_lost or (error.is_connecting and code is None):
         return TransientError(_not_available(error, name), patience=_PATIENCE if error.is_connecting else None)
     if state in _AGAIN or code in {_BUSY, _LOCKED}:
-        message, hint = "somebody else keeps writing to the database", f"{_NOTHING} Try again when they are done."
+        message, hint = "another program keeps writing to the database", f"{_NOTHING} Try again when it is done."
         return TransientError(BusyError(message, code="locked", path=name, hint=hint))
     return _of_code(error, name, code, state)
 
@@ -73,7 +73,7 @@ def _of_code(error: DriverError, name: str, code: int | None, state: str | None)
     if code == _FULL or state == _DISK_FULL:
         return StoreError(f"no space is left: {said}", code="no_space", path=name, hint=f"{_NOTHING} Make room.")
     if code == _READ_ONLY or state in {_NO_RIGHT, _READ_ONLY_STATE}:
-        hint = f"{_NOTHING} Give whoever runs catmem the right to write."
+        hint = f"{_NOTHING} Give the user who runs catmem the right to write."
         return StoreError(f"the database may not be written: {said}", code="not_writable", path=name, hint=hint)
     if code in {_CORRUPT, _NOT_A_DATABASE}:
         hint = f"{_NOTHING} Restore the database from a backup; 'catmem fsck' says more."
@@ -89,7 +89,7 @@ def _of_code(error: DriverError, name: str, code: int | None, state: str | None)
 
 
 def fault_in_commit(error: DriverError, name: str, op_id: str | None) -> CatmemError | TransientError:
-    """What a commit that failed means. Where the connection was lost, nobody knows whether it was made."""
+    """What a commit that failed means. Where the connection was lost, it is unknown whether it was made."""
     if not error.is_lost:
         return fault_of(error, name)
     again = f"Repeat it with the op_id {op_id!r}" if op_id else "Read again before you repeat it"
@@ -97,7 +97,7 @@ def fault_in_commit(error: DriverError, name: str, op_id: str | None) -> CatmemE
         "the connection to the database was lost in the very moment of a commit",
         code="connection_lost",
         path=name,
-        hint=f"Nobody knows whether it was made. {again}: what was made is not made twice.",
+        hint=f"It may have been made or not. {again}: what was made is not made twice.",
     )
 
 
@@ -241,7 +241,7 @@ class Link:
         return DriverError(error, is_lost=self.is_lost)
 
     def end(self) -> None:
-        """Leave the connection to whoever comes next, without a transaction."""
+        """Leave the connection to the next caller, without a transaction."""
         driver = self.driver
         if self.is_lost:
             return

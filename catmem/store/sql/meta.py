@@ -32,7 +32,7 @@ _ON_SERVER = select(*_COLUMNS, *AS_THEY_ARE["postgresql"]).where(_OF)
 _READ = Statement(_HERE, _ON_SERVER)
 _ALL_REVISIONS = select(func.coalesce(func.sum(META.c.sequence), 0)).scalar_subquery().label("revisions")
 _LOCKED = _ON_SERVER.with_for_update().cte("locked")
-# Once the entity is held, nobody is waited for any longer: see GIVE_WAY.
+# Once the entity is held, no other lock is waited for any longer: see GIVE_WAY.
 _LOCK = Statement(_HERE.add_columns(_ALL_REVISIONS), select(_LOCKED, func.set_config("lock_timeout", GIVE_WAY, True)))  # noqa: FBT003 - SQL's own
 _ADD = Statement(
     insert(META).values(entity=bindparam("name")),
@@ -86,7 +86,7 @@ class Meta(NamedTuple):
 
     @property
     def is_drifted(self) -> bool:
-        """Whether somebody changed the rows since catmem last recorded them."""
+        """Whether the rows have an external change since catmem last recorded them."""
         return self.generation != self.recorded
 
 
@@ -105,7 +105,7 @@ def look_at_all(link: Link) -> dict[str, Meta]:
 
 
 def lock(link: Link, entity: str) -> Meta:
-    """What is known of an entity, which nobody else writes to until the end of the transaction."""
+    """What is known of an entity, which no other writer reaches until the end of the transaction."""
     found = link.first(_LOCK, name=entity)
     if found is None:
         link.run(_ADD, name=entity)
@@ -167,10 +167,10 @@ def _changed_under_a_lock(entity: str) -> StoreError:
 
 
 def rows_are_recorded(link: Link, entity: str) -> None:
-    """Say that the rows are what the head says, though somebody touched them."""
+    """Say that the rows are what the head says, though they were touched."""
     link.run(_SEEN, name=entity)
 
 
 def rows_were_changed(link: Link, entity: str) -> None:
-    """Say that somebody changed the rows, though nothing counted it."""
+    """Say that the rows have an external change, though nothing counted it."""
     link.run(_CHANGED, name=entity)

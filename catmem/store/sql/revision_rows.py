@@ -293,7 +293,7 @@ class Rebuilding:
         return data
 
     def base(self, step: LogStep) -> bytes | None:
-        """The bytes that a revision is told as a splice of; ``None`` for a whole one."""
+        """The bytes that a revision is recorded as a splice of; ``None`` for a whole one."""
         if step.base is None:
             return None
         held = self._held.get(step.base)

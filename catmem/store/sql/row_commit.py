@@ -50,7 +50,7 @@ class SqlCommit:
     def __init__(  # noqa: PLR0913, PLR0917 - what a commit works on
         self, link: Link, entity: str, change: Change, codec: Codec, heads: Heads, folder: Path | None, name: str
     ) -> None:
-        """``folder`` is where rows that somebody changed are kept, ``name`` the place of the entity in messages."""
+        """``folder`` is where externally changed rows are kept, ``name`` the place of the entity in messages."""
         self.link = link
         self.entity = entity
         self.change = change
@@ -65,7 +65,7 @@ class SqlCommit:
         self.data = b""
         """The bytes of the head."""
         self.before: Point | None = None
-        """The head before this commit found what somebody else wrote, if it did."""
+        """The head before this commit found an external change, if it did."""
         self.adopted: str | None = None
         """The revision as which it was recorded."""
         self.kept: Path | None = None
@@ -73,7 +73,7 @@ class SqlCommit:
         self.refusal: BaseException | None = None
         """What stopped the caller's own write; what others wrote is recorded nevertheless."""
         self.distrusts = False
-        """Whether the rows are compared though nobody counted a change of them."""
+        """Whether the rows are compared though no change of them was counted."""
         self.begun = False
         """Whether its own write was begun."""
 
@@ -115,7 +115,7 @@ class SqlCommit:
         if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
             return None
         if not self.meta.sequence:
-            # Perhaps nobody's: it stays a change from outside, which the first write takes in.
+            # Perhaps of no profile: it stays an external change, which the first write takes in.
             if self.meta.is_drifted:
                 return None
             meta.rows_were_changed(self.link, self.entity)
@@ -124,12 +124,12 @@ class SqlCommit:
         if self.adopted is None:
             return f"{self.entity}: the rows show revision {self.meta.revision} again, of which no text had changed"
         copy = "" if self.kept is None else f"; {self.kept} is a copy of the rows"
-        return f"{self.entity}: what somebody wrote into the rows is revision {self.adopted} now{copy}"
+        return f"{self.entity}: the external change of the rows is revision {self.adopted} now{copy}"
 
     # --- what others wrote --------------------------------------------------------------------------------------
 
     def _adopt(self) -> None:
-        """Take in what somebody else made of the rows, as a revision of their own."""
+        """Take in an external change of the rows, as a revision of its own."""
         rows = entry_rows.found_rows(self.link, self.entity)
         edited = self.codec.edited(self.entity, self.data, rows)
         if not edited.bad and edited.data == self.data:
@@ -154,7 +154,7 @@ class SqlCommit:
     def _bad_rows(self, bad: object) -> DriftError:
         said = "; ".join(f"row {id_}: {what}" for id_, what in list(bad)[:3])  # type: ignore[call-overload]
         return DriftError(
-            f"somebody wrote rows of {self.entity} that are no entries: {said}",
+            f"another program wrote rows of {self.entity} that are no entries: {said}",
             code="bad_rows",
             expected=str(self.meta.revision),
             found=f"generation {self.meta.generation}",
@@ -197,7 +197,7 @@ class SqlCommit:
             adopted=self.adopted is not None,
             has_text=bool(now.data),
             seen=self._seen,
-            outsider_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
+            external_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
         )
 
     def _seen(self, expected: str) -> Point | None:
@@ -210,7 +210,7 @@ class SqlCommit:
             refusal.drift_backup = self._copy(refusal, expected)
 
     def _copy(self, refusal: RefusedError, expected: str | None) -> str | None:
-        """The copy of what somebody else wrote last, since what the caller saw."""
+        """The copy of the last external change since what the caller saw."""
         if self.kept is not None:
             return str(self.kept)
         if self.folder is None or (expected is None and refusal.code != "not_utf8"):
@@ -291,7 +291,7 @@ class SqlCommit:
             self.link.op_id = recorded.op_id
 
     def _refuse_unknown(self, revision: str) -> None:
-        """Refuse a revision that nobody can have seen: not yet, or never. Later this commit may make it."""
+        """Refuse a revision that no caller can have seen: not yet, or never. Later this commit may make it."""
         if revision != str(self.meta.revision) or not self.meta.revision:
             if revision.startswith("sha256:") and self.past.with_digest(revision) is not None:
                 return

@@ -1,4 +1,4 @@
-"""Copies of the rows that somebody changed: ``memory.bak.<unix_ts>.json`` in a folder of the root.
+"""Copies of externally changed rows: ``memory.bak.<unix_ts>.json`` in a folder of the root.
 
 One for each content: a copy that is there already is used again. Old ones are removed, never the newest.
 """
@@ -37,7 +37,7 @@ def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Seq
     """
     entries = [{name: value for name, value in row.items() if name != "mark"} for row in rows]
     with os_errors(
-        "no copy of what somebody else wrote could be kept",
+        "no copy of the external change could be kept",
         path=folder,
         hint="So nothing else was written. Make the folder writable.",
         kind=StoreError,

@@ -1,4 +1,4 @@
-"""The SQL store: each entity is rows of a table that anybody may edit, and its history lies in tables beside.
+"""The SQL store: each entity is rows of a table that other programs may edit, and its history lies in tables beside.
 
 ``docs/sql.md`` tells how to use it. Reading takes no lock. Writing is one transaction on the locked entity: what others
 did to the rows is taken in first, then comes the caller's update, then the record.
@@ -116,7 +116,7 @@ class SqlStore(LastingStore):
         return Snapshot(data, str(there.revision), there.digest or bytes_digest(data))
 
     def _unrecorded(self, link: Link, entity: str, there: Meta, head: bytes) -> Snapshot:
-        """What somebody else made of the rows; rows that are no entries are left out, and ``verify`` tells of them."""
+        """What an external change made of the rows, without rows that are no entries, which ``verify`` reports."""
         rows = entry_rows.found_rows(link, entity)
         data = self._codec.edited(entity, head, rows).data
         if data == head:
@@ -192,7 +192,7 @@ class SqlStore(LastingStore):
             if answer is None:
                 raise making.refusal or AssertionError("a commit gave no answer")
             return answer
-        raise BusyError(f"somebody keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
+        raise BusyError(f"another program keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
 
     def _making(self, link: Link, name: str, entity: str, change: Change, *, distrusts: bool) -> SqlCommit:
         making = SqlCommit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
@@ -239,7 +239,7 @@ class SqlStore(LastingStore):
 
     @staticmethod
     def _base_of(past: LogHistory, recorded: Revision, head: Base | None) -> Base | None:
-        """The revision of which one that is brought is told as a splice: the head before it, or a branch's parent."""
+        """The revision of which a brought one is recorded as a splice: the head before it, or a branch's parent."""
         if not recorded.is_branch or not recorded.parents:
             return head
         parent = past.named(recorded.parents[0])
@@ -270,7 +270,7 @@ class SqlStore(LastingStore):
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
-        """Make the triggers again, take in what nobody counted in the rows, and make open branches from the log again.
+        """Make the triggers again, take in uncounted changes of the rows, and make open branches from the log again.
 
         A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
@@ -300,7 +300,7 @@ class SqlStore(LastingStore):
         return [said] if said else []
 
     def rows(self) -> Mapping[str, int]:
-        """How many rows each entity has, whoever wrote them."""
+        """How many rows each entity has, of any writer."""
         return self._found(sql_upkeep.count_rows, at_once=True) or {}
 
     def has_had(self, entity: str, digest: str) -> bool:
@@ -385,7 +385,7 @@ class SqlStore(LastingStore):
             self.check_writable()
         except StoreError as error:
             return Feature("writes", there=False, means=f"{error.message}: nothing is written here")
-        return Feature("writes", there=True, means="whoever runs this may write here")
+        return Feature("writes", there=True, means="the user who runs this may write here")
 
     def check_writable(self, entities: Iterable[str] = ()) -> None:
         """Raise ``StoreError`` where the database takes no writes: a transaction that changes nothing is tried."""
@@ -396,7 +396,7 @@ class SqlStore(LastingStore):
                 with self._database.writing() as link:
                     link.text(_CHANGES_NOTHING)
 
-        with suppress(BusyError):  # somebody writes at this moment
+        with suppress(BusyError):  # another program writes at this moment
             self._again(look)
 
     def marks(self, entities: Iterable[str]) -> Mapping[str, tuple[int, int]]:

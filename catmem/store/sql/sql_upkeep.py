@@ -93,7 +93,7 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
         Feature(
             "own schema",
             not open_to_all,
-            "anybody may make tables and functions where catmem has its own: REVOKE CREATE ON SCHEMA … FROM PUBLIC"
+            "any user may make tables and functions where catmem has its own: REVOKE CREATE ON SCHEMA … FROM PUBLIC"
             if open_to_all
             else "not everybody may make tables and functions where catmem has its own",
         ),
@@ -193,7 +193,7 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
         hint = "No write is made until the row is mended or deleted, with the program that wrote it."
         yield Fault("bad_rows", f"row {id_} is no entry: {what}", place, hint)
     if edited.data != head:
-        message = f"somebody changed the rows since revision {there.revision}"
+        message = f"the rows have an external change since revision {there.revision}"
         hint = "The next write takes it into the history."
         yield Fault("changed_outside", message, place, hint, damage=False)
 
@@ -233,13 +233,15 @@ _REWRITE = Statement(
 def erase_log(database: Database, entity: str, redact: Redact, start: str) -> int:
     """Rewrite what holds the text in the log of an entity; returns the number of revisions.
 
-    Raises ``BusyError`` if somebody changed the rows since the head was written: they may hold it too.
+    Raises ``BusyError`` if the rows have an external change since the head was written: they may hold it too.
     """
     count = 0
     with database.writing() as link:
         there = meta.lock(link, entity)
         if there.is_drifted:
-            raise BusyError(f"somebody changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again.")
+            raise BusyError(
+                f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
+            )
         rebuilding, chain, after = Rebuilding(database, entity), start, there
         last: LogStep | None = None
         for old in revision_rows.steps(database, entity):

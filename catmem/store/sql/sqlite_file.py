@@ -180,7 +180,7 @@ _OPENED = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Marked(NamedTuple):
-    """The name of the store, and the number of its revisions that somebody was told of."""
+    """The name of the store, and the number of its acknowledged revisions."""
 
     store: str
     revisions: int
@@ -220,7 +220,7 @@ class FileMark:
         with os_errors(
             "the mark of the database cannot be written",
             path=self.path,
-            hint="Nothing was written. Give whoever runs catmem the right to write there.",
+            hint="Nothing was written. Give the user who runs catmem the right to write there.",
             kind=StoreError,
         ):
             os.close(_open_mark(self.path))
@@ -307,14 +307,14 @@ class DatabaseFile:
     def refuse_loss(self) -> None:
         """Raise ``StoreError`` (``database_gone``) if there is no file, or an empty one, where there was a database.
 
-        Raises ``UnreadableError`` where nobody can tell.
+        Raises ``UnreadableError`` where that is unknown.
         """
         if self._size(self.path):
             return
         # SQLite removes a log that stands beside an empty file, with all that is in it.
         if self.is_lasting() or self._size(f"{self.path}-wal"):
             if self._size(self.path):
-                return  # somebody has just made it
+                return  # another process has just made it
             raise self.gone()
 
     def is_lasting(self) -> bool:
@@ -349,7 +349,7 @@ class DatabaseFile:
         self._store = store
 
     def acknowledge(self, revisions: int) -> None:
-        """Mark that the store has so many revisions, of which somebody is told next. Raises ``StoreError``."""
+        """Mark that the store has so many revisions, before they are acknowledged. Raises ``StoreError``."""
         if self._store is not None:
             self.mark.write(self._store, revisions, only_more=True)
 
@@ -395,7 +395,7 @@ class DatabaseFile:
         )
 
     def make(self) -> None:
-        """Make the file, which nobody else may look into, where there never was one; SQLite's own will be like it.
+        """Make the file, which no other user may read, where there never was one; SQLite's own will be like it.
 
         ``.catmem`` of the root is made for it too, as all that keeps something there does. Raises as ``refuse_loss``.
         """
@@ -421,8 +421,8 @@ class DatabaseFile:
 
     def _hidden(self, error: OSError) -> StoreError:
         return StoreError(
-            f"nobody can tell whether the database is there: {error.strerror or error}",
+            f"it is unknown whether the database is there: {error.strerror or error}",
             code="not_available",
             path=self.path,
-            hint="Nothing was written. Whoever runs catmem has to be able to look into its folder.",
+            hint="Nothing was written. The user who runs catmem has to be able to look into its folder.",
         )

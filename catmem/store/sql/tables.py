@@ -182,14 +182,14 @@ BEGIN
 END """
 
 _SEARCH_PATH = "pg_catalog, pg_temp"
-"""Of the function, which has the rights of who made it: nobody's temporary table may come first, nor any schema that
+"""Of the function, which has the rights of its maker: no temporary table may come first, nor any schema that
 others may make things in; so the tables are named with theirs."""
 
 _FUNCTION = (
     "CREATE OR REPLACE FUNCTION {schema}.catmem_count() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
     f"SET search_path = {_SEARCH_PATH} AS $${_BODY}$$"
 )
-# Whoever may call it could hang it on a table of their own, and count what was not changed.
+# A user who may call it could hang it on a table of their own, and count what was not changed.
 _NOT_FOR_ALL = "REVOKE ALL ON FUNCTION {schema}.catmem_count() FROM PUBLIC"
 
 _POSTGRESQL_TRIGGERS = tuple(
@@ -300,7 +300,7 @@ def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str
         return
     if found is not None:
         file.refuse_other(found[1], revisions_of(link))
-    elif file.is_lasting() and version_of(link) is None:  # else somebody has just made them
+    elif file.is_lasting() and version_of(link) is None:  # else another process has just made them
         raise file.gone("has none of the tables that it had")
 
 
@@ -349,12 +349,12 @@ def refuse_changed(link: Link) -> None:
 
 
 class ChangedTablesError(TransientError):
-    """Somebody changed the tables, or their triggers, since they were looked at last: look again."""
+    """Another program changed the tables or their triggers since the last look: look again."""
 
     def __init__(self) -> None:
         """With the error for when they never rest."""
-        hint = "Nothing was written. Try again when whoever changes them is done."
-        super().__init__(BusyError("somebody changes the tables of the database", hint=hint))
+        hint = "Nothing was written. Try again when it is done."
+        super().__init__(BusyError("another program changes the tables of the database", hint=hint))
 
 
 def refuse_newer(version: int, name: str | None) -> None:
@@ -430,7 +430,7 @@ class Readiness:
         return self._is_known()
 
     def forget(self) -> None:
-        """Ask again: somebody changed the tables."""
+        """Ask again: the tables were changed."""
         self._known = None
         self._database.tables = None
 

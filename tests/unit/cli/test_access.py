@@ -88,7 +88,7 @@ def test_names_that_fit_stand_over_their_columns(place):
         "  talk  2  1 entry\n"
         "  pay   1  0 entries\n"
         "\n"
-        "Read by nobody:\n"
+        "Read by no profile:\n"
         "  tlak  not declared, 1 entry\n"
     )
 

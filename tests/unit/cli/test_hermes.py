@@ -199,7 +199,7 @@ WRONG = {
     "a sync of nothing": (["hermes", "sync"], "Name the source"),
     "a sync to nobody": (["hermes", "sync", "default"], "Name the source"),
     "a sync to all and some": (["hermes", "sync", "default", "coder", "--all"], "Name the source"),
-    "a sync without any seed_from": (["hermes", "sync", "--all"], "nobody to write to"),
+    "a sync without any seed_from": (["hermes", "sync", "--all"], "no profile to write to"),
     "a sync of a source without targets": (["hermes", "sync", "default", "--all"], "error[hermes_homes]"),
     "a sync of an unknown source": (["hermes", "sync", "nobody", "--all"], "error[unknown_name]"),
     "a sync to an unknown target": (["hermes", "sync", "default", "nobody"], "error[unknown_name]"),

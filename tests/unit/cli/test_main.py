@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -41,11 +42,25 @@ def test_help_names_every_command():
     assert all(f"  {name} " in result.output for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example(name):
-    result = run(name, "--help")
+def paths(command=group, path=()):
+    """The words that call each command, and each command of a group."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from paths(command.get_command(context, name), (*path, name))
+
+
+@pytest.mark.parametrize("path", list(paths()), ids=" ".join)
+def test_every_help_opens_with_usage_a_short_sentence_and_an_example(path):
+    name = " ".join(["catmem", *path])
+    result = run(*path, "--help")
+    usage, sentence, examples, *_ = result.output.split("\n\n")
     assert result.exit_code == 0
-    assert f"catmem {name}" in result.output.partition("Examples:")[2]
+    assert usage.startswith(f"Usage: {name} ".replace("catmem", "group", 1))
+    assert len(sentence.split()) <= 35
+    assert re.match(rf"Examples?:\n  (.* )?{name}\b", examples)
+    assert result.output.index("\nOptions:\n") > result.output.index(examples)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +100,7 @@ def test_ctrl_c_ends_with_the_status_that_shells_give_it(monkeypatch, capsys):
 def test_examples_in_help_are_lines_to_copy(capsys):
     with pytest.raises(SystemExit):
         group(["seed", "--help"])
-    assert "    catmem seed orchestrator trinity neo --dry-run\n    catmem seed" in capsys.readouterr().out
+    assert "  catmem seed orchestrator trinity neo --dry-run\n  catmem seed" in capsys.readouterr().out
 
 
 # --- as a process --------------------------------------------------------------------------------------------------

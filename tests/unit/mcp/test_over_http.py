@@ -25,7 +25,7 @@ def test_loopback_is_fine(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "8.8.8.8", "::ffff:8.8.8.8"])  # noqa: S104 - refused
 def test_any_other_address_is_refused_with_the_reason(host):
-    with pytest.raises(ConfigError, match="whoever reaches the server reads and writes memory") as caught:
+    with pytest.raises(ConfigError, match="every caller of the server reads and writes memory") as caught:
         listen(host, 0)
     assert caught.value.code == "not_loopback"
     assert "tokens" in caught.value.hint

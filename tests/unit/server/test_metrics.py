@@ -18,7 +18,7 @@ from catmem.errors import CatmemError
 from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.metrics import Meter, told
+from catmem.server.metrics import Meter, numbers
 from catmem.server.tokens import new_token
 from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace
@@ -64,7 +64,7 @@ def values(families, name):
 
 
 def asked(meter, name):
-    return values(parse_text(told(meter)[0].decode()), name)
+    return values(parse_text(numbers(meter)[0].decode()), name)
 
 
 # --- of writes ----------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_writes_of_this_process_and_of_others_count_once(workspace, meter):
     workspace.add("neo", "one", category="work")
     add = ["add", "-p", "neo", "-c", "work", "two", "--root", str(workspace.root)]
     subprocess.run([sys.executable, "-m", "catmem", *add], check=True, capture_output=True)
-    told(meter)
+    numbers(meter)
     assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 2}
     assert asked(meter, "mem_write_latency_seconds_count") == {(): 2}
     assert asked(meter, "mem_head_rev")["neo/user",] == 2
@@ -132,11 +132,11 @@ def test_names_that_nobody_configured_are_one(workspace, meter):
 
 
 def test_thousands_of_hostile_names_make_no_series_of_their_own(workspace, meter):
-    before = told(meter)[0].count(b"\n")
+    before = numbers(meter)[0].count(b"\n")
     log = AuditLog(workspace.root / ".catmem")
     for number in range(5000):
         log.append(line(number, agent=f"a{number}", entity_id=f"e{number}/user"))
-    assert told(meter)[0].count(b"\n") == before + 1
+    assert numbers(meter)[0].count(b"\n") == before + 1
 
 
 def test_a_line_that_cannot_be_read_is_counted(workspace, meter):
@@ -149,7 +149,7 @@ def test_a_line_that_cannot_be_read_is_counted(workspace, meter):
 
 def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):
     workspace.add("neo", "one", category="work")
-    told(meter)
+    numbers(meter)
     path = workspace.root / ".catmem" / "audit.jsonl"
     path.rename(path.with_name("away"))
     path.mkdir()
@@ -214,7 +214,7 @@ def test_damage_of_a_journal_is_seen(workspace, meter):
 
 def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, caplog):
     workspace.add("neo", "one", category="work")
-    told(meter)
+    numbers(meter)
     put(workspace.root / "catmem.yaml", "version: 99\n")
     assert asked(meter, "mem_survey_failed") == {(): 1}
     assert asked(meter, "mem_head_rev")["neo/user",] == 1
@@ -232,7 +232,7 @@ def test_a_survey_is_made_once_in_a_while_however_often_somebody_asks(workspace,
     monkeypatch.setattr(metrics, "survey", lambda each: made.append(1) or Workspace.survey(each))
     with closing(metering(workspace, patience=60)) as meter:
         for _ in range(5):
-            told(meter)
+            numbers(meter)
     assert made == [1]
 
 
@@ -337,6 +337,6 @@ def test_a_person_and_a_token_for_metrics_may_read_them(workspace, tmp_path, lab
 def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace, meter, root):
     page = (root / "docs" / "metrics.md").read_text(encoding="utf-8")
     documented = {row.split("`")[1].partition("{")[0] for row in page.splitlines() if row.startswith("| `mem_")}
-    families = parse_text(told(meter)[0].decode())
+    families = parse_text(numbers(meter)[0].decode())
     names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
     assert documented == names

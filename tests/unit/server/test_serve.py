@@ -38,7 +38,7 @@ def test_loopback_is_fine_without_tokens(host):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "8.8.8.8", "::ffff:8.8.8.8"])  # noqa: S104 - refused
 def test_any_other_address_wants_tokens_and_says_why(host):
-    with pytest.raises(ConfigError, match="whoever reaches the server reads and writes memory") as caught:
+    with pytest.raises(ConfigError, match="every caller reads and writes memory") as caught:
         listen(host, 0, has_tokens=False)
     assert caught.value.code == "no_tokens"
     assert "catmem token new" in caught.value.hint

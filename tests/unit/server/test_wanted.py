@@ -108,7 +108,7 @@ def test_tokens_that_are_named_or_made_anew_serve_it(root):
 def test_a_root_that_never_had_tokens_is_served_without(root):
     assert settings_of(root).tokens is None
     assert not (root / ".catmem" / MARK).exists()
-    assert "takes whoever connects" in run("doctor", "--root", root).stdout
+    assert "takes every caller" in run("doctor", "--root", root).stdout
 
 
 def test_the_last_token_that_goes_opens_nothing(root):
@@ -214,7 +214,7 @@ def test_a_mark_that_says_nothing_counts_all_the_same(root, make):
 def test_a_mark_that_nobody_can_look_for_counts_as_one(root):
     put(root / ".catmem", "a file, where the folder should be")
     config = Workspace.open(root, search=False).config
-    assert "nobody can tell" in why_wanted(config, root.parent / "none.json")
+    assert "it is unknown whether it had some" in why_wanted(config, root.parent / "none.json")
 
 
 def test_no_token_is_made_that_the_root_would_not_remember(root, tmp_path):

@@ -318,7 +318,7 @@ def test_a_fact_that_somebody_changed_meanwhile_is_refused_and_shown_as_it_is(pl
     review = opened(place)
     shown = at(review, "older")
     workspace_of(place).replace("neo", "older", "older, as others have it")
-    with pytest.raises(ChangedMeanwhileError, match="somebody changed this fact in neo/user meanwhile"):
+    with pytest.raises(ChangedMeanwhileError, match="another writer changed this fact in neo/user meanwhile"):
         review.keep(shown)
     assert "verified_date: 2026-11-21" not in text(place)
     assert "older, as others have it" in bodies(review)

@@ -15,10 +15,10 @@ RECORDED = {each.revision: each for each in (ONE, TWO, THREE)} | {each.digest: e
 NOT_RECORDED = bytes_digest(b"in no record")
 
 CATMEM_ONLY = Ground(
-    now=THREE, before=None, adopted=False, has_text=True, seen=RECORDED.get, outsider_since=lambda _: False
+    now=THREE, before=None, adopted=False, has_text=True, seen=RECORDED.get, external_since=lambda _: False
 )
 """Three revisions, all of them made by catmem."""
-OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, outsider_since=lambda point: point.sequence < THREE.sequence)
+OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, external_since=lambda point: point.sequence < THREE.sequence)
 """The third is an outsider's, and an earlier commit recorded it."""
 OUTSIDER_JUST_FOUND = replace(OUTSIDER_WAS_LAST, before=TWO, adopted=True)
 """The third is an outsider's, which this very commit found."""

@@ -228,7 +228,7 @@ def test_without_leases_retired_files_are_named_and_left(workspace, home, monkey
     monkeypatch.setenv("CATMEM_STORE_WITHOUT", "leases")
     workspace.add("neo", "x", category="talk")
     report = purge(workspace, "neo", "4711")
-    assert {left.why.partition(",")[0] for left in report.left} == {"nobody can tell whether a program has it open"}
+    assert {left.why.partition(",")[0] for left in report.left} == {"it is unknown whether a program has it open"}
     assert len(report.left) == len(holding(home, b" 4711")) == 2
 
 

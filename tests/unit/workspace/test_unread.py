@@ -53,7 +53,7 @@ def lint_codes(workspace):
 
 
 def test_files_beside_a_new_database_are_told_with_the_way_out(root):
-    assert "homes/neo/USER.md holds entries that nobody reads" in unread_note(root)
+    assert "homes/neo/USER.md holds entries that no profile reads" in unread_note(root)
     assert REMEDY in unread_note(root)
     assert codes(root) == ["unread_file"]
     assert lint_codes(root) == ["CM907"]
@@ -135,7 +135,7 @@ def test_each_command_that_reads_or_writes_says_so_on_stderr(root, monkeypatch):
         ("add", "To the database.", "-p", "neo", "-c", "rules"),
     ):
         result = run(*command)
-        assert f"warning: homes/neo/USER.md holds entries that nobody reads: the store is {URL}" in result.stderr
+        assert f"warning: homes/neo/USER.md holds entries that no profile reads: the store is {URL}" in result.stderr
         assert "nobody reads" not in result.stdout
 
 
@@ -161,7 +161,7 @@ def test_rows_of_no_profile_are_told_in_true_words(root):
     client(root.root, f"{INSERT} ('nea/user', 'rules', 'Lost.', '{{}}'), ('nea/user', 'rules', 'Bad.', '{{oops')")
     (fault,) = [each for each in fsck(root).faults if each.path == "sqlite:nea/user"]
     assert (fault.code, fault.damage) == ("unknown_entity", False)
-    assert fault.message == "2 rows are of 'nea/user', which no profile has, so nobody reads them"
+    assert fault.message == "2 rows are of 'nea/user', which no profile has: they are never read"
     assert fault.hint.startswith("Did you mean 'neo/user'?")
     assert len(lint_codes(root)) == 2
 

@@ -1,10 +1,10 @@
-// Keys for whoever goes through many entries. Everything that they do, a link or a button does too.
+// Keys for going through many entries. Everything that they do, a link or a button does too.
 
 const OFF = "catmem-keys";
 const list = document.getElementById("keys");
 const opener = document.querySelector("[data-shows='keys']");
 const switched = list.querySelector("[name='keys']");
-const told = document.getElementById("keys-told");
+const announced = document.getElementById("keys-announced");
 const ENTRY = "article.entry, .pair-conflict";
 const ACTIONS = { v: "verify", e: "edit", x: "expire", u: "undo" };
 
@@ -28,9 +28,9 @@ function remember(on) {
 // Said aloud by screen readers, and shown at the foot of the window for a while.
 let silence;
 function say(words) {
-  told.textContent = words;
+  announced.textContent = words;
   clearTimeout(silence);
-  silence = setTimeout(() => { told.textContent = ""; }, 4000);
+  silence = setTimeout(() => { announced.textContent = ""; }, 4000);
 }
 
 function current() {

@@ -1,4 +1,4 @@
-// Tells when something on this page was changed meanwhile. It reloads nothing by itself, so whoever types goes on.
+// Tells when something on this page was changed meanwhile. It reloads nothing by itself, so you can go on typing.
 
 const PLACES = 3; // streams of one browser, of the six connections that it gives to a server
 const SETTLE = 300; // milliseconds: who only passes by needs no stream
@@ -25,11 +25,11 @@ function hear(kind, data) {
   const seen = shown.get(data.entity_id);
   if (!seen || data.branch) return;
   if (seen.has(data.digest) || seen.has(data.revision) && kind === "revision") changed.delete(data.entity_id);
-  else changed.set(data.entity_id, kind === "drift" ? "by other means" : `by ${plain(data.agent_id)}`);
+  else changed.set(data.entity_id, kind === "drift" ? "outside catmem" : `by ${plain(data.agent_id)}`);
   tell();
 }
 
-// Names come from files that anybody may have written.
+// Names come from files of any author.
 function plain(text) {
   return String(text).replace(/\p{C}/gu, "?").slice(0, 80);
 }

@@ -270,8 +270,8 @@ def test_a_history_tells_what_each_revision_did(client):
     assert "Verified in talk: Never schedule calls before ten. person" in text
     assert "Changed in talk: Never schedule calls before half past ten. person" in text
     assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
-    assert "The file was changed by other means" not in text
-    assert "The file was changed by other means" in page(client, "/page/history/neo/memory").text
+    assert "The file was changed outside catmem" not in text
+    assert "The file was changed outside catmem" in page(client, "/page/history/neo/memory").text
 
 
 def test_a_revision_shows_what_it_changed_with_the_words_marked(client):
@@ -286,7 +286,7 @@ def test_two_revisions_can_be_compared(client):
 
 def test_what_was_changed_outside_is_shown_before_it_is_recorded(client):
     text = page(client, "/page/history/neo/memory/now").text
-    assert "Changed by other means" in text
+    assert "Changed outside catmem" in text
     assert "Typed by hand." in text
 
 

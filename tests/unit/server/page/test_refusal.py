@@ -68,7 +68,7 @@ def test_the_same_entry_changed(client, workspace):
     form = editing(client, workspace)
     workspace.replace("neo", "short", content="Prefers quite short answers.")
     made, forms = refused(sent(client, form))
-    assert "Somebody changed this entry" in made.text
+    assert "Another writer changed this entry" in made.text
     assert "Prefers quite short answers." in made.text
     assert sent(client, forms.named("Save on what is there now")).status_code == 303
     assert "short" not in text_of(workspace)

@@ -21,6 +21,7 @@ NAMES = (
     "store",
     "lint",
     "search",
+    "recall",
     "seed",
     "mcp",
     "hermes_store",
@@ -70,6 +71,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--server-memory", type=Path, help="index.js of @modelcontextprotocol/server-memory, for which node is needed"
     )
+    parser.add_argument("--locomo", type=Path, metavar="FOLDER", help="a folder with locomo10.json, for `recall`")
     parser.add_argument("--size", type=int, help="size of the file that `parse` reads, in bytes; default 10,000,000")
     parser.add_argument("--seconds", type=int, help="how long `server_soak` runs; default 600")
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")

@@ -17,10 +17,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import Result, compared, faster, limited
+import catmem
+from benchmarks.measure import Result, compared, faster, limited, medians
+from benchmarks.notes import entry, questions
+from catmem.search.search import search
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -29,6 +34,10 @@ _ENTRIES = 10_000
 _COLD_LIMIT = 0.020
 _WARM_LIMIT = 0.003
 _TIMES_FASTER = 10
+_QUESTION_LIMITS = {630: 0.003, 10_000: 0.025}
+_WORDS_OF_A_QUESTION = range(8, 13)
+_ASKED = 15
+_DAY = date(2026, 11, 21)
 _ROUNDS = 15
 _THEIR_ROUNDS = 3
 _MIX = ("harbour", "invoice", "quarterly harbour", '"travel budget"', "zeppelin")
@@ -109,6 +118,10 @@ def run(options: Namespace) -> list[Result]:
             limited(f"search {_ENTRIES:,} entries, cold", cold, _COLD_LIMIT),
             limited(f"search {_ENTRIES:,} entries, warm", warm, _WARM_LIMIT),
             *(
+                limited(f"question of ten words, {count:,} notes, warm", _questions(count), most)
+                for count, most in _QUESTION_LIMITS.items()
+            ),
+            *(
                 Result(f"  {kind}, a word that all {_ENTRIES:,} have", seconds, None, seconds, None, unit="ms")
                 for kind, seconds in ((kind, ours[kind][_EVERYWHERE][0]) for kind in ("cold", "warm"))
             ),
@@ -128,6 +141,24 @@ def run(options: Namespace) -> list[Result]:
                 f"  cold, a word that all {_ENTRIES:,} have", ours["cold"][_EVERYWHERE][0], theirs[_EVERYWHERE][0]
             ),
         ]
+
+
+def _questions(count: int) -> float:
+    """The median time of a further search for a question of about ten words over so many notes."""
+    asked = [each.question for each in questions() if len(each.question.split()) in _WORDS_OF_A_QUESTION][:_ASKED]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "homes" / "neo" / "USER.md"
+        file.parent.mkdir(parents=True)
+        (Path(folder) / "profiles").mkdir()
+        (Path(folder) / "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
+        (Path(folder) / "profiles" / "neo.yaml").write_text('user_memory_categories: ["*"]\n', encoding="utf-8")
+        entries = "\n§\n".join(entry(number) for number in range(count))
+        file.write_text(f"## Notes\n{entries}\n", encoding="utf-8")
+        workspace = catmem.Workspace.open(folder, search=False)
+        runs = {each: partial(search, workspace, "neo", each, limit=20, as_of=_DAY) for each in asked}
+        for run in runs.values():
+            run()
+        return statistics.median(medians(runs, 3).values())
 
 
 def make(home: Path) -> None:

@@ -7,11 +7,13 @@ needs: a word is looked for in the whole folded text, and tags are read only of 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Entry
 from catmem.names import UNCATEGORIZED
 from catmem.search.query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
+from catmem.search.stems import language_of
 from catmem.staleness.freshness import DATED_BY, read_date
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import unescape
@@ -71,6 +73,7 @@ class Index:
         self._folded: str | None = None
         self._accents = False
         self._facts: dict[int, Facts] = {}
+        self._languages: dict[int, str] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
     def _read_stretches(self) -> tuple[Stretch, ...]:
@@ -139,7 +142,7 @@ class Index:
         return found
 
     def _in_bodies(self, term: Term) -> dict[int, float]:
-        starts, ends, facts, worth = self._starts, self._ends, self._facts, term.worth
+        starts, ends, facts = self._starts, self._ends, self._facts
         found: dict[int, float] = {}
         for match in self._matches(term):
             start, end = match.span()
@@ -148,8 +151,18 @@ class Index:
                 continue  # in a header, or a phrase that goes on in the next entry
             known = facts.get(piece) or self.facts(piece)
             if known[0] <= start < known[1]:
-                found[piece] = found.get(piece, 0.0) + worth(match)
+                worth = term.worth(match, partial(self.language, piece))
+                if worth:
+                    found[piece] = found.get(piece, 0.0) + worth
         return found
+
+    def language(self, piece: int) -> str:
+        """The language of the entry that a piece is."""
+        known = self._languages.get(piece)
+        if known is None:
+            start, end, _ = self.facts(piece)
+            known = self._languages[piece] = language_of(words_of(self._text()[start:end]))
+        return known
 
     def _matches(self, term: Term) -> Iterator[re.Match[str]]:
         folded, pattern = self._text(), term.pattern(accents=self._accents)

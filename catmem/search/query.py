@@ -9,20 +9,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import QueryError
+from catmem.search.stems import DEFAULT, FUNCTION_WORDS, SHORTEST_STEM, beginning, language_of, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MOST_CHARACTERS = 1_000
 """Characters of a query."""
 MOST_WORDS = 40
 """Different words of a query, with those of its phrases; of a run of a script without blanks each two letters count."""
 
-WHOLE, PREFIX, IN_CATEGORY = 1.0, 0.5, 0.3
-"""What it counts that a word stands in an entry, that one there begins with it, and that its category has it."""
+WHOLE, STEMMED, PREFIX, LOOSE, IN_CATEGORY = 1.0, 0.8, 0.5, 0.3, 0.3
+"""What it counts that a word stands in an entry, that one of its stem does, that one there begins with it, or with its
+stem, and that its category has it."""
 _PIECE = 0.3
 """What two letters of a longer run count that was looked for whole."""
-_SHORTEST_PREFIX = 3
+_LOOSE_STEM = 5
 _LONG_WORD = 30
 
 ACCENTS = "\u0300-\u036f"
@@ -67,13 +72,22 @@ class Term(NamedTuple):
     def pattern(self, *, accents: bool) -> re.Pattern[str]:
         """What finds it in a folded text; ``accents`` says that the text has some that stand alone.
 
-        A match that is longer than the word begins a longer word with it.
+        Of a single word it finds those that begin like it: ``worth`` says which of them count.
         """
         return _pattern(self.words, self.is_phrase, accents)
 
-    def worth(self, match: re.Match[str]) -> float:
-        """What a match counts."""
-        return PREFIX if match.lastgroup else self.weight
+    def worth(self, match: re.Match[str], language: Callable[[], str]) -> float:
+        """What a match counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
+        (word, *others), found = self.words, match.group()
+        if others or found == word or self.is_run:
+            return self.weight
+        found = "".join(each for each in found if not is_accent(each))
+        own = stem(word, language())
+        if found == word or stem(found, language()) == own:
+            return self.weight if found == word else STEMMED
+        if found.startswith(word):
+            return PREFIX
+        return LOOSE if len(own) >= _LOOSE_STEM and found.startswith(own) else 0.0
 
 
 class Query(NamedTuple):
@@ -96,7 +110,9 @@ def parse_query(text: str) -> Query:
         words = words_of(quoted)
         if words:
             found[Term(words, is_phrase=True, weight=WHOLE * len(words))] = None
-    for word in words_of(_QUOTED.sub(" ", text)):
+    words = words_of(_QUOTED.sub(" ", text))
+    joining = FUNCTION_WORDS[language_of(words)]
+    for word in [each for each in words if each not in joining] or ([] if found else words):
         found |= dict.fromkeys(_terms_of(word))
     if not found:
         raise QueryError(
@@ -131,7 +147,10 @@ def in_name(term: Term, words: frozenset[str]) -> bool:
     (word,) = term.words
     if term.is_run:
         return any(word in each for each in words)
-    return word in words or (len(word) >= _SHORTEST_PREFIX and any(each.startswith(word) for each in words))
+    own = stem(word, DEFAULT)
+    return word in words or (
+        len(word) >= SHORTEST_STEM and any(each.startswith(word) or stem(each, DEFAULT) == own for each in words)
+    )
 
 
 def _terms_of(word: str) -> list[Term]:
@@ -142,6 +161,10 @@ def _terms_of(word: str) -> list[Term]:
 
 @lru_cache(maxsize=256)
 def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
+    if not is_phrase and not is_run(words[0]) and len(words[0]) >= SHORTEST_STEM:
+        start = beginning(words[0])
+        literal = _ANY_ACCENTS.join([*map(re.escape, start), ""]) if accents else re.escape(start)
+        return re.compile(f"{_not_behind_a_letter(literal, start, accents)}{_LETTER}*+")
     literals = [_ANY_ACCENTS.join([*map(re.escape, word), ""]) if accents else re.escape(word) for word in words]
     parts = [_not_behind_a_letter(literals[0], words[0], accents)]
     for before, word, literal in zip(words, words[1:], literals[1:], strict=False):
@@ -150,8 +173,7 @@ def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Patte
         parts.append(f"{ends}{_GAP}{'++' if spaced else '*+'}{literal}")
     last = words[-1]
     if not is_run(last):
-        prefix = len(last) >= _SHORTEST_PREFIX and not is_phrase
-        parts.append(f"(?>(?P<more>{_LETTER})?)" if prefix else f"(?!{_LETTER})")
+        parts.append(f"(?!{_LETTER})")
     return re.compile("".join(parts))
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from heapq import nsmallest
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.search.index import pieces_of
-from catmem.search.query import fold, has_accents
+from catmem.search.query import fold, has_accents, words_of
+from catmem.search.stems import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -157,10 +159,12 @@ def snippet(body: str, query: Query, width: int = WIDTH) -> Snippet:
 
 def _hits(body: str, query: Query) -> list[_Hit]:
     folded, accents = fold(body), has_accents(body)
+    language = cache(lambda: language_of(words_of(body)))
     return sorted(
-        _Hit(match.start(), match.start("more") if match.lastgroup else match.end(), term)
+        _Hit(match.start(), match.end(), term)
         for term in query.terms
         for match in term.pattern(accents=accents).finditer(folded)
+        if term.worth(match, language)
     )
 
 

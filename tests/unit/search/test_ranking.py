@@ -117,7 +117,7 @@ def marked(query: str, body: str, width: int = WIDTH) -> str:
     ("query", "body", "expected"),
     [
         ("tea", "Likes Tea, and tea.", "Likes [Tea], and [tea]."),
-        ("tea", "Teapots, not steam", "[Tea]pots, not steam"),
+        ("tea", "Teapots, not steam", "[Teapots], not steam"),
         ("tea", "line\none\ttea", "line one [tea]"),
         ('"due date"', "the due\ndate is", "the [due date] is"),
         ("cafe", "Café", "[Café]"),

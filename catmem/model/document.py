@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.digest import bytes_digest, content_digest
+from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
@@ -139,6 +140,11 @@ class Document:
     _entries: tuple[Entry, ...] | None = field(default=None, init=False, repr=False, compare=False)
     _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
     _newline: str | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Raises ``TooLargeError`` for a text with more sections than the limits allow."""
+        if len(self.scan.headers) > self.limits.sections:
+            raise TooLargeError("file", len(self.scan.headers), self.limits.sections, unit="sections")
 
     @property
     def text(self) -> str:

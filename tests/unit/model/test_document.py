@@ -7,6 +7,7 @@ import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.model.document import parse
+from catmem.model.edit import add_entry
 from catmem.model.layout import delimiter_before, delimiter_behind, left_open
 from catmem.text import Limits
 from tests.together import together
@@ -151,6 +152,15 @@ def test_what_cannot_be_parsed():
     assert caught.value.offset == 5
     with pytest.raises(TooLargeError):
         parse(b"x" * 11, limits=Limits(file_bytes=10))
+
+
+def test_more_sections_than_the_limit_are_refused_and_an_edit_makes_none():
+    limits = Limits(sections=2)
+    document = parse("## A\none\n\n## B\ntwo\n", limits=limits)
+    with pytest.raises(TooLargeError, match="3 sections, over the limit of 2"):
+        parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n", limits=limits)
+    with pytest.raises(TooLargeError, match="3 sections"):
+        add_entry(document, "c", "three")
 
 
 def test_limits_are_problems_and_lose_nothing():

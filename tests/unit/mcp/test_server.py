@@ -11,6 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from catmem.errors import UnknownNameError
 from catmem.mcp.server import make_server
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.roots import put_bytes, text_of
 from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, MEMORY, USER, client_of, root, talks, told
@@ -170,7 +171,7 @@ async def test_a_resource_holds_the_entries_of_both_files(tmp_path, era):
         assert contents.mime_type == "text/markdown"
         assert contents.text == (
             "## Talk (user)\n[created: 2026-01-02] Prefers short answers.\n§\nNever before ten.\n"
-            "\n## Talk (memory)\nAsked twice for tables.\n"
+            f"\n## Talk (memory)\nAsked twice for tables.\n\n{VERIFY_FIRST}\n"
         )
 
 

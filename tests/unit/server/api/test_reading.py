@@ -49,7 +49,7 @@ def test_an_agent_reads_what_its_selectors_show_it(neo):
     response = neo.get("/mem/read", params=USER)
     assert bodies(response) == ["short answers", "no calls before ten in the morning, please", "be kind"]
     assert response.json()["total"] == 3
-    assert set(response.json()) == {"entity_id", "revision", "entries", "total"}
+    assert set(response.json()) == {"entity_id", "revision", "entries", "total", "advice"}
 
 
 def test_a_person_reads_the_whole_text(person):

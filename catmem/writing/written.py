@@ -148,10 +148,9 @@ class Written:
 
 
 def advice_on(workspace: Root, written: Written, actor: str) -> dict[str, str]:
-    """``advice`` on the entries that a write shows the profile ``actor``; what it removed is not relied on."""
+    """``advice`` on the entries that a write shows the profile ``actor``."""
     profile, config, today = workspace.profile(actor), workspace.config, clock.today()
-    there = [entry for entry in written.entries if entry.raw in written.after]
-    return advice(freshness(entry, profile, config, as_of=today).state for entry in there)
+    return advice(freshness(entry, profile, config, as_of=today).state for entry in written.entries)
 
 
 # --- notes ---------------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_markdown_indents_every_further_line():
 
 @together("mark", ["-", "*", "+"])
 def test_an_entry_that_is_a_bullet_gets_no_second_one(mark):
-    assert prompt(f"## A\n[created: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
+    assert prompt(f"## A\n[verified_date: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
     text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} (unverified) one\n", style="markdown").text
     assert text.endswith("\n- (stale: verified 2020-01-01) \\(unverified) one\n")
     assert prompt(f"## A\n{mark}one\n§\n{mark}\n", style="markdown").text.endswith(f"- {mark}one\n- {mark}\n")

@@ -68,6 +68,8 @@ def test_of_a_fact_that_was_verified_that_day_already_it_is_kept_too(workspace, 
     assert written.before == written.after
     assert evidence(workspace) == ["the order of 3 October"]
     assert not workspace.verify("neo", "green").changed
+    lines = [json.loads(line) for line in (place / ".catmem" / "audit.jsonl").read_text().splitlines()]
+    assert [line["status"] for line in lines][-3:] == ["ok", "ok", "unchanged"]
     assert not fsck(workspace).damaged
     workspace.store.close()
     said = run("verify", "green", "-p", "neo", "--root", place, "--evidence", "the shelf").stdout

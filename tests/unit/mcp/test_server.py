@@ -274,8 +274,10 @@ async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
         assert listed.name == "context"
         for text in (USER, USER.replace("ten", "nine")):
             put_bytes(workspace, "neo/user", text)
-            (message,) = (await client.get_prompt("context")).messages
+            prompt = await client.get_prompt("context")
+            (message,) = prompt.messages
             assert message.content.text == workspace.prompt("neo").text
+            assert prompt.description.endswith(VERIFY_FIRST)
             assert CANARY not in message.content.text
 
 

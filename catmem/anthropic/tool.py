@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
+from catmem import clock
 from catmem.anthropic.memory_files import (
     ROOT,
     CategoryFile,
@@ -29,6 +30,7 @@ from catmem.config.access import Rights, visible
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
+from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.root import discreet
 from catmem.writing.operation import Operation, refuse_untaken
 
@@ -285,6 +287,9 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                 said.append(f"(cut: lines {number} to {len(lines)} are there too; ask with view_range)")
                 break
             said.append(line)
+        profile, config = self._workspace.profile(self._profile), self._workspace.config
+        ages = (freshness(entry, profile, config, as_of=clock.today()) for entry in file.entries)
+        said += [f"({told})" for told in advice(age.state for age in ages).values()]
         return f"Here's the content of {place.path} with line numbers:\n" + "\n".join(said)
 
     def _after(self, place: MemoryPath) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -145,6 +145,7 @@ def move(old: str, profile: str, *, target: str, category: str, source: str | No
         "catmem verify -p neo --as-of 2026-11-02 uv",
         "catmem verify -p trinity --all -c approval-conventions --dry-run",
         "catmem verify -p neo --search 'package manager'",
+        "catmem verify -p neo uv --evidence 'uv.lock at 4f2c1d'",
     ),
 )
 @text_argument("old", "[OLD]", required=False)
@@ -165,6 +166,9 @@ def move(old: str, profile: str, *, target: str, category: str, source: str | No
     "The day on which it was found to hold, YYYY-MM-DD: not before its last verification and not after today, which is "
     "the default."
 )
+@click.option(
+    "--evidence", metavar="TEXT", help="What it was checked against; the history keeps it, and catmem log shows it."
+)
 @how_options
 @click.pass_context
 def verify(  # noqa: PLR0913 - one parameter an option
@@ -177,6 +181,7 @@ def verify(  # noqa: PLR0913 - one parameter an option
     target: str | None,
     category: str | None,
     as_of: date | None,
+    evidence: str | None,
     **how: Unpack[How],
 ) -> None:
     """Say that the entry that holds OLD still holds: its tag verified_date becomes the day.
@@ -187,11 +192,14 @@ def verify(  # noqa: PLR0913 - one parameter an option
     _refuse_mixture(ctx, old, query, category, whole_category=whole_category)
     workspace = open_with_store()
     if old is not None:
-        written = workspace.verify(profile, old, target=target or "user", category=category, as_of=as_of, **how)
+        said: dict[str, Any] = {"target": target or "user", "category": category, "as_of": as_of}
+        written = workspace.verify(profile, old, evidence=evidence, **said, **how)
         show_written(written, "verified in", how)
         return
-    done = workspace.verify_all(profile, target=target, category=category, query=query, as_of=as_of, **how)
-    _show_all([(each, _newly(workspace, each)) for each in done], dry_run=bool(how.get("dry_run")))
+    which: dict[str, Any] = {"target": target, "category": category, "query": query}
+    done = workspace.verify_all(profile, as_of=as_of, evidence=evidence, **which, **how)
+    newly = [(each, _newly(workspace, each) if evidence is None else each.entries) for each in done]
+    _show_all(newly, dry_run=bool(how.get("dry_run")))
 
 
 def _refuse_mixture(

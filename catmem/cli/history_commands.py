@@ -175,8 +175,12 @@ def _said(note: Mapping[str, Any]) -> str:
         return f"revision {note['restored']}"
     if "source" in note:
         return printable(f"from {note['source']}")
-    actions = Counter(f"{action['action']} {action['category']}" for action in note.get("actions", ()))
-    return printable(", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items()))
+    said = note.get("actions", ())
+    actions = Counter(f"{action['action']} {action['category']}" for action in said)
+    done = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items())
+    # In one line, whatever its line ends are.
+    against = dict.fromkeys(" ".join(action["evidence"].split()) for action in said if "evidence" in action)
+    return printable(f"{done}, checked against {'; '.join(against)}" if against else done)
 
 
 @click.command(

@@ -64,7 +64,7 @@ _DONE = {
     "profiles",
     multiple=True,
     metavar="NAME",
-    help="Only the memory of this profile; may be given several times. By default all, tier 1 first.",
+    help="Only the memory of this profile; may be given several times. By default all.",
 )
 @category_option
 @click.option(
@@ -97,8 +97,9 @@ def review(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    Due is what is stale or expired, what was never verified and is older than it would take to be stale, and what is
-    dated in the future. Each answer is written at once. A review that was stopped goes on where it was.
+    Due is what was never verified, is stale or expired, or is dated in the future. Unverified facts come first, and of
+    these the ones that agents used most. Each answer is written at once. A review that was stopped goes on where it
+    was.
 
     The answers, one a line: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r
     removes it, s skips it in this round, u takes the last answer back, q quits, ? explains.

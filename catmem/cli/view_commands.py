@@ -38,6 +38,7 @@ from catmem.cli.output import (
     warn_of_rows,
 )
 from catmem.errors import CatmemError, UnreadableError
+from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -235,6 +236,7 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
         given = {name: value for name, value in filters.items() if value}
         _say_nothing_found(workspace, profile, query, given, as_of)
     emit("\n".join(f"{_place(each)}\n    {_styled(each.snippet)}\n" for each in found.found))
+    say_all(advice(each.freshness.state for each in found.found).values())
     if found.total > len(found.found):
         say(f"{len(found.found)} of {found.total:,} entries; --limit {found.total} shows all.")
 
@@ -290,4 +292,5 @@ def _search_json(workspace: Workspace, profile: str, query: str, found: Searched
     for each in found.found:
         use = usage[each.target].uses.get(usage_key(each.entry))
         entries.append({**each.to_dict(), "used": None if use is None else use.to_dict()})
-    emit_json({"profile": profile, "query": query, "total": found.total, "entries": entries})
+    advised = advice(entry["state"] for entry in entries)
+    emit_json({"profile": profile, "query": query, "total": found.total, "entries": entries, **advised})

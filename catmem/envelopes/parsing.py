@@ -213,6 +213,7 @@ def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]
             to_category=fields.get("category") if moves else fields.get("to_category"),
             tags=fields.get("tags"),
             as_of=date.fromisoformat(fields["as_of"]) if "as_of" in fields else None,
+            evidence=fields.get("evidence"),
         )
         try:
             operation.check()

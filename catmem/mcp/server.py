@@ -37,6 +37,7 @@ from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.staleness.freshness import advice
 from catmem.workspace.answering import prompt_answer
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict
@@ -218,8 +219,9 @@ class _Memory:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
         prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile).make())
         message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
-        warnings = [f"Warning: {warning}." for warning in prompt["warnings"]]
-        return types.GetPromptResult(description=" ".join([str(PROMPT.description), *warnings]), messages=[message])
+        said = [str(PROMPT.description), *(f"Warning: {warning}." for warning in prompt["warnings"])]
+        said += [prompt["advice"]] if "advice" in prompt else []
+        return types.GetPromptResult(description=" ".join(said), messages=[message])
 
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that is unforeseen as such."""
@@ -303,12 +305,14 @@ def _category(workspace: Workspace, profile: str, uri: str) -> str | None:
     if not uri.startswith(_SCHEME):
         return None
     category = unquote(uri.removeprefix(_SCHEME))
-    parts = []
+    parts: list[str] = []
+    listed = [each for each in workspace.list(profile) if each.entry.category == category]
     for target in TARGETS:
-        entries = [entry for entry in workspace.view(profile, target).entries if entry.category == category]
+        entries = [each.entry for each in listed if each.target == target]
         if entries:
             body = "\n§\n".join(map(_shown, entries))
             parts.append(f"## {_title(workspace, category)} ({target})\n{body}\n")
+    parts += [f"{said}\n" for said in advice(each.freshness.state for each in listed).values()]
     return "\n".join(parts) or None
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
     from catmem.writing.memory_tool import ToolSession
 
-_WHICH = "A piece of its text that no other entry has, or its id (b2:...)."
+_WHICH = "A piece of its text that no other has, or its id (b2:...)."
 _NARROWS = "Only this category."
 _OWN_TARGET = "user: facts on the user (default); memory: notes."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
@@ -27,7 +27,7 @@ _OFFSET = "Entries to pass over; answers say where to go on."
 _HOW = {
     "target": _OWN_TARGET,
     "expected": "The revision you saw; refused if not the newest.",
-    "op_id": "Your name for this call; a repeat does nothing more.",
+    "op_id": "Your name for this call; a repeat does nothing.",
 }
 
 
@@ -70,7 +70,7 @@ _KINDS = {
             "query": 'Words, any of which is enough; a "quoted phrase" must be there.',
             "target": _EITHER_TARGET,
             "category": _NARROWS,
-            "state": "Only entries of this state.",
+            "state": "Only this state.",
             "offset": _OFFSET,
         },
         ("query",),
@@ -93,7 +93,7 @@ _KINDS = {
         {
             "content": "The fact, in a sentence or two.",
             "category": "Where the entry goes.",
-            "tags": f"By name: {GIVEN_TAGS}. The day is set by itself.",
+            "tags": f"By name: {GIVEN_TAGS}.",
             **_HOW,
         },
         ("content",),
@@ -137,7 +137,13 @@ _KINDS = {
         "verify",
         "Verify memory",
         "Say that one entry was checked today and still holds.",
-        {"old_text": _WHICH, "category": _NARROWS, "target": _OWN_TARGET, "expected": _HOW["expected"]},
+        {
+            "old_text": _WHICH,
+            "evidence": "What you checked it against.",
+            "category": _NARROWS,
+            "target": _OWN_TARGET,
+            "expected": _HOW["expected"],
+        },
         ("old_text",),
         _ADDS,
         _WRITTEN,

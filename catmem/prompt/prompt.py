@@ -173,14 +173,14 @@ class _Draft:
         return _Candidate(view.target, entry, state, entry.body)
 
     def drop_by_dates(self) -> None:
-        """Leave out what the profile does not want when it is expired or stale, and entries without text."""
+        """Leave out what the profile does not want when it is expired or too old, and entries without text."""
         policy = self.profile.prompt
         for candidate in self.candidates:
-            state = candidate.freshness.state
+            freshness = candidate.freshness
             if not candidate.body:
                 candidate.dated_out = "no text"
-            elif (state == "expired" and policy.expired == "drop") or (state == "stale" and policy.stale == "drop"):
-                candidate.dated_out = candidate.freshness.note
+            elif freshness.overdue and (policy.expired if freshness.state == "expired" else policy.stale) == "drop":
+                candidate.dated_out = freshness.note
 
     def scanned_at_once(self) -> str | None:
         """The settled text by one look at all of it: only what holds a candidate of a finding is scanned by itself.
@@ -369,10 +369,10 @@ class _Draft:
 
 
 def _kind(candidate: _Candidate) -> int:
-    """Which entries leave first when a budget is too small: expired, stale, uncategorized, the others."""
+    """Which entries leave first when a budget is too small: expired, too old, uncategorized, the others."""
     if candidate.freshness.state == "expired":
         return 0
-    if candidate.freshness.state == "stale":
+    if candidate.freshness.overdue:
         return 1
     return 2 if candidate.entry.category == UNCATEGORIZED else 3
 

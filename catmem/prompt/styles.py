@@ -16,6 +16,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
 # The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
-_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "staleverified", "stalecreated", "expired")))
+_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "unverifiedcreated", "staleverified", "expired")))
 _NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
 _NOT_WORDS = re.compile(r"[\W_]*")
 _NOTE_REACH = 64
@@ -66,9 +67,9 @@ class StyledCategory:
 
     @property
     def shared_note(self) -> str | None:
-        """The note of all its facts, if none of them has a date: said once, it need not be said of each."""
-        undated = all(fact.freshness.state == "unverified" for fact in self.facts)
-        return self.facts[0].note if undated else None
+        """The note of all its facts, if all are unverified alike: said once, it need not be said of each."""
+        alike = all((fact.freshness.state, fact.note) == ("unverified", self.facts[0].note) for fact in self.facts)
+        return self.facts[0].note if alike else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +263,8 @@ def _hermes_entry(fact: Fact) -> str:
         if len(lines) == 1 and lines[0][0].isalnum() and not lines[0].startswith(("USER PROFILE (", "MEMORY (")):
             return lines[0]
     lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
-    # Hermes shows undated entries as they are, and nearly all of its files are undated: only dates are said here.
-    return "\n".join(_noted(lines, None if fact.freshness.state == "unverified" else fact.note))
+    # Hermes shows unverified entries as they are, and nearly all of its files are undated: only dates are said here.
+    return "\n".join(_noted(lines, None if fact.note == UNVERIFIED.note else fact.note))
 
 
 _RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}

@@ -164,7 +164,8 @@ def _of_looks(looks: Looks) -> Iterator[Metric]:
 _GAUGES = (
     ("mem_head_rev", "The number of the newest revision, 0 for none.", "head"),
     ("mem_entries", "Entries.", "entries"),
-    ("mem_stale_entries", "Entries that were not verified for too long.", "stale"),
+    ("mem_stale_entries", "Entries that were verified too long ago.", "stale"),
+    ("mem_unverified_entries", "Entries that were never verified.", "unverified"),
     ("mem_expired_entries", "Entries that are past their day.", "expired"),
     ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),

@@ -46,7 +46,7 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     """
     age = partial(freshness, profile=profile, config=workspace.config, as_of=as_of)
     found = {entry.start: age(entry) for entry in entries}
-    undated = [entry for entry in entries if found[entry.start].state == "unverified"]
+    undated = [entry for entry in entries if found[entry.start].day is None]
     clocks = _clocks(workspace, entity, document, undated, reader, as_of) if undated else {}
     found |= {entry.start: age(entry, clock=clocks.get(entry.start)) for entry in undated}
     return [found[entry.start] for entry in entries]

@@ -1,6 +1,6 @@
 """Which facts of a root are due for a review, and why; and what an answer to one of them writes.
 
-A fact is due if it is stale, expired, unverified for long or dated in the future. The answers are: it still holds, it
+A fact is due if it is unverified, stale, expired or dated in the future. The answers are: it still holds, it
 says something else, it no longer holds, it goes. The command line and the page answer alike, so both ask here.
 """
 
@@ -46,9 +46,14 @@ class Due(SeenEntry):
 
     @property
     def state(self) -> DueState:
-        """The state, ``future`` for a fact that is due for a date in the future alone."""
+        """The state, ``future`` for a fact that has a date in the future and is not old otherwise."""
         state = self.freshness.state
-        return state if self.freshness.overdue and state != "fresh" else "future"
+        return "future" if state == "fresh" or (self.future and not self.freshness.overdue) else state
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What comes first in a review is least: what nobody verified, and of that what agents used most."""
+        return self.freshness.state != "unverified", 0 if self.use is None else -self.use.times
 
     @property
     def key(self) -> tuple[str, str]:
@@ -86,7 +91,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     for entry, freshness in zip(entries, states, strict=True):
         tags = entry.tags
         future = dated_ahead(tags, as_of)
-        if not (freshness.overdue or future):
+        if freshness.state == "fresh" and not future:
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)
         why = _why(freshness, limit, future, as_of)
@@ -127,21 +132,24 @@ def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, st
 
 
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:
-    parts: list[str] = []
-    if freshness.overdue and freshness.day is not None:
-        ago = counted((as_of - freshness.day).days, "day")
-        said = {
-            "verified_date": f"stale: verified {freshness.day}",
-            "created": f"stale: created {freshness.day}",
-            "expires": f"expired {freshness.day}",
-            "first_seen": f"unverified: first seen {freshness.day}",
-            "file_time": f"unverified: in a file of {freshness.day}",
-        }[freshness.basis or "first_seen"]
-        limit = "" if freshness.state == "expired" else f"; stale after {stale_after}"
-        parts.append(f"{said}, {ago} ago{limit}")
+    parts = [] if future and not freshness.overdue else [_how_old(freshness, stale_after, as_of)]
     words = {"verified_date": "verified", "created": "created"}
     parts += [f"dated in the future: {words[key]} {day}" for key, day in future]
     return "; ".join(parts)
+
+
+def _how_old(freshness: Freshness, stale_after: int, as_of: date) -> str:
+    if freshness.day is None:
+        return freshness.state
+    said = {
+        "verified_date": "stale: verified",
+        "created": "unverified: created",
+        "expires": "expired",
+        "first_seen": "unverified: first seen",
+        "file_time": "unverified: in a file of",
+    }[freshness.basis or "first_seen"]
+    limit = f"; stale after {stale_after}" if freshness.state == "stale" else ""
+    return f"{said} {freshness.day}, {counted((as_of - freshness.day).days, 'day')} ago{limit}"
 
 
 # --- answers -------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """How old a fact is: fresh, stale, expired or unverified, by its own dates and nothing else.
 
-The clock of a fact is the day it was last verified, else the day it was created. Only a date in the file moves it:
-reading, searching and prompting do not. A fact without either date is *unverified*; a prompt calls it just that,
-because anything else that could date it (a file's mtime) differs from clone to clone. Search and review may pass the
-day that the journal or the file gives as a ``Clock``; the fact stays unverified, and then it has an age.
+Only a verification makes a fact fresh. One without a ``verified_date`` is *unverified*, however young it is; its age
+counts from the day it was created. Only a date in the file moves a clock: reading, searching and prompting do not. What
+else could date a fact (a file's mtime) differs from clone to clone, so a prompt knows nothing of it. Search and review
+may pass the day that the journal or the file gives as a ``Clock``; the fact stays unverified, and then it has an age.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.config.config import Config
     from catmem.config.profile import Profile
@@ -30,6 +30,9 @@ OwnClock = Literal["verified_date", "created"]
 
 DATED_BY: tuple[OwnClock, ...] = ("verified_date", "created")
 """The tags that are a fact's own clock, the first that it has."""
+
+VERIFY_FIRST = "Verify every fact that is not fresh against its source before relying on it."
+"""What an answer says to an agent to which it shows such a fact."""
 
 _ISO_DATE_LENGTH = len("2026-05-01")
 
@@ -63,7 +66,7 @@ class Freshness:
     """The state of a fact on a day, and the date that decides it.
 
     ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without
-    any. ``overdue`` says that the fact is stale or expired, or unverified for longer than it would take to be stale.
+    any. ``overdue`` says that the fact is stale or expired, or unverified and older than a verified one may get.
     """
 
     state: State
@@ -75,12 +78,10 @@ class Freshness:
     def note(self) -> str | None:
         """What a prompt says of the fact; it names a date and never an age, so it does not change from day to day."""
         if self.state == "unverified":
-            return "unverified"
+            return f"unverified: created {self.day}" if self.overdue and self.basis == "created" else "unverified"
         if self.state == "expired":
             return f"expired {self.day}"
-        if self.state == "stale":
-            return f"stale: verified {self.day}" if self.basis == "verified_date" else f"stale: created {self.day}"
-        return None
+        return f"stale: verified {self.day}" if self.state == "stale" else None
 
     def to_dict(self) -> dict[str, str | None]:
         """``state`` and ``date`` as JSON-ready data."""
@@ -88,6 +89,11 @@ class Freshness:
 
 
 UNVERIFIED = Freshness("unverified")
+
+
+def advice(states: Iterable[str]) -> dict[str, str]:
+    """What an answer tells an agent beside facts in these states, as a field of it; nothing if all are fresh."""
+    return {"advice": VERIFY_FIRST} if any(state != "fresh" for state in states) else {}
 
 
 def read_date(value: str | Sequence[str] | None) -> date | None:
@@ -132,9 +138,8 @@ def freshness(
 ) -> Freshness:
     """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root.
 
-    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than
-    ``stale_after_days`` have passed since its date. ``clock`` dates a fact without a date of its own; a prompt never
-    gives one.
+    ``expires`` is inclusive: the fact is expired from the day after. A verified fact is stale when more than
+    ``stale_after_days`` have passed since. ``clock`` dates a fact without a date of its own; a prompt never gives one.
     """
     tags = entry.tags
     if not tags and clock is None:
@@ -146,7 +151,7 @@ def freshness(
     if day is None:
         return UNVERIFIED
     old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
-    if basis in DATED_BY:
+    if basis == "verified_date":
         return Freshness("stale" if old else "fresh", basis, day, overdue=old)
     return Freshness("unverified", basis, day, overdue=old)
 

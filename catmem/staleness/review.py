@@ -102,7 +102,7 @@ class Review:
     ) -> Review:
         """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
 
-        ``profiles`` are all by default, those of tier 1 first, and one that is not right is among the ``unreadable``;
+        ``profiles`` are all by default, and one that is not right is among the ``unreadable``;
         ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
         too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
         """
@@ -128,8 +128,12 @@ class Review:
     # --- what is due ----------------------------------------------------------------------------------------------
 
     def due(self) -> list[Due]:
-        """The facts that are still to be asked about, in their order."""
-        return [due for profile in self.profiles for due in self._pending(profile)]
+        """The facts that are still to be asked about.
+
+        What nobody verified comes first; of that what agents used most, then what tier 1 has, and then what is oldest.
+        The others follow in the same order.
+        """
+        return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)
 
     def elsewhere(self) -> list[Due]:
         """The due facts of these profiles that are copies and answered at their sources, in their order."""
@@ -141,10 +145,9 @@ class Review:
 
     def next(self) -> Due | None:
         """The next fact, as its file is now; ``None`` if there is none left."""
-        for profile in self.profiles:
-            while pending := self._pending(profile):
-                if not self._look_at(profile, pending[0].entity):
-                    return pending[0]
+        while pending := self.due():
+            if not self._look_again(pending[0].entity):
+                return pending[0]
         return None
 
     def base(self, entity: str) -> str:
@@ -337,11 +340,11 @@ class Review:
         self.round.last = last
         self.round.write()
 
-    def _look_again(self, entity: str) -> None:
+    def _look_again(self, entity: str) -> bool:
+        """Read a file of these profiles again; whether it has changed."""
         name = entity.partition("/")[0]
         profile = next((each for each in self.profiles if each.name == name), None)
-        if profile is not None:
-            self._look_at(profile, entity)
+        return profile is not None and self._look_at(profile, entity)
 
     def _before(self, last: LastAnswer) -> str:
         """The revision that an answer's write was made on. In a new history its number may be that of another one."""

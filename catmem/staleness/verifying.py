@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from catmem.config.access import Rights, visible_categories
@@ -35,6 +36,7 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     query: str | None = None,
     target: str | None = None,
     as_of: date | None = None,
+    evidence: str | None = None,
     **how: Unpack[How],
 ) -> list[Written]:
     """Verify every entry of a ``category`` of a profile's files, or every one that has all words of ``query``.
@@ -65,7 +67,8 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
             rights = Rights(acting, each, workspace.config.taxonomy)
             document = _first_seen(workspace, f"{name}/{each}", own) or workspace.read(name, each).document
             entries = _entries(workspace, name, each, document, category, query, rights)
-            operations = [Operation("verify", old_text=one.id, category=one.category, as_of=as_of) for one in entries]
+            said = Operation("verify", as_of=as_of, evidence=evidence)
+            operations = [replace(said, old_text=one.id, category=one.category) for one in entries]
             parts.append((each, own, operations))
         if not any(operations for _, _, operations in parts):
             raise _nothing(workspace, name, category, query)

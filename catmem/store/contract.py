@@ -99,7 +99,8 @@ class Change:
     ``op_id`` makes a retry safe: a second commit with the same one gives the answer of the first, and writes nothing,
     if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
     revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
-    together with the head: they become its parents too, and it is recorded even if it changes no byte.
+    together with the head: they become its parents too. Such a write is recorded even if it changes no byte, and so is
+    one whose ``note`` has to be kept (``keeps_note``).
     """
 
     op: str = "put"
@@ -110,6 +111,12 @@ class Change:
     on_drift: OnDrift = "adopt"
     on_stale: OnStale = "refuse"
     merges: tuple[str, ...] = ()
+    keeps_note: bool = False
+
+    @property
+    def is_always_recorded(self) -> bool:
+        """Whether it is recorded even if it changes no byte."""
+        return self.keeps_note or bool(self.merges)
 
     def recorded_note(self) -> dict[str, Any]:
         """The note as it is recorded, with the request."""
@@ -375,13 +382,26 @@ class Kept(NamedTuple):
 Redact: TypeAlias = Callable[[bytes], bytes]
 """Gives the bytes without what is to be forgotten; the same bytes if it is not in them."""
 
+RedactNote: TypeAlias = Callable[[Mapping[str, Any], bytes], Mapping[str, Any]]
+"""Gives the note of a revision without what is to be forgotten, by the note and the bytes of the revision."""
+
+
+def same_note(note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
+    """The note as it is."""
+    del data
+    return note
+
 
 class Erasure(NamedTuple):
-    """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it."""
+    """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it.
+
+    ``redact_note`` gives the note of a revision as it is to be.
+    """
 
     redact: Redact
     redact_moved: Redact
     holds: Callable[[Kept], bool]
+    redact_note: RedactNote = same_note
 
 
 class Left(NamedTuple):

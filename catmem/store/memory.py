@@ -86,7 +86,7 @@ class InMemoryStore(Store):
                 return self._branch(entity, self.read(entity, point.revision), update, change)
             base = None if point is None else self.read(entity, point.revision).data
             data = update(Current(now.data, str(now.revision), base))
-            if data == now.data and not change.merges:
+            if data == now.data and not change.is_always_recorded:
                 return now
             head = self._head(entity)
             return self._append(entity, str(int(head[0].revision) + 1 if head else 1), str(now.revision), data, change)
@@ -114,7 +114,7 @@ class InMemoryStore(Store):
         """Keep what ``update`` makes of what the caller saw beside the head."""
         parent = str(seen.revision)
         data = update(Current(seen.data, parent, None))
-        if data == seen.data and not change.merges:
+        if data == seen.data and not change.is_always_recorded:
             return seen
         head = self._head(entity)
         number = branch_number(parent, head[0].revision if head else "0")

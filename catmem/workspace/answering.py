@@ -17,7 +17,7 @@ from catmem.envelopes.agents import role_hash
 from catmem.errors import ForbiddenError
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
-from catmem.staleness.freshness import freshness
+from catmem.staleness.freshness import advice, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import entity_of, refuse_bounded
 from catmem.workspace.profile_memory import parsed_at
@@ -102,7 +102,9 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         shown = entries[offset : None if limit is None else offset + limit]
         whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
         rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
-        return {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
+        advised = {} if actor is None else advice(row["state"] for row in rows)
+        told = {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
+        return told | advised
 
     return LazyAnswer(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
@@ -166,7 +168,9 @@ def prompt_answer(
             rights = Rights(None if actor is None else profile, target, workspace.config.taxonomy)
             warnings += rights.unmerged(f"the {target} file", document.text, workspace.parse)
         shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
-        return shown if actor is not None else {**shown, "manifest": said["manifest"]}
+        if actor is None:
+            return {**shown, "manifest": said["manifest"]}
+        return shown | advice(row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
 
     return LazyAnswer(make, (profile, day, *files.values()))
 

@@ -40,7 +40,13 @@ taxonomy:
     communication-style: {title: Communication Style}
     working-relationship: {title: Working Relationship}
     workflow-rules: {title: Workflow Rules}
-    projects: {title: Projects}
+    projects: {title: Projects, domain: project}
+domains:                        # how long a verified fact stays fresh, by its tag domain or that of its category
+  code: {stale_after: 1d}
+  project: {stale_after: 14d}
+  preference: {stale_after: 90d}
+  identity: {stale_after: 365d}
+stale_after: 90d                # all others
 """
 
 _USER = b"""\

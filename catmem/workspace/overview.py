@@ -48,8 +48,8 @@ _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "
 class Measure(NamedTuple):
     """What a profile's files and prompt come to.
 
-    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: stale, expired,
-    unverified for long, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
+    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: unverified,
+    stale, expired, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
     budgets of the prompt and limits of files, in characters.
     """
 

@@ -266,11 +266,13 @@ class _Purging:
     def _note_elsewhere(self, entity: str) -> bool:
         """Whether an entity has such entries, or had; its newest of each are noted."""
         found: list[Entry] = []
-        for _, data in self.store.replay(entity):
+        in_notes = False
+        for recorded, data in self.store.replay(entity):
             found[:0] = self.redaction.entries(data)
+            in_notes = in_notes or self.redaction.note(recorded.note, data) != recorded.note
         found[:0] = self.redaction.entries(self.store.peek(entity))
         self.elsewhere += [(entity, entry) for entry in _newest(found)]
-        return bool(found) or self._is_beside(entity, self.store.kept_name(entity))
+        return bool(found) or in_notes or self._is_beside(entity, self.store.kept_name(entity))
 
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
@@ -287,7 +289,7 @@ class _Purging:
             self._foretell(entity)
             return
         moved = self.redaction.lines if entity != self.name else partial(self.redaction.lines, with_text=True)
-        erasure = Erasure(self.redaction, moved, partial(self._holds, entity))
+        erasure = Erasure(self.redaction, moved, partial(self._holds, entity), self.redaction.note)
         left: dict[Path, str] = {}
         for number in range(1, _ROUNDS + 1):
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Entry
@@ -17,7 +17,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document
 
@@ -137,6 +137,19 @@ class Redaction:
         near = entries_near(found.document, self.needle)
         spans = [(entry.start, entry.end) for entry in near if self._is_one(entry)]
         return _marked(found.text, spans) if spans else data
+
+    def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
+        """The note of a revision without the evidence on such entries, and without evidence that quotes them."""
+        actions = note.get("actions", ())
+        if not any("evidence" in each for each in actions):
+            return note
+        ids, quoted = {entry.id for entry in self.entries(data)}, [self.text] if self.text else self.bodies
+
+        def is_one(action: Mapping[str, Any]) -> bool:
+            return action["id"] in ids or any(text in action.get("evidence", "") for text in quoted)
+
+        bare = [{k: v for k, v in each.items() if k != "evidence" or not is_one(each)} for each in actions]
+        return {**note, "actions": bare}
 
     def holds(self, data: bytes) -> bool:
         """Whether there is such an entry; the answer is kept, since the same text lies in several places."""

@@ -1,4 +1,4 @@
-"""A look over a whole root, as numbers: how much is stale, drifted or unmerged; and whether its histories are whole.
+"""A look over a whole root, as numbers: what is stale, unverified, drifted, unmerged; and are its histories whole.
 
 Nothing is written, not even what would spare the next look some work.
 """
@@ -29,8 +29,8 @@ class Standing(NamedTuple):
     """How one entity stands.
 
     ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
-    ``stale`` or ``expired`` by the limits of its own profile. ``drifted``: it has an external change that
-    no write has taken in yet. ``unmerged`` are its open branches.
+    ``stale`` or ``expired`` by the limits of its own profile, or ``unverified``. ``drifted``: it has an
+    external change that no write has taken in yet. ``unmerged`` are its open branches.
     """
 
     entity: str
@@ -38,6 +38,7 @@ class Standing(NamedTuple):
     entries: int
     stale: int
     expired: int
+    unverified: int
     drifted: bool
     unmerged: int
 
@@ -118,6 +119,7 @@ def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date
         entries=len(entries),
         stale=states["stale"],
         expired=states["expired"],
+        unverified=states["unverified"],
         drifted=head is not None and now.revision is None,
         unmerged=sum(tip.is_branch for tip in tips),
     )

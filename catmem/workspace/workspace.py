@@ -140,7 +140,7 @@ class Workspace(Root):
         operation = Operation("move", old_text=old_text, category=category, to_category=to_category)
         return self.write(name, [operation], target=target, **how)
 
-    def verify(
+    def verify(  # noqa: PLR0913 - which entry, and what is said of it
         self,
         name: str,
         old_text: str,
@@ -148,13 +148,17 @@ class Workspace(Root):
         target: str = "user",
         category: str | None = None,
         as_of: date | None = None,
+        evidence: str | None = None,
         **how: Unpack[How],
     ) -> Written:
-        """Say that the entry that holds ``old_text`` still holds, as of a day that is not in the future."""
-        operation = Operation("verify", old_text=old_text, category=category, as_of=as_of)
+        """Say that the entry that holds ``old_text`` still holds, as of a day that is not in the future.
+
+        ``evidence`` is what it was checked against; the record of the revision keeps it.
+        """
+        operation = Operation("verify", old_text=old_text, category=category, as_of=as_of, evidence=evidence)
         return self.write(name, [operation], target=target, **how)
 
-    def verify_all(
+    def verify_all(  # noqa: PLR0913 - which entries, and what is said of them
         self,
         name: str,
         *,
@@ -162,6 +166,7 @@ class Workspace(Root):
         query: str | None = None,
         target: str | None = None,
         as_of: date | None = None,
+        evidence: str | None = None,
         **how: Unpack[How],
     ) -> Sequence[Written]:
         """Say that every entry of a ``category`` still holds, or every one that a search for ``query`` finds.
@@ -170,7 +175,8 @@ class Workspace(Root):
         """
         from catmem.staleness.verifying import verify_all
 
-        return verify_all(self, name, category=category, query=query, target=target, as_of=as_of, **how)
+        which: dict[str, Any] = {"category": category, "query": query, "target": target}
+        return verify_all(self, name, as_of=as_of, evidence=evidence, **which, **how)
 
     def write(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

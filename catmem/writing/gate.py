@@ -97,7 +97,7 @@ class Attempt:
         def watched(current: Current) -> bytes:
             data = update(current)
             self._made_on = current
-            self._unchanged = data == current.data and not change.merges
+            self._unchanged = data == current.data and not change.is_always_recorded
             self._merged = bool(change.merges) or (current.base is not None and expected is not None)
             return data
 

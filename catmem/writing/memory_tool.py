@@ -19,7 +19,7 @@ from catmem.config.profile import limit_of
 from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
 from catmem.names import TARGETS, slugify
 from catmem.resources import schema
-from catmem.staleness.freshness import freshness
+from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict
@@ -28,7 +28,7 @@ from catmem.writing.matching import is_digest
 from catmem.writing.operation import asked_by
 from catmem.writing.tool_arguments import BATCH, Call, read_arguments
 from catmem.writing.write import write_operations
-from catmem.writing.written import FileUsage
+from catmem.writing.written import FileUsage, advice_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -156,7 +156,16 @@ class _BoundTool:
             seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
             message += _categories(call.category, list(dict.fromkeys(seen)))
         self._count_used(found[: len(shown)], day)
-        return {"success": True, "action": "search", "entries": shown, "total": total, **cut, "message": message}
+        advised = advice(each["state"] for each in shown)
+        return {
+            "success": True,
+            "action": "search",
+            "entries": shown,
+            "total": total,
+            **cut,
+            **advised,
+            "message": message,
+        }
 
     def _count_used(self, found: Sequence[SeenEntry], day: date) -> None:
         from catmem.search.usage import count_used
@@ -208,6 +217,7 @@ class _BoundTool:
             "usage": usage_dict(done.usage),
             "entries": entries,
             **cut,
+            **advice_on(self.workspace, done, self.profile),
             **({} if crowded is None else {"prompt": crowded.to_dict()}),
             **({"warnings": list(done.warnings)} if done.warnings else {}),
             "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
@@ -273,6 +283,7 @@ class _BoundTool:
             "entries": shown,
             "total": len(entries),
             **cut,
+            **advice(each["state"] for each in shown),
             **({"warnings": list(unmerged)} if unmerged else {}),
         }
         return sight, view

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
 
 
+MOST_EVIDENCE = 1_000
+"""Characters of what a verification was checked against."""
+
 _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "add": (("content",), ("category", "tags", "as_of")),
     "replace": (("old_text",), ("content", "category", "tags")),
     "remove": (("old_text",), ("category",)),
     "move": (("old_text", "to_category"), ("category",)),
-    "verify": (("old_text",), ("category", "as_of")),
+    "verify": (("old_text",), ("category", "as_of", "evidence")),
 }
 """What each action needs, and what it takes besides."""
 
@@ -33,8 +36,8 @@ class Operation:
     ``old_text`` names the entry that is meant: a piece of its body that no other entry holds, or its id (``b2:…``).
     ``category`` is where an ``add`` goes; for the others it narrows the search for the entry. ``tags`` are laid over
     those of the entry, and ``None`` as a value takes a tag away, of an ``add`` the ``created`` that it would set.
-    ``as_of`` is the day of an ``add`` or a ``verify``, today by default. A ``replace`` needs ``content``, ``tags`` or
-    both.
+    ``as_of`` is the day of an ``add`` or a ``verify``, today by default. ``evidence`` is what a ``verify`` was checked
+    against, for the record. A ``replace`` needs ``content``, ``tags`` or both.
     """
 
     action: Action
@@ -44,6 +47,7 @@ class Operation:
     to_category: str | None = None
     tags: Mapping[str, str | list[str] | None] | None = None
     as_of: date | None = None
+    evidence: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
@@ -78,7 +82,13 @@ class Operation:
         if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
             message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
             raise TypeError(message)
-        texts = (self.content, self.old_text, self.category, self.to_category)
+        if self.evidence is not None and not 0 < len(self.evidence.strip()) <= MOST_EVIDENCE:
+            raise EditError(
+                f"evidence has 1 to {MOST_EVIDENCE:,} characters, and this has {len(self.evidence.strip()):,}",
+                code="bad_operation",
+                hint="Name the source that the fact was checked against.",
+            )
+        texts = (self.content, self.old_text, self.category, self.to_category, self.evidence)
         refuse_surrogates(text for text in texts if text is not None)
         for key, value in (self.tags or {}).items():
             parts = value if isinstance(value, list) else [value]

@@ -156,6 +156,8 @@ class _Draft:
             self._leave("verify", entry, f"is verified as of {day} already")
         else:
             self._take("verify", retag_entry(self.document, entry, tags))
+        if operation.evidence is not None:
+            self.actions[-1]["evidence"] = operation.evidence.strip()
         self._remark(entry, on_expiry(tags, self.terms))
 
     def _same(self, category: str, body: str) -> Entry | None:

@@ -249,6 +249,8 @@ def _check(operation: Operation, terms: Terms) -> None:
     if operation.action == "verify":
         rights.refuse_unverified()
         terms.refuse_future(operation.as_of, "verified")
+        if operation.evidence is not None and terms.to_agent:
+            terms.check_threats([operation.evidence])
     else:
         rights.refuse_without_any_category()
     if operation.to_category is not None:

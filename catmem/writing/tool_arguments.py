@@ -144,6 +144,7 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
         category=None if moves else given.get("category"),
         to_category=given.get("category") if moves else None,
         tags=given.get("tags"),
+        evidence=given.get("evidence"),
     )
     try:
         operation.check()

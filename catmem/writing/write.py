@@ -66,6 +66,11 @@ class Write:
         acting = self.terms.rights.actor
         return None if acting is None else acting.name
 
+    @property
+    def has_evidence(self) -> bool:
+        """Whether it says what a fact was checked against, which is kept even if it changes no text."""
+        return any(operation.evidence is not None for operation in self.operations)
+
     def change(self, note: dict[str, Any]) -> Change:
         """What the store learns of it; ``note`` goes on the record, and the caller may add to it until then."""
         note |= {"target": self.terms.target, "actor": self.actor}
@@ -84,6 +89,7 @@ class Write:
             note=note,
             on_drift=self.on_drift,
             on_stale=self.on_stale,
+            keeps_note=self.has_evidence,
         )
 
 
@@ -196,7 +202,7 @@ class Pipeline:
         """What was done."""
         # A write at the very moment of the commit may have been merged in, so the plan need not be all of it.
         after = plan.document.text if now.data is self.made else now.data.decode(errors="replace")
-        changed = after != self.before
+        changed = after != self.before or self.write.has_evidence
         branch = now.branch and changed
         notes = [*on_restoration(now), *plan.notes]
         notes += [on_adoption(now.adopted)] if now.adopted else []

@@ -14,7 +14,7 @@ from catmem.config.access import hidden_by_sections
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, EditError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.staleness.freshness import expired_on, freshness, read_date
+from catmem.staleness.freshness import advice, expired_on, freshness, read_date
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
@@ -145,6 +145,12 @@ class Written:
             "warnings": list(self.warnings),
             "prompt": None if self.crowded is None else self.crowded.to_dict(),
         }
+
+
+def advice_on(workspace: Root, written: Written, actor: str) -> dict[str, str]:
+    """``advice`` on the entries that a write shows the profile ``actor``."""
+    profile, config, today = workspace.profile(actor), workspace.config, clock.today()
+    return advice(freshness(entry, profile, config, as_of=today).state for entry in written.entries)
 
 
 # --- notes ---------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ AGO = DAY - timedelta(days=60)
 FACT = "The vendor is Acme."
 UNDATED = f"## Talk\n{FACT}\n§\nNo calls before ten.\n"
 CREATED = f"## Talk\n[created: {AGO}] {FACT}\n§\nNo calls before ten.\n"
-NOTES = {UNDATED: "unverified", CREATED: f"stale: created {AGO}"}
+NOTES = {UNDATED: "unverified", CREATED: f"unverified: created {AGO}"}
 
 
 @pytest.fixture(autouse=True)

@@ -98,7 +98,7 @@ def _forms(values: Iterable[Any]) -> list[Any]:
 def commands(folder: Path) -> dict[str, Any]:
     """The exit status of each command of the story, and the form of what it prints as JSON, in a fresh ``folder``."""
     answers: dict[str, Any] = {}
-    (folder / "answers.txt").write_text("s\n")
+    (folder / "answers.txt").write_text("s\n" * 20)
     (folder / "memory.jsonl").write_text(
         '{"type":"entity","name":"Ann","entityType":"person","observations":["Uses vim."]}\n'
     )

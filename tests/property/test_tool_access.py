@@ -65,7 +65,7 @@ queries = st.one_of(
     st.sampled_from([CANARY, CANARY[:6], "vault answers", "canary short rules", '"the vault" short', "fence unclosed"]),
 )
 changes = {"action": actions}
-optional = {"content": contents, "old_text": guesses, "category": names, "tags": tags}
+optional = {"content": contents, "old_text": guesses, "category": names, "tags": tags, "evidence": contents}
 calls = st.fixed_dictionaries(
     changes,
     optional={

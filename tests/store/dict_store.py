@@ -18,7 +18,7 @@ from catmem.store.memory import InMemoryStore
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Change, Redact, Update
+    from catmem.store.contract import Change, Update
 
 PATIENCE = 10.0
 """Seconds that a write waits for the lock."""
@@ -41,9 +41,10 @@ class _Memory(InMemoryStore):
             for entity in self.entities()
         }
 
-    def redact(self, entity: str, redact: Redact) -> int:
+    def redact(self, entity: str, erasure: Erasure) -> int:
         old = self._revisions[entity]
-        new = [(each, redact(data)) for each, data in old]
+        noted = [(replace(each, note=erasure.redact_note(each.note, data)), data) for each, data in old]
+        new = [(each, erasure.redact(data)) for each, data in noted]
         self._revisions[entity] = [(replace(each, digest=bytes_digest(now), size=len(now)), now) for each, now in new]
         return sum(before != after for (_, before), (_, after) in zip(old, new, strict=True))
 
@@ -192,7 +193,7 @@ class DictStore(LastingStore):
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
         with self._changing() as memory:
-            count = memory.redact(entity, erasure.redact)
+            count = memory.redact(entity, erasure)
             holding = [each for each in self.kept(entity) if erasure.holds(each)]
             for each in holding:
                 replace_json(each.path, {"entity": entity, "data": _text(erasure.redact(each.data))}, lasting=True)

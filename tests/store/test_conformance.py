@@ -529,3 +529,35 @@ def run_all(threads):
         thread.start()
     for thread in threads:
         thread.join()
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_note_that_has_to_be_kept_is_recorded_with_bytes_that_do_not_change(kind, tmp_path):
+    store = kind.make(tmp_path)
+    write(store, WITHOUT)
+    same = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}))
+    assert (same.revision, len(list(store.log(USER)))) == ("1", 1)
+    kept = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
+    assert (kept.revision, kept.data) == ("2", WITHOUT)
+    beside = Change(note={"why": "beside"}, keeps_note=True, on_stale="branch")
+    assert store.commit(USER, "1", lambda now: now.data, beside).revision == "2a"
+    assert [each.note.get("why") for each in store.log(USER)] == ["beside", "swordfish", None]
+    assert store.verify() == []
+    store.close()
+
+
+@pytest.mark.parametrize("kind", kinds(lasting=True))
+def test_an_erasure_takes_out_of_notes_what_it_is_told_to(kind, tmp_path):
+    def without_word(note, data):
+        assert data == WITHOUT
+        return {**note, "why": "-"} if note.get("why") == "swordfish" else note
+
+    store = kind.make(tmp_path)
+    write(store, WITHOUT)
+    store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
+    store.commit(USER, "2", lambda now: now.data, Change(note={"why": "a fish"}, keeps_note=True))
+    store.erase(USER, erasure_of(without_secret)._replace(redact_note=without_word))
+    assert [each.note["why"] for each in store.log(USER) if "why" in each.note] == ["a fish", "-"]
+    assert store.verify() == []
+    assert not holding(store, tmp_path)
+    store.close()

@@ -55,7 +55,7 @@ CALLS = {
     "Workspace.replace": "(self, name, old_text, content, *, target='user', category=None, tags=None, **how)",
     "Workspace.remove": "(self, name, old_text, *, target='user', category=None, **how)",
     "Workspace.move": "(self, name, old_text, to_category, *, target='user', category=None, **how)",
-    "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, **how)",
+    "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": (
         "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
         "on_stale=None, op_id=None)"
@@ -108,7 +108,7 @@ MEMBERS = {
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
-        "action", "as_of", "category", "check", "content", "old_text", "tags", "to_category", "to_dict",
+        "action", "as_of", "category", "check", "content", "evidence", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
         "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",

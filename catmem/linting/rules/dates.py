@@ -9,7 +9,7 @@ from catmem.config.profile import Profile
 from catmem.linting.diagnostic import Finding
 from catmem.linting.rule import rule
 from catmem.linting.spans import first_line, value_span
-from catmem.staleness.freshness import freshness
+from catmem.staleness.freshness import DATED_BY, freshness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -98,7 +98,8 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
 
     ## Why
     A stale fact is still in prompts, with a note. A person has to look whether it still holds. The limit comes from
-    `stale_after` of the category, else of the domain, the profile, the root (90 days).
+    `stale_after` of the category, else of the domain, the profile, the root (90 days). A fact that was never verified
+    is reported when more days have passed since its `created`.
 
     It is a hint, so that no check fails because time has passed. Facts without any date are CM309's.
 
@@ -123,11 +124,11 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
         if not entry.dates:
             continue
         state = freshness(entry, profile, context.config, as_of=context.as_of)
-        if state.state == "stale" and state.basis is not None:
-            word = "verified" if state.basis == "verified_date" else "created"
+        if state.overdue and state.basis in DATED_BY:
             hint = "Look whether it still holds, then catmem verify."
             span = value_span(entry, state.basis, state.day)
-            yield Finding(*span, f"this fact is stale: it was last {word} on {state.day}", hint)
+            said = "stale: it was last verified" if state.state == "stale" else "unverified: it was created"
+            yield Finding(*span, f"this fact is {said} on {state.day}", hint)
 
 
 @rule("CM308", "expired", dated=True)

@@ -24,6 +24,7 @@ from catmem.server.api.forms import body_schema
 from catmem.store.contract import revision_number
 from catmem.workspace import answering
 from catmem.workspace.seen_entry import entry_dict
+from catmem.writing.written import advice_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,7 +123,10 @@ def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
-    return Answer(_written(written, to_agent=caller.profile is not None), written.revision)
+    told = _written(written, to_agent=caller.profile is not None)
+    if caller.profile is not None:
+        told |= advice_on(workspace, written, caller.profile)
+    return Answer(told, written.revision)
 
 
 def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:

@@ -68,9 +68,10 @@ ANSWERS: dict[str, Schema] = {
         {"threats": TEXTS, "state": {"enum": ["fresh", "stale", "expired", "unverified"]}, "date": TEXT_OR_NOT},
     ),
     "Read": table(
-        "What the caller sees of an entity. revision is null for a text that no history has yet.",
+        "What the caller sees of an entity. revision is null for a text that no history has yet. advice is for an "
+        "agent, where an entry is not fresh.",
         {"entity_id": TEXT, "revision": TEXT_OR_NOT, "entries": every(part("Entry")), "total": NUMBER},
-        {"digest": TEXT, "text": TEXT},
+        {"digest": TEXT, "text": TEXT, "advice": TEXT},
     ),
     "Revision": table(
         "One revision.",
@@ -92,9 +93,10 @@ ANSWERS: dict[str, Schema] = {
         {"unreadable": every(ANYTHING)},
     ),
     "Prompt": table(
-        "The prompt of a profile, its digest, and the role that envelopes of this profile name.",
+        "The prompt of a profile, its digest, and the role that envelopes of this profile name. advice is for an "
+        "agent, where an entry is not fresh.",
         {"profile": TEXT, "text": TEXT, "digest": TEXT, "role_id": TEXT, "role_hash": TEXT, "warnings": TEXTS},
-        {"manifest": ANYTHING},
+        {"manifest": ANYTHING, "advice": TEXT},
     ),
     "Lint": table(
         "What lint finds, as 'catmem lint --format json' prints it.",
@@ -105,12 +107,13 @@ ANSWERS: dict[str, Schema] = {
     ),
     "Written": table(
         "What a write did. repeated: this is the first answer to its op_id again. branch: it is kept beside the head. "
-        "prompt: entries that the profile's prompt leaves out for it, over its budget.",
+        "prompt: entries that the profile's prompt leaves out for it, over its budget. advice is for an agent, where "
+        "an entry is not fresh.",
         {
             "entity_id": TEXT, "revision": TEXT_OR_NOT, "mem_rev": NUMBER, "changed": YES, "branch": YES,
             "repeated": YES, "entries": every(part("Entry")), "usage": _USAGE, "notes": TEXTS,
         },
-        {"digest": TEXT, "warnings": TEXTS, "prompt": ANYTHING},
+        {"digest": TEXT, "warnings": TEXTS, "prompt": ANYTHING, "advice": TEXT},
     ),
     "Merged": table(
         "What a merge did, or would do. Conflicts have no texts for an agent.",

@@ -1,4 +1,4 @@
-"""The facts that a person should look at: stale, expired, unverified for long, dated in the future."""
+"""The facts that a person should look at: unverified, stale, expired, dated in the future."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from catmem.staleness.due import Due, DueState
 
 STATES: dict[DueState, str] = {
+    "unverified": "Unverified",
     "expired": "Expired",
     "stale": "Stale",
-    "unverified": "Unverified for long",
     "future": "Dated in the future",
 }
 _SIZE = 50
@@ -44,7 +44,7 @@ class Waiting(NamedTuple):
 
 
 def queue(asked: PageRequest) -> Page:
-    """What is due, the oldest of each profile first; the query may name a ``profile``, a ``state`` and an ``entry``.
+    """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``.
 
     For one profile also its copies that are answered at their sources, with the way there.
     """
@@ -80,7 +80,10 @@ def queue(asked: PageRequest) -> Page:
 def _grouped(
     review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
 ) -> Iterator[tuple[str, list[Waiting]]]:
-    """The facts by profile, each in its turn; ``elsewhere`` has the keys of those answered at their sources."""
+    """The facts in their order, those of one profile that follow each other together.
+
+    ``elsewhere`` has the keys of those answered at their sources.
+    """
 
     @cache
     def base(entity: str) -> str:

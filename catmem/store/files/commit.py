@@ -147,7 +147,7 @@ class FileCommit:
             raise
         if data != sight.data:
             return data
-        if not self.change.merges:
+        if not self.change.is_always_recorded:
             return Snapshot(data, revision, sight.known_digest(), self.adopted)
         self.begun = True
         return self._recorded(replace(self._draft(self.outside.next_revision(), revision), publishes=False), data)
@@ -194,7 +194,7 @@ class FileCommit:
         """Keep what ``update`` makes of what the caller saw beside the head. The file stays as it is."""
         base = self._data(seen)
         data = update(Current(base, seen.revision, None))
-        if data == base and not self.change.merges:
+        if data == base and not self.change.is_always_recorded:
             return Snapshot(data, seen.revision, bytes_digest(data), self.adopted)
         self.begun = True
         head = self.journal.head(self.name)

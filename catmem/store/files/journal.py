@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Anchor, Fault
-    from catmem.store.files.journal_lines import Brought, Redact
+    from catmem.store.files.journal_lines import Brought, Redact, RedactNoteOf
     from catmem.store.files.records import Record, RecordDraft, RetiredFile
     from catmem.store.files.system import System
 
@@ -295,8 +295,10 @@ class Journal:
                 self._past.remove(names)
         return len(names)
 
-    def erase(self, redact: Redact) -> int:
+    def erase(self, redact: Redact, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
+
+        Its note becomes ``redact_note(file, note, bytes)``, by the bytes as they were.
 
         A rewritten record says in ``was`` what stood in its place, and the chain goes on through that. Broken tails
         that were set aside are removed: what is in them is unknown. If it is stopped half way, the journal is
@@ -304,7 +306,7 @@ class Journal:
         """
         try:
             with self._writing():
-                return erase_journal(self._folder, redact)
+                return erase_journal(self._folder, redact, redact_note)
         finally:
             self.close()
 

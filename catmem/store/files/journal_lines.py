@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
@@ -183,10 +183,13 @@ Redact: TypeAlias = Callable[[str, bytes], bytes]
 For a branch it is asked with the name of its file.
 """
 
+RedactNoteOf: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Mapping[str, Any]]
+"""``redact_note(file, note, data)`` gives the note of a revision as it is to be, by its bytes as they were."""
 
-def erase_journal(folder: JournalFolder, redact: Redact) -> int:
+
+def erase_journal(folder: JournalFolder, redact: Redact, redact_note: RedactNoteOf) -> int:
     """Rewrite every segment in which anything changes, the oldest first; returns how many revisions changed."""
-    erasing = _Erasing(redact)
+    erasing = _Erasing(redact, redact_note)
     for name in folder.names():
         segment, _ = folder.segment(name)
         lines = erasing.lines_of(segment)
@@ -201,9 +204,10 @@ def erase_journal(folder: JournalFolder, redact: Redact) -> int:
 class _Erasing:
     """Goes through the segments in order, and carries from one to the next what its checkpoint repeats."""
 
-    def __init__(self, redact: Redact) -> None:
+    def __init__(self, redact: Redact, redact_note: RedactNoteOf) -> None:
         self.changed = 0
         self._redact = redact
+        self._redact_note = redact_note
         self._heads: dict[str, Record] = {}
 
     def lines_of(self, segment: Segment) -> bytes | None:
@@ -217,10 +221,11 @@ class _Erasing:
         same = checkpoint == segment.checkpoint
         for step, (record, data) in zip(tuple(segment.steps), segment.contents(), strict=True):
             before, after = new[record.file], self._redacted(record.file, data)
-            self.changed += after != data
+            note = self._noted(record, data)
+            self.changed += after != data or note != record.note
             unchanged = before == old[record.file] and after == data
             change = step.change if unchanged else _redacted_change(step.change, before, after)
-            rewritten, line = self._record(record, change, before, after)
+            rewritten, line = self._record(replace(record, note=note), change, before, after)
             lines.append(line)
             same = same and rewritten == record
             self._heads[record.file] = rewritten
@@ -229,6 +234,9 @@ class _Erasing:
 
     def _redacted(self, name: str, data: bytes) -> bytes:
         return self._redact(name.partition("/")[0], data)
+
+    def _noted(self, record: Record, data: bytes) -> Mapping[str, Any]:
+        return self._redact_note(record.owner, record.note, data)
 
     def _checkpoint(
         self, checkpoint: Checkpoint, old: Mapping[str, bytes], new: Mapping[str, bytes]
@@ -245,12 +253,12 @@ class _Erasing:
         record = self._heads.get(head.record.file)
         if record is None:
             self.changed += new != old
-            record = self._heads[head.record.file] = self._oldest(head.record, new)
+            record = self._heads[head.record.file] = self._oldest(head.record, old, new)
         return Head(record, head.highest, head.whole if new == old else whole(new))
 
-    def _oldest(self, record: Record, after: bytes) -> Record:
+    def _oldest(self, record: Record, before: bytes, after: bytes) -> Record:
         """A record of which only the checkpoint is left: its line is gone, so its digest stays."""
-        new = replace(record, head=bytes_digest(after), size=len(after))
+        new = replace(record, head=bytes_digest(after), size=len(after), note=self._noted(record, before))
         return record if new == record else replace(new, was=Tombstone(record.link, record.origin))
 
     def _record(self, record: Record, change: Change, before: bytes, after: bytes) -> tuple[Record, bytes]:

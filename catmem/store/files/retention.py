@@ -355,7 +355,10 @@ def erase(outside: Outside, erasure: Erasure) -> Erased:
         _remove_aside(folder, path)
     folder.sync(folder.descriptor)
     journal = folder.writable_journal
-    revisions = journal.erase(lambda file, data: erasure.redact(data) if file == name else data)
+    revisions = journal.erase(
+        lambda file, data: erasure.redact(data) if file == name else data,
+        lambda file, note, data: erasure.redact_note(note, data) if file == name else note,
+    )
     return Erased(revisions, tuple(rewritten), (*removed, *aside, *torn), tuple(left))
 
 

@@ -178,7 +178,7 @@ class SqlCommit:
             return self._branch(self.past.snapshot(point.revision), update)
         base = None if point is None else self.past.snapshot(point.revision).data
         data = update(Current(now.data, str(now.revision), base))
-        if data == now.data and not self.change.merges:
+        if data == now.data and not self.change.is_always_recorded:
             return now
         changing = self.codec.changed(self.entity, now.data, data)
         self.begun = True
@@ -255,7 +255,7 @@ class SqlCommit:
         """Keep what ``update`` makes of what the caller saw beside the head."""
         parent = str(seen.revision)
         data = update(Current(seen.data, parent, None))
-        if data == seen.data:
+        if data == seen.data and not self.change.is_always_recorded:
             return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
         number = branch_number(parent, str(self.meta.revision))
         name = next_branch(number, self.past.names_of_branches(number))

@@ -360,7 +360,7 @@ class SqlStore(LastingStore):
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
         start = chain_start(self._again(self._ready.to_write), entity)
         removed = () if self._folder is None else sql_upkeep.erase_copies(self._folder, entity, self._codec, erasure)
-        count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, erasure.redact, start))
+        count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, erasure, start))
         self._heads.clear()
         left = self._again(lambda: sql_upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))

@@ -230,7 +230,7 @@ _REWRITE = Statement(
 )
 
 
-def erase_log(database: Database, entity: str, redact: Redact, start: str) -> int:
+def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> int:
     """Rewrite what holds the text in the log of an entity; returns the number of revisions.
 
     Raises ``BusyError`` if the rows have an external change since the head was written: they may hold it too.
@@ -247,7 +247,7 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
         for old in revision_rows.steps(database, entity):
             before = rebuilding.base(old)
             data = rebuilding.data(old)
-            new = _erased(old, before, data, redact, chain)
+            new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
                 count += new.revision.digest != old.revision.digest
@@ -262,11 +262,12 @@ def erase_log(database: Database, entity: str, redact: Redact, start: str) -> in
     return count
 
 
-def _erased(old: LogStep, before: bytes | None, data: bytes, redact: Redact, chain: str) -> LogStep:
-    rest = redact(data)
-    recorded, change = old.revision, _change(old.change, before, data, rest, redact)
-    if rest != data or change != old.change:
-        note = {**recorded.note, ERASED: old.chain}
+def _erased(old: LogStep, before: bytes | None, data: bytes, erasure: Erasure, chain: str) -> LogStep:
+    rest = erasure.redact(data)
+    recorded, change = old.revision, _change(old.change, before, data, rest, erasure.redact)
+    note = erasure.redact_note(recorded.note, data)
+    if rest != data or change != old.change or note != recorded.note:
+        note = {**note, ERASED: old.chain}
         recorded = replace(recorded, digest=bytes_digest(rest), size=len(rest), note=note)
     new = old._replace(revision=recorded, change=change)
     return new._replace(chain=chained(chain, new))

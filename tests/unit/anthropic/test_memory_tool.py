@@ -17,6 +17,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 import catmem.anthropic
 from catmem.anthropic.tool import CatmemMemoryTool
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -87,7 +88,8 @@ def stands(workspace, target="user"):
 
 
 def lines(shown):
-    return [line.partition("\t")[2] for line in shown.split("\n")[1:]]
+    """The lines of the file, without what stands around them."""
+    return [line.partition("\t")[2] for line in shown.split("\n")[1:] if "\t" in line]
 
 
 def test_it_is_a_memory_tool_of_the_package(tool):
@@ -114,6 +116,7 @@ def test_a_file_holds_the_entries_of_a_category(tool):
     shown = do(tool, "view", path=FINANCE)
     assert lines(shown) == ["[verified_date: 2026-05-01] Acme is the vendor.", "§", "Invoices are due on the 15th."]
     assert lines(do(tool, "view", path=FINANCE, view_range=[3, -1])) == ["Invoices are due on the 15th."]
+    assert shown.endswith(f"\n({VERIFY_FIRST})")
     assert do(tool, "view", path="/memories/user/money.md") == shown.replace("finance.md", "money.md")
 
 

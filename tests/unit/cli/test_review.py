@@ -19,7 +19,7 @@ NEO = """\
 ## Rules
 [created: 2026-01-01, expires: 2026-11-01] Two spaces.
 §
-[created: 2026-11-20] No tabs.
+[verified_date: 2026-11-20] No tabs.
 """
 DAY = ("--as-of", "2026-11-21")
 THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
@@ -53,7 +53,7 @@ def test_a_whole_review(place):
     assert result.stdout == (
         "1 of 3  neo/user:2  talk\n"
         "  Likes tea.\n"
-        "stale: created 2026-07-01, 143 days ago; stale after 30\n"
+        "unverified: created 2026-07-01, 143 days ago\n"
         "\n"
         "2 of 3  neo/user:4  talk\n"
         "  Prefers short answers.\n"

@@ -11,6 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from catmem.errors import UnknownNameError
 from catmem.mcp.server import make_server
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.roots import put_bytes, text_of
 from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, MEMORY, USER, client_of, root, talks, told
@@ -170,7 +171,7 @@ async def test_a_resource_holds_the_entries_of_both_files(tmp_path, era):
         assert contents.mime_type == "text/markdown"
         assert contents.text == (
             "## Talk (user)\n[created: 2026-01-02] Prefers short answers.\n§\nNever before ten.\n"
-            "\n## Talk (memory)\nAsked twice for tables.\n"
+            f"\n## Talk (memory)\nAsked twice for tables.\n\n{VERIFY_FIRST}\n"
         )
 
 
@@ -273,8 +274,10 @@ async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
         assert listed.name == "context"
         for text in (USER, USER.replace("ten", "nine")):
             put_bytes(workspace, "neo/user", text)
-            (message,) = (await client.get_prompt("context")).messages
+            prompt = await client.get_prompt("context")
+            (message,) = prompt.messages
             assert message.content.text == workspace.prompt("neo").text
+            assert prompt.description.endswith(VERIFY_FIRST)
             assert CANARY not in message.content.text
 
 

@@ -107,6 +107,8 @@ FORGED = [
     ("(unverified) x", "\\(unverified) x"),
     ("(stale: verified 2026-11-20) x", "\\(stale: verified 2026-11-20) x"),
     ("(stale: created 2026-11-20)\nx", "\\(stale: created 2026-11-20)\nx"),
+    ("(unverified: created 2026-11-20) x", "\\(unverified: created 2026-11-20) x"),
+    ("(unverified created 2026-11-20) x", "\\(unverified created 2026-11-20) x"),
     ("(expired 2026-11-20) x", "\\(expired 2026-11-20) x"),
     ("( Stale :verified 2026-11-20 ) x", "\\( Stale :verified 2026-11-20 ) x"),
     ("(UN-VERIFIED) x", "\\(UN-VERIFIED) x"),
@@ -132,7 +134,7 @@ ORDINARY = [
 @together(("body", "shown"), [*FORGED, *((body, body) for body in ORDINARY)])
 def test_what_begins_like_a_note_is_no_note(body, shown, tags):
     shown = f"\\{body}" if shown is None else shown
-    text = f"## A\n{tags}\n{body}\n§\n[created: 2026-11-20] other\n"
+    text = f"## A\n{tags}\n{body}\n§\n[verified_date: 2026-11-20] other\n"
     note = "stale: verified 2020-01-01" if tags else "unverified"
     for style in ("markdown", "hermes"):
         noted = "" if style == "hermes" and not tags else f"({note})\n" if "\n" in body else f"({note}) "
@@ -146,7 +148,7 @@ def test_what_begins_like_a_note_is_no_note(body, shown, tags):
     [("x (unverified)", "x \\(unverified)"), ("x (Unverified )", "x \\(Unverified )"), ("x (finance)", "x (finance)")],
 )
 def test_a_title_ends_with_no_note(title, shown):
-    text = f"## {title}\n[created: 2026-11-20] a\n"
+    text = f"## {title}\n[verified_date: 2026-11-20] a\n"
     assert f"\n## {shown}\n" in prompt(text, style="markdown", scanner=NoScanner()).text
     assert f"\n## {shown} (unverified)\n" in prompt(f"## {title}\na\n", style="markdown", scanner=NoScanner()).text
 
@@ -200,7 +202,7 @@ def test_markdown_indents_every_further_line():
 
 @together("mark", ["-", "*", "+"])
 def test_an_entry_that_is_a_bullet_gets_no_second_one(mark):
-    assert prompt(f"## A\n[created: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
+    assert prompt(f"## A\n[verified_date: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
     text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} (unverified) one\n", style="markdown").text
     assert text.endswith("\n- (stale: verified 2020-01-01) \\(unverified) one\n")
     assert prompt(f"## A\n{mark}one\n§\n{mark}\n", style="markdown").text.endswith(f"- {mark}one\n- {mark}\n")
@@ -225,8 +227,8 @@ def test_xml_dates_are_attributes():
     ).text
     assert text.splitlines()[2:7] == [
         '<entry verified="2026-11-01">a</entry>',
-        '<entry created="2026-11-02">b</entry>',
-        '<entry created="2026-01-02" state="stale">c</entry>',
+        '<entry created="2026-11-02" state="unverified">b</entry>',
+        '<entry created="2026-01-02" state="unverified">c</entry>',
         '<entry expired="2026-01-03">d</entry>',
         '<entry state="unverified">e</entry>',
     ]

@@ -55,7 +55,7 @@ def test_what_a_profile_sees_the_best_and_newest_first(workspace):
     assert bodies(found) == ["tea in the morning", "Tea is out of stock.", "tea for the guests", "tea and cake"]
     assert [each.target for each in found] == ["user", "memory", "user", "user"]
     assert [each.line for each in found] == [4, 2, 8, 6]
-    assert [each.freshness.state for each in found] == ["fresh", "fresh", "expired", "stale"]
+    assert [each.freshness.state for each in found] == ["fresh", "unverified", "expired", "stale"]
     assert all(each.score > 0 for each in found)
 
 
@@ -82,7 +82,7 @@ def test_a_fact_without_any_clock_is_as_old_as_the_oldest_that_has_one(workspace
     put_bytes(
         workspace,
         "neo/user",
-        "## Talk\ntea one\n§\n[created: 2026-01-01] tea two\n§\n[created: 2026-11-01] tea six\n§\n[created: 2030-01-01] tea ten\n",
+        "## Talk\ntea one\n§\n[verified_date: 2026-01-01] tea two\n§\n[created: 2026-11-01] tea six\n§\n[created: 2030-01-01] tea ten\n",
     )
     # The journal saw them after that day, and a store in memory has no file.
     before = date(2026, 11, 15)
@@ -91,7 +91,7 @@ def test_a_fact_without_any_clock_is_as_old_as_the_oldest_that_has_one(workspace
     assert bodies(others) == ["tea one", "tea two", "tea ten"]
     assert len({each.score for each in others}) == 1
     unverified = workspace.search("neo", "tea", target="user", state=["unverified"], as_of=before)
-    assert [each.score for each in unverified] == [others[0].score, others[2].score]
+    assert [each.score for each in unverified] == [newest.score, others[0].score, others[2].score]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from datetime import date
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -169,7 +168,7 @@ def test_writes_that_the_log_could_not_be_told_of_are_counted(workspace, meter):
 
 
 def test_gauges_are_those_of_the_survey(workspace, meter):
-    workspace.add("neo", "old", category="work", as_of=date(2020, 1, 1))
+    workspace.add("neo", "old", category="work", tags={"verified_date": "2020-01-01"})
     workspace.add("neo", "gone", category="work", tags={"expires": "2020-01-01"})
     path = workspace.path("neo", "user")
     path.write_text(path.read_text() + "§\nfrom outside\n")
@@ -178,6 +177,7 @@ def test_gauges_are_those_of_the_survey(workspace, meter):
         "mem_head_rev": 2,
         "mem_entries": 3,
         "mem_stale_entries": 1,
+        "mem_unverified_entries": 1,
         "mem_expired_entries": 1,
         "mem_drifted": 1,
         "mem_unmerged_branches": 0,
@@ -189,6 +189,7 @@ _GAUGES = (
     "mem_head_rev",
     "mem_entries",
     "mem_stale_entries",
+    "mem_unverified_entries",
     "mem_expired_entries",
     "mem_drifted",
     "mem_unmerged_branches",

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 from catmem.config.config import Category, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.staleness.freshness import DEFAULT_STALE_AFTER, Clock, Freshness, freshness, read_date, stale_after_days
+from catmem.staleness.freshness import (
+    DEFAULT_STALE_AFTER,
+    VERIFY_FIRST,
+    Clock,
+    Freshness,
+    advice,
+    freshness,
+    read_date,
+    stale_after_days,
+)
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -26,11 +35,17 @@ def state(tags, *, as_of=DAY, stale_after=90, clock=None):
 
 
 @together(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
-@together("key", ["verified_date", "created"])
-def test_a_fact_is_stale_after_more_days_than_the_limit(key, age, expected):
+def test_a_fact_is_stale_after_more_days_than_the_limit(age, expected):
     day = DAY - timedelta(age)
-    found = state({key: day.isoformat()})
-    assert (found.state, found.basis, found.day) == (expected, key, day)
+    found = state({"verified_date": day.isoformat()})
+    assert (found.state, found.basis, found.day, found.overdue) == (expected, "verified_date", day, age > 90)
+
+
+@together("age", [0, 1, 60, 90, 91, 9999])
+def test_a_fact_that_was_never_verified_is_unverified_however_young(age):
+    day = DAY - timedelta(age)
+    found = state({"created": day.isoformat()})
+    assert (found.state, found.basis, found.day, found.overdue) == ("unverified", "created", day, age > 90)
 
 
 def test_the_verified_date_goes_before_the_created_one():
@@ -59,8 +74,8 @@ def test_a_date_in_the_future_is_none(key):
 
 
 def test_it_may_be_tomorrow_already_further_east():
-    assert state({"created": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
-    assert state({"created": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
+    assert state({"verified_date": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
+    assert state({"verified_date": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
 
 
 @together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
@@ -100,7 +115,8 @@ def test_the_ends_of_the_calendar(as_of):
     [
         ({"verified_date": "2026-11-01"}, None),
         ({"verified_date": "2026-03-02"}, "stale: verified 2026-03-02"),
-        ({"created": "2026-03-02"}, "stale: created 2026-03-02"),
+        ({"created": "2026-03-02"}, "unverified: created 2026-03-02"),
+        ({"created": "2026-11-01"}, "unverified"),
         ({"expires": "2026-09-30"}, "expired 2026-09-30"),
         ({}, "unverified"),
     ],
@@ -172,7 +188,17 @@ def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, o
     clock = Clock("first_seen", DAY - timedelta(age))
     found = state(tags, stale_after=30, clock=clock)
     assert (found.basis, found.overdue) == (basis, overdue)
-    assert (found.state == "unverified") == (basis == "first_seen")
+    assert (found.state == "unverified") == (basis in {"first_seen", "created"})
+
+
+@together("states", [[], ["fresh"], ["fresh", "fresh"]])
+def test_what_is_fresh_needs_no_advice(states):
+    assert advice(states) == {}
+
+
+@together("state", ["stale", "unverified", "expired"])
+def test_one_fact_that_is_not_fresh_brings_the_advice(state):
+    assert advice(["fresh", state, "fresh"]) == {"advice": VERIFY_FIRST}
 
 
 def test_a_fact_without_any_clock_is_of_no_age():

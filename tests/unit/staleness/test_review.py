@@ -33,14 +33,14 @@ NEO = """\
 §
 [created: 2026-07-01] older
 §
-[created: 2026-11-20] fresh
+[verified_date: 2026-11-20] fresh
 §
 [created: 2026-01-01, expires: 2026-11-01] gone by
 §
 without a date
 
 ## Slow
-[created: 2026-07-01] holds for long
+[verified_date: 2026-07-01] holds for long
 §
 [verified_date: 2030-01-01, created: 2026-11-20] from the future
 """
@@ -77,7 +77,7 @@ def place(tmp_path):
     path = put(tmp_path / "homes" / "neo" / "USER.md", NEO)
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "[created: 2026-07-15] in memory\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\n[created: 2026-09-01] of the boss\n")
-    put(tmp_path / "homes" / "alf" / "USER.md", "## Talk\n[created: 2026-09-01] holds for alf\n")
+    put(tmp_path / "homes" / "alf" / "USER.md", "## Talk\n[verified_date: 2026-09-01] holds for alf\n")
     moment = datetime(2026, 9, 22, 12, tzinfo=UTC).timestamp()
     os.utime(path, (moment, moment))
     return tmp_path
@@ -104,29 +104,55 @@ def at(review, body):
 # --- what is due ----------------------------------------------------------------------------------------------------
 
 
-def test_orchestrators_first_and_of_each_profile_the_oldest_first(place):
+def test_what_was_never_verified_comes_first_then_tier_1_then_the_oldest(place):
     assert [(due.entity, due.entry.body) for due in opened(place).due()] == [
         ("boss/user", "of the boss"),
         ("neo/user", "older"),
         ("neo/memory", "in memory"),
-        ("neo/user", "stale"),
         ("neo/user", "without a date"),
-        ("neo/user", "gone by"),
         ("neo/user", "from the future"),
+        ("neo/user", "stale"),
+        ("neo/user", "gone by"),
     ]
+
+
+def test_what_agents_used_most_and_was_never_verified_comes_before_all_others(place):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nmemory_categories: ['*']\n")
+    (place / ".catmem").mkdir()  # uses are counted where something was ever written
+    for words in ("memory", "memory", "date", "stale", "stale", "stale", "stale"):
+        assert memory_tool(workspace_of(place), "neo", {"action": "search", "query": words})["total"] == 1
+    review = opened(place)
+    assert [(due.entry.body, due.use and due.use.times) for due in review.due()][:3] == [
+        ("in memory", 2), ("without a date", 1), ("of the boss", None),
+    ]  # fmt: skip
+    assert [due.entry.body for due in review.due()][-2:] == ["stale", "gone by"]
+    first = review.next()
+    assert first is not None
+    review.keep(first)
+    second = review.next()
+    assert second is not None
+    assert (first.entry.body, second.entry.body) == ("in memory", "without a date")
+
+
+def test_a_fact_of_today_that_was_never_verified_is_due(place):
+    workspace_of(place).add("neo", "heard today", category="talk", as_of=DAY)
+    due = at(opened(place), "heard today")
+    assert (due.state, due.why) == ("unverified", "unverified: created 2026-11-21, 0 days ago")
+    workspace_of(place).verify("neo", "heard today")
+    assert "heard today" not in bodies(opened(place))
 
 
 def test_why(place):
     review = opened(place)
     assert {due.entry.body: due.why for due in review.due() if due.entity == "neo/user"} == {
-        "older": "stale: created 2026-07-01, 143 days ago; stale after 30",
+        "older": "unverified: created 2026-07-01, 143 days ago",
         "stale": "stale: verified 2026-08-01, 112 days ago; stale after 30",
         "gone by": "expired 2026-11-01, 20 days ago",
-        "without a date": "unverified: in a file of 2026-09-22, 60 days ago; stale after 30",
+        "without a date": "unverified: in a file of 2026-09-22, 60 days ago",
         "from the future": "dated in the future: verified 2030-01-01",
     }
     assert [(due.line, due.state) for due in review.due() if due.entity == "neo/user"] == [
-        (4, "stale"), (2, "stale"), (10, "unverified"), (8, "expired"), (15, "future"),
+        (4, "unverified"), (10, "unverified"), (15, "future"), (2, "stale"), (8, "expired"),
     ]  # fmt: skip
 
 
@@ -141,7 +167,7 @@ def test_what_an_addition_leaves_undated_is_first_seen(place):
     [
         ({"profiles": ["boss"]}, ["of the boss"]),
         ({"profiles": ["neo", "boss", "neo"], "states": ["expired"]}, ["gone by"]),
-        ({"states": ["future", "unverified"]}, ["without a date", "from the future"]),
+        ({"states": ["future", "expired"]}, ["from the future", "gone by"]),
         ({"category": "speech", "profiles": ["boss"]}, ["of the boss"]),
         ({"category": "slow"}, ["from the future"]),
         ({"category": "__uncategorized__"}, ["in memory"]),
@@ -512,7 +538,7 @@ def test_due_facts_as_data(place):
         "basis": "file_time",
         "date": "2026-09-22",
         "stale_after": 30,
-        "why": "unverified: in a file of 2026-09-22, 60 days ago; stale after 30",
+        "why": "unverified: in a file of 2026-09-22, 60 days ago",
         "used": None,
         "tags": {},
         "body": "without a date",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,20 @@ def test_the_root_itself_may_be_behind_a_link(tmp_path):
     (tmp_path / "link").symlink_to("real")
     make_root(tmp_path / "link")
     assert (tmp_path / "real" / "catmem.yaml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("tags", "category", "last"),
+    [({"domain": "code"}, "projects", 1), ({}, "projects", 14), ({"domain": "project"}, "workflow-rules", 14),
+     ({"domain": "preference"}, "communication-style", 90), ({"domain": "identity"}, "working-relationship", 365),
+     ({}, "communication-style", 90)],
+)  # fmt: skip
+def test_a_new_root_says_how_long_a_verification_lasts(tmp_path, tags, category, last):
+    make_root(tmp_path)
+    workspace = Workspace.open(tmp_path)
+    day = date(2026, 1, 1)
+    workspace.add("orchestrator", "a fact", category=category, tags={**tags, "verified_date": day.isoformat()})
+    for age, state in ((last, "fresh"), (last + 1, "stale")):
+        (listed,) = workspace.list("orchestrator", as_of=day + timedelta(age))
+        assert listed.freshness.state == state
+    workspace.store.close()

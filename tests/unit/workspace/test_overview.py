@@ -50,7 +50,7 @@ def test_profiles_stand_by_tier_and_name(overviews):
 def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace):
     measure = line(overviews.read(DAY), "neo").measure
     assert (measure.entries, measure.seen) == (3, 2)
-    assert measure.due == {"expired": 1}
+    assert measure.due == {"unverified": 2, "expired": 1}
     assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 200), ("file, user", 400)]
     assert measure.fullest.name == "prompt, total"
 
@@ -83,7 +83,7 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     overview = overviews.read(DAY)
     assert [line(overview, name).measure.due["stale"] for name in ("boss", "pupil")] == [1, 1]
-    assert overview.due == {"stale": 1, "expired": 1}
+    assert overview.due == {"unverified": 3, "stale": 1, "expired": 1}
 
 
 def test_what_waits_is_what_a_review_asks_about(overviews, workspace):
@@ -162,7 +162,7 @@ def test_an_overview_is_never_old(overviews, workspace):
 
 def test_another_day_is_another_overview(overviews):
     assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").measure.due
-    assert line(overviews.read(DAY), "boss").measure.due == {"stale": 1}
+    assert line(overviews.read(DAY), "boss").measure.due == {"unverified": 1, "stale": 1}
 
 
 def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):

@@ -48,11 +48,11 @@ def test_every_entity_of_the_root_stands_there_once(workspace):
 
 
 def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(workspace):
-    workspace.add("neo", "old", category="work", as_of=date(2026, 1, 1))
+    workspace.add("neo", "old", category="work", tags={"verified_date": "2026-01-01"})
     workspace.add("neo", "gone", category="work", as_of=DAY, tags={"expires": "2026-11-20"})
     workspace.add("neo", "last day", category="work", as_of=DAY, tags={"expires": "2026-11-21"})
     found = standing(workspace)
-    assert (found.head, found.entries, found.stale, found.expired) == (3, 3, 1, 1)
+    assert (found.head, found.entries, found.stale, found.expired, found.unverified) == (3, 3, 1, 1, 1)
     put(workspace.root / "profiles" / "neo.yaml", "stale_after: 3650d\n")
     assert standing(workspace).stale == 0
 
@@ -163,6 +163,7 @@ def test_a_bad_configuration_is_an_error(workspace):
 def test_a_survey_as_json_names_its_entities(workspace):
     said = Workspace.open(workspace.root).survey(as_of=DAY).to_dict()
     assert said["entities"][0] == {
-        "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "drifted": False, "unmerged": 0,
+        "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "unverified": 0, "drifted": False,
+        "unmerged": 0,
     }  # fmt: skip
     assert said["unreadable"] == []

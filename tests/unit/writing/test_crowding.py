@@ -54,7 +54,7 @@ def test_what_was_written_and_has_no_room_is_told(workspace):
 
 
 def test_an_entry_that_is_pushed_out_by_another_is_told(tmp_path):
-    workspace = root(tmp_path, user="## Rules\n[verified_date: 2020-01-01] Stale.\n")
+    workspace = root(tmp_path, user="## Rules\n[verified_date: 2020-01-01] Stale.\n", budget="{user: 110}")
     crowded = told(workspace)
     assert [row.preview for row in crowded.entries] == ["Stale."]
     assert (crowded.left_out, crowded.written) == (1, False)
@@ -75,7 +75,7 @@ def test_what_was_out_before_counts_and_is_not_among_the_new(tmp_path):
 
 @pytest.mark.parametrize(
     ("budget", "text"),
-    [("{}", LONG), ("{memory: 10}", LONG), ("{user: 5000}", LONG), ("{user: 100, total: 4000}", "Short.")],
+    [("{}", LONG), ("{memory: 10}", LONG), ("{user: 5000}", LONG), ("{user: 120, total: 4000}", "Short.")],
 )
 def test_where_all_has_room_nothing_is_told(tmp_path, budget, text):
     assert told(root(tmp_path, budget), text) is None
@@ -167,7 +167,7 @@ def test_an_actor_on_the_command_line_hears_of_its_own_prompt_only(on_disk):
 
 
 def test_programs_get_a_field(on_disk):
-    assert run_json("add", "Short.", "-p", "neo", "-c", "talk")["prompt"] is None
+    assert run_json("add", "Hi.", "-p", "neo", "-c", "talk")["prompt"] is None
     prompt = run_json(*on_disk)["prompt"]
     assert list(prompt) == ["profile", "budget", "limit", "size", "over_by", "left_out", "written", "entries"]
     assert [list(entry) for entry in prompt["entries"]] == [["target", "category", "id", "preview"]] * len(

@@ -7,6 +7,7 @@ from datetime import date
 
 import pytest
 
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool
 from tests.golden.case import put
@@ -60,7 +61,7 @@ def test_list(call):
         "category": "talk",
         "body": "short answers",
         "tags": {"created": "2026-04-01"},
-        "state": "fresh",
+        "state": "unverified",
         "date": "2026-04-01",
     }
     assert answer == {
@@ -70,6 +71,7 @@ def test_list(call):
         "revision": "1",
         "usage": {"size": 87, "limit": 200, "text": "87/200 characters"},
         "total": 3,
+        "advice": VERIFY_FIRST,
         "message": "3 entries.",
     }
 

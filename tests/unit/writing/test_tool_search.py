@@ -7,6 +7,7 @@ from datetime import date
 
 import pytest
 
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool
 from tests.roots import make_root, put_bytes
 
@@ -50,7 +51,7 @@ def test_both_files_are_searched(search):
         "category": "notes",
         "body": "a short note",
         "tags": {"created": "2026-04-30"},
-        "state": "fresh",
+        "state": "unverified",
         "date": "2026-04-30",
     }
     assert {entry["target"] for entry in others} == {"user"}
@@ -58,6 +59,7 @@ def test_both_files_are_searched(search):
         "success": True,
         "action": "search",
         "total": 3,
+        "advice": VERIFY_FIRST,
         "message": "3 entries.",
     }
 
@@ -68,7 +70,8 @@ def test_both_files_are_searched(search):
         ({"target": "user"}, ["short answers", "no calls, short or long"]),
         ({"target": "memory"}, ["a short note"]),
         ({"category": "Talk"}, ["short answers", "no calls, short or long"]),
-        ({"state": "unverified"}, ["no calls, short or long"]),
+        ({"state": "unverified"}, ["a short note", "short answers", "no calls, short or long"]),
+        ({"state": "fresh"}, []),
         ({"query": '"short answers"'}, ["short answers"]),
         ({"category": "pay"}, []),
         ({"query": "money"}, []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.envelopes.agents import role_hash
+from catmem.staleness.freshness import VERIFY_FIRST
 from tests.envelopes import TEXT
 from tests.http_root import plain
 from tests.roots import put_bytes
@@ -49,7 +50,18 @@ def test_an_agent_reads_what_its_selectors_show_it(neo):
     response = neo.get("/mem/read", params=USER)
     assert bodies(response) == ["short answers", "no calls before ten in the morning, please", "be kind"]
     assert response.json()["total"] == 3
-    assert set(response.json()) == {"entity_id", "revision", "entries", "total"}
+    assert set(response.json()) == {"entity_id", "revision", "entries", "total", "advice"}
+    assert response.json()["advice"] == VERIFY_FIRST
+
+
+def test_an_agent_is_told_to_verify_what_is_not_fresh_and_a_person_is_not(person, neo):
+    json_of = {"Accept": "application/json"}
+    assert neo.get("/prompt/neo", headers=json_of).json()["advice"] == VERIFY_FIRST
+    for address, params in (("/mem/read", USER), ("/prompt/neo", {})):
+        assert "advice" not in person.get(address, params=params, headers=json_of).json()
+    tag = neo.get("/mem/read", params=USER).headers["etag"]
+    written = neo.post("/mem/write", json=plain("be brief"), headers={"If-Match": tag})
+    assert written.json()["advice"] == VERIFY_FIRST
 
 
 def test_a_person_reads_the_whole_text(person):

@@ -180,7 +180,7 @@ def test_nothing_is_said_to_be_in_order_that_nobody_could_look_at(client, worksp
     ("address", "said"), [("/", "Everything is fresh"), ("/page/queue", "All clear"), ("/page/queue", "Nothing is due")]
 )
 def test_what_is_due_in_a_file_that_cannot_be_read_is_unknown(client, workspace, address, said):
-    put(workspace.root / "homes" / "neo" / "USER.md", "## Talk\nNew.\n")
+    put(workspace.root / "homes" / "neo" / "USER.md", f"## Talk\n[verified_date: {today()}] New.\n")
     assert said in client.get(address).text
     (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff")
     text = Markup(client.get(address).text).text

@@ -1,0 +1,69 @@
+"""What makes a fact fresh: a verification, and nothing else that can be said of it."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.config.profile import Profile
+from catmem.staleness.freshness import Clock, freshness
+
+DAY = date(2026, 11, 21)
+
+days = st.integers(-400, 400).map(lambda days: (DAY + timedelta(days)).isoformat())
+broken = st.sampled_from(["", "2026-02-30", "20261121", "yesterday", ["2026-11-20"]])
+values = st.one_of(days, broken)
+tags = st.dictionaries(st.sampled_from(["created", "expires", "domain", "source", "verified"]), values)
+clocks = st.none() | st.builds(
+    Clock, st.sampled_from(["first_seen", "file_time"]), st.integers(0, 400).map(lambda age: DAY - timedelta(age))
+)
+limits = st.integers(1, 400)
+
+
+class Tagged(NamedTuple):
+    tags: dict[str, str | list[str]]
+    category: str = "plain"
+
+
+def judged(said, limit, clock=None, as_of=DAY):
+    return freshness(Tagged(said), Profile("reader", stale_after=limit), None, as_of=as_of, clock=clock)
+
+
+@given(tags, clocks, limits)
+def test_what_was_never_verified_is_unverified_or_expired_whatever_other_clocks_say(said, clock, limit):
+    assert judged(said, limit, clock).state in {"unverified", "expired"}
+
+
+@given(tags, broken | st.integers(2, 400).map(lambda days: (DAY + timedelta(days)).isoformat()), clocks, limits)
+def test_a_verification_on_no_day_or_on_one_to_come_is_none(said, day, clock, limit):
+    assert judged({**said, "verified_date": day}, limit, clock).state in {"unverified", "expired"}
+
+
+@given(tags, clocks, limits)
+def test_a_verification_makes_any_fact_fresh_that_is_not_expired(said, clock, limit):
+    found = judged({**said, "verified_date": DAY.isoformat()}, limit, clock)
+    assert found.state == ("expired" if judged(said, limit, clock).state == "expired" else "fresh")
+
+
+@given(tags, st.integers(0, 400), clocks, limits)
+def test_of_a_verified_fact_no_other_clock_changes_anything(said, age, clock, limit):
+    verified = {"verified_date": (DAY - timedelta(age)).isoformat()}
+    expires = {"expires": said["expires"]} if "expires" in said else {}
+    assert judged({**said, **verified}, limit, clock) == judged({**verified, **expires}, limit)
+
+
+@given(tags, st.none() | days, clocks, limits, st.integers(0, 400))
+def test_a_day_that_goes_by_makes_no_fact_fresher(said, verified, clock, limit, later):
+    said = said if verified is None else {**said, "verified_date": verified}
+    # What is dated in the future dates nothing until that day, so it may only come into its own.
+    past = {key: value for key, value in said.items() if not isinstance(value, str) or value <= DAY.isoformat()}
+    now, then = judged(past, limit, clock), judged(past, limit, clock, DAY + timedelta(later))
+    order = ["fresh", "stale", "expired"]
+    if now.state == "unverified":
+        assert then.state in {"unverified", "expired"}
+    else:
+        assert order.index(then.state) >= order.index(now.state)
+    assert then.overdue >= now.overdue

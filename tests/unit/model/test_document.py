@@ -160,7 +160,7 @@ def test_more_sections_than_the_limit_are_refused_and_an_edit_makes_none():
     with pytest.raises(TooLargeError, match="3 sections, over the limit of 2"):
         parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n", limits=limits)
     with pytest.raises(TooLargeError, match="3 sections"):
-        add_entry(document, "c", "three")
+        add_entry(document, "three", category="c")
 
 
 def test_limits_are_problems_and_lose_nothing():

@@ -289,7 +289,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             said.append(line)
         profile, config = self._workspace.profile(self._profile), self._workspace.config
         ages = (freshness(entry, profile, config, as_of=clock.today()) for entry in file.entries)
-        said += [f"({told})" for told in advice(age.state for age in ages).values()]
+        said += [f"({line})" for line in advice(age.state for age in ages).values()]
         return f"Here's the content of {place.path} with line numbers:\n" + "\n".join(said)
 
     def _after(self, place: MemoryPath) -> str:

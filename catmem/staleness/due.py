@@ -52,7 +52,7 @@ class Due(SeenEntry):
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """What comes first in a review is least: what nobody verified, and of that what agents used most."""
+        """What comes first in a review is least: facts that were never verified, and of these the most used."""
         return self.freshness.state != "unverified", 0 if self.use is None else -self.use.times
 
     @property

@@ -103,8 +103,8 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
         whole = {} if actor is not None else {"digest": now.digest, "text": document.text}
         rows = list(_entries(workspace, shown, measure, day, to_agent=actor is not None))
         advised = {} if actor is None else advice(row["state"] for row in rows)
-        told = {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
-        return told | advised
+        answer = {"entity_id": entity, "revision": now.revision, **whole, "entries": rows, "total": len(entries)}
+        return answer | advised
 
     return LazyAnswer(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 

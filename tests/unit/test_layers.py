@@ -39,7 +39,7 @@ FEATURES = {
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
-    "catmem.search.ranking", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
     "catmem.workspace.migration",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""

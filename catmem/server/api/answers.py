@@ -123,10 +123,10 @@ def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
-    told = _written(written, to_agent=caller.profile is not None)
+    shown = _written(written, to_agent=caller.profile is not None)
     if caller.profile is not None:
-        told |= advice_on(workspace, written, caller.profile)
-    return Answer(told, written.revision)
+        shown |= advice_on(workspace, written, caller.profile)
+    return Answer(shown, written.revision)
 
 
 def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:

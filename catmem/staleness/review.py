@@ -130,7 +130,7 @@ class Review:
     def due(self) -> list[Due]:
         """The facts that are still to be asked about.
 
-        Facts that were never verified come first; of these the most used, then what tier 1 has, and then what is oldest.
+        Facts that were never verified come first; of these the most used, then those of tier 1, then the oldest.
         The others follow in the same order.
         """
         return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)

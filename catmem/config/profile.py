@@ -124,19 +124,26 @@ class Profile:
         return dict(sorted(settings.items()))
 
 
-_read_now: ContextVar[dict[tuple[Path, str], Profile] | None] = ContextVar("profiles of this operation", default=None)
+class _OneReading(NamedTuple):
+    """What an operation has read of profiles: profiles by folder and name, and by folder the layers by name."""
+
+    profiles: dict[tuple[Path, str], Profile]
+    layers: dict[Path, dict[str, _Layer]]
+
+
+_read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operation", default=None)
 
 
 @contextmanager
 def one_reading() -> Iterator[None]:
-    """Within it ``find_profile`` reads each profile once, so that an operation works on one state of the profiles.
+    """Within it each profile and each parent is read once, so that an operation works on one state of the profiles.
 
     An operation inside another one is part of it. Threads that are begun inside have their own reading.
     """
     if _read_now.get() is not None:
         yield
         return
-    begun = _read_now.set({})
+    begun = _read_now.set(_OneReading({}, {}))
     try:
         yield
     finally:
@@ -153,8 +160,9 @@ def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, co
     ``extends_depth``, ``yaml_…``), ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
     """
     file = Path(path)
-    layers = _layers(file, file.parent if profiles_dir is None else Path(profiles_dir), {})
-    return _profile(layers, config, {})
+    folder, known = file.parent if profiles_dir is None else Path(profiles_dir), _read_now.get()
+    read = {} if known is None or folder != file.parent else known.layers.setdefault(folder, {})
+    return _profile(_layers(file, folder, read), config, {})
 
 
 def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str, Profile]:
@@ -170,20 +178,18 @@ def find_profile(config: Config, name: str) -> Profile:
 
     Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
     """
-    known = _read_now.get()
-    key = config.profiles_dir, name
-    if known is not None and key in known:
-        return known[key]
-    file = _file_of(config.profiles_dir, name) if is_name(name) else None
+    folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {})
+    if (folder, name) in known.profiles:
+        return known.profiles[folder, name]
+    file = _file_of(folder, name) if is_name(name) else None
     if file is None:
         raise UnknownNameError(
             f"there is no profile {shown(name)}",
-            path=config.profiles_dir,
-            hint=suggestion(name, profile_names(config.profiles_dir), "profiles"),
+            path=folder,
+            hint=suggestion(name, profile_names(folder), "profiles"),
         )
-    profile = load_profile(file, config=config)
-    if known is not None:
-        known[key] = profile
+    layers = _layers(file, folder, known.layers.setdefault(folder, {}))
+    profile = known.profiles[folder, name] = _profile(layers, config, {})
     return profile
 
 

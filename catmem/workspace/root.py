@@ -20,6 +20,7 @@ from catmem.config.profile import (
     find_profile,
     load_profile,
     load_profiles,
+    one_reading,
     profile_names,
     refuse_no_root,
 )
@@ -221,7 +222,8 @@ def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
 
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
     """
-    loaded = _each(workspace.config)
+    with one_reading():
+        loaded = _each(workspace.config)
     profiles = {each.name: each for each in loaded.values() if not isinstance(each, CatmemError)}
     return list(profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from catmem.threats.finding import Threat, merged
+from catmem.threats.finding import Threat, Words, merged
 from catmem.threats.fold import Folded, character_starts, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
 from catmem.threats.instructions import (
@@ -21,7 +21,6 @@ from catmem.threats.instructions import (
     native_starts,
 )
 from catmem.threats.secrets import LEAK_SIGNS, SECRET_SIGNS, find_leaks, find_secrets, leak_starts, secret_signs
-from catmem.threats.words import Words
 
 _SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS)
 _WORDS = Words(GATES + STEMS)

@@ -1,12 +1,17 @@
-"""What the scanner reports: a rule and a span."""
+"""What the scanner reports, a rule and a span; and words looked for in one text, all at once where the extra is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, AnyStr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ahocorasick_rs import BytesAhoCorasick
+
+    Places = Mapping[str, Sequence[int]]
 
 SECRETS: Mapping[str, str] = {
     "aws-access-key": "An access key of Amazon Web Services (AKIA..., ASIA...).",
@@ -96,3 +101,29 @@ def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(sign, place + step)
+
+
+class Words:
+    """Words of ASCII, to be found in texts of one byte a character."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Nothing is built before the first search."""
+        self._words = {word: word.encode("ascii") for word in words}
+        self._names = tuple(self._words)
+
+    @cached_property
+    def _automaton(self) -> BytesAhoCorasick | None:
+        try:
+            from ahocorasick_rs import BytesAhoCorasick, Implementation
+        except ImportError:  # the extra is not installed
+            return None
+        return BytesAhoCorasick(list(self._words.values()), implementation=Implementation.DFA)
+
+    def places(self, text: bytes) -> dict[str, list[int]]:
+        """Each word that stands in the text, with all its places in order."""
+        if self._automaton is None:
+            return {name: list(places(word, text)) for name, word in self._words.items() if word in text}
+        found: dict[str, list[int]] = {}
+        for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
+            found.setdefault(self._names[number], []).append(start)
+        return found

@@ -15,8 +15,8 @@ from catmem.threats.finding import Threat
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from catmem.threats.finding import Places
     from catmem.threats.fold import Folded
-    from catmem.threats.words import Places
 
 _TEMPLATE_TOKEN = re.compile(
     r"<\|[a-z0-9_\u2581 -]{2,40}\|>|<<\s?/?SYS\s?>>|</?(?:start|end)_of_turn>|"

@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, places
+from catmem.threats.finding import Threat, Words, places
 from catmem.threats.fold import Folded, fold_word
-from catmem.threats.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from catmem.threats.words import Places
+    from catmem.threats.finding import Places
 
 _RUN = 16
 _IN_RUN = bytes(

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from catmem.model.document import Document, parse
 from catmem.model.layout import last_entries
-from catmem.syntax.lines import DelimiterLines
-from catmem.syntax.scan import Categories, bytes_after, rescan, scan
+from catmem.syntax.scan import Categories, DelimiterLines, bytes_after, rescan, scan
 from tests.property.oracles import commonmark_headings, hermes_entries, read_slowly
 from tests.property.strategies import texts
 

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.threats import RULES, BuiltinScanner, scan
+from catmem.threats.finding import Words
 from catmem.threats.fold import Folded
-from catmem.threats.words import Words
 from tests.threats import report
 
 ATTACKS = [text for texts in report.load("attacks").values() for text in texts]

@@ -15,10 +15,17 @@ from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError
 from catmem.store.contract import EXTERNAL
-from catmem.store.files.observed_file import TICK, is_damage, is_settled, look_at, read_if_whole
+from catmem.store.files.observed_file import (
+    TICK,
+    SupersededFiles,
+    is_damage,
+    is_settled,
+    look_at,
+    read_if_whole,
+    retired_name,
+)
 from catmem.store.files.publication import Foreign, replaced_revision, state_of
 from catmem.store.files.records import RecordDraft
-from catmem.store.files.superseded_files import SupersededFiles, retired_name
 from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
@@ -27,10 +34,9 @@ if TYPE_CHECKING:
 
     from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
-    from catmem.store.files.observed_file import ObservedFile
+    from catmem.store.files.observed_file import ObservedFile, Superseded
     from catmem.store.files.publication import Publication
     from catmem.store.files.records import Record, Retired
-    from catmem.store.files.superseded_files import Superseded
 
 FILE_TIME = "mtime"
 """In the note of a record of an external writer's bytes: when the file that held them was last written, UTC."""

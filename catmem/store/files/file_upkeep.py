@@ -24,9 +24,9 @@ from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.history_import import is_half_brought
 from catmem.store.files.journal_check import Readable
 from catmem.store.files.journal_lines import Brought
+from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
-from catmem.store.files.superseded_files import WATCHED
 from catmem.store.files.system import FOLDER, lines_of, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 

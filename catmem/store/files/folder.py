@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from catmem.errors import BusyError, DamagedError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
-from catmem.store.files.superseded_files import SupersededFiles
+from catmem.store.files.observed_file import SupersededFiles
 from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, stands_for, store_error, store_errors
 
 if TYPE_CHECKING:

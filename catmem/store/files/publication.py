@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError
-from catmem.store.files.observed_file import read_if_whole
+from catmem.store.files.observed_file import read_if_whole, retired_name
 from catmem.store.files.records import Retired
-from catmem.store.files.superseded_files import retired_name
 from catmem.store.files.system import not_a_file, opened, read_file, store_errors, write_whole
 
 if TYPE_CHECKING:

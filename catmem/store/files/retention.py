@@ -25,9 +25,8 @@ from catmem.store.contract import SIDECAR, Erased, Kept, Left
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
-from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, leased
+from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
 from catmem.store.files.segments import Segment
-from catmem.store.files.superseded_files import WATCHED
 from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from catmem.digest import bytes_digest
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.superseded_files import WATCHED
+from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
 from tests.crash.scene import merge_lines

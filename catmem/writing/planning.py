@@ -117,6 +117,8 @@ class _Draft:
             return
         if body != entry.body:
             tags = self._no_younger(tags, body)
+            if tags.get("verified_date") == old_tags.get("verified_date"):
+                tags.pop("verified_date", None)  # other words were verified
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:
@@ -125,8 +127,8 @@ class _Draft:
         doubled = self._same(entry.category, body) is not None
         new_tags = None if tags == old_tags else tags
         made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
-        if tags.get("verified_date") == old_tags.get("verified_date"):
-            self._remark(made, on_verification(tags))
+        if "verified_date" not in tags and given.get("verified_date", True):
+            self._remark(made, on_verification(old_tags))
         self._remark(made, on_double(made.category) if doubled else None)
 
     def remove(self, operation: Operation) -> None:

@@ -181,9 +181,9 @@ def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
 
 
 def on_verification(tags: Mapping[str, TagValue]) -> str | None:
-    """What to know of an entry whose words were changed, where its tags say that it was verified."""
+    """What to know of an entry whose words were changed, where the tags of the old ones say that they were verified."""
     day = read_date(tags.get("verified_date"))
-    return None if day is None else f"was changed, and its last verification ({day}) is older than these words"
+    return None if day is None else f"has new words, so its verification of {day} is gone; verify it if they hold"
 
 
 def on_alike(entry: Entry, count: int) -> str:

@@ -182,8 +182,8 @@ def test_a_person_is_warned_of_what_the_profile_does_not_read(user):
 def test_what_there_is_to_know_is_told_beside_the_answer(user):
     result = run("replace", "-p", "neo", "short", "Prefers long answers.")
     assert result.stdout == "replaced in talk in neo/user (revision 2)\n"
-    assert "its last verification (2026-05-01) is older than these words" in result.stderr
-    assert "(2026-05-01) is older" in run("replace", "-p", "neo", "long", "Prefers letters.", "--dry-run").stderr
+    assert "has new words, so its verification of 2026-05-01 is gone" in result.stderr
+    assert "verification" not in run("replace", "-p", "neo", "long", "Prefers letters.", "--dry-run").stderr
 
 
 def test_a_change_by_other_means_that_is_taken_in_is_told(user):

@@ -230,16 +230,16 @@ def test_a_drop_takes_entries_and_shows_none(tool, workspace):
     assert [body for category, body in stands(workspace) if category == "inbox"] == ["A drop.", "For review."]
 
 
-def test_replacing_text_keeps_the_tags(tool, workspace):
+def test_replaced_text_is_not_verified(tool, workspace):
     shown = do(tool, "str_replace", path=FINANCE, old_str="Acme is", new_str="Bolt is")
-    assert "[verified_date: 2026-05-01] Bolt is the vendor." in shown
-    assert workspace.read("neo").document.by_category["finance"][0].tags == {"verified_date": "2026-05-01"}
+    assert "\tBolt is the vendor." in shown
+    assert workspace.read("neo").document.by_category["finance"][0].tags == {}
 
 
-def test_text_without_its_tag_block_keeps_the_tags(tool, workspace):
+def test_replaced_text_without_its_tag_block_is_not_verified(tool, workspace):
     do(tool, "str_replace", path=FINANCE, old_str="[verified_date: 2026-05-01] Acme is", new_str="Bolt is")
     entry = workspace.read("neo").document.by_category["finance"][0]
-    assert (entry.body, entry.tags) == ("Bolt is the vendor.", {"verified_date": "2026-05-01"})
+    assert (entry.body, entry.tags) == ("Bolt is the vendor.", {})
 
 
 TAGGED = "[verified_date: 2026-05-01] Acme is the vendor."
@@ -266,8 +266,8 @@ def test_lines_inserted_between_entries_are_an_entry_of_their_own(tool, workspac
 
 def test_lines_inserted_within_an_entry_are_part_of_it(tool, workspace):
     do(tool, "str_replace", path=FINANCE, old_str="the vendor.", new_str="the vendor.\nIt bills monthly.")
-    do(tool, "insert", path=FINANCE, insert_line=2, insert_text="Since 2020.\n")
-    assert finance(workspace)[0] == ("Acme is the vendor.\nSince 2020.\nIt bills monthly.", "2026-05-01")
+    do(tool, "insert", path=FINANCE, insert_line=1, insert_text="Since 2020.\n")
+    assert finance(workspace)[0] == ("Acme is the vendor.\nSince 2020.\nIt bills monthly.", None)
 
 
 @pytest.mark.parametrize(

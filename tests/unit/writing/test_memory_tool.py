@@ -302,11 +302,12 @@ def test_hidden_matches_are_no_matches(call):
     assert bodies(answer) == ["short answers", "no calls", "be kind"]
 
 
-def test_new_words_for_a_verified_fact_are_told_to_be_newer_than_its_verification(call, workspace):
+def test_new_words_for_a_verified_fact_are_not_verified_also_with_the_old_day(call, workspace):
     put_bytes(workspace, "neo/user", "## Talk\n[verified_date: 2026-01-02] short\n")
     tags = {"verified_date": "2026-01-02"}
     answer = call(action="replace", old_text="short", content="long", tags=tags)
-    assert "its last verification (2026-01-02) is older than these words" in answer["message"]
+    assert "its verification of 2026-01-02 is gone" in answer["message"]
+    assert "verified_date" not in workspace.read("neo").document.entries[0].tags
 
 
 def test_a_tag_that_is_nearly_a_known_one_is_told(call):

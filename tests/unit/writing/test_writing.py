@@ -251,15 +251,15 @@ def test_many_matches_are_not_all_told(workspace):
 # --- replace ---
 
 
-def test_replace_keeps_the_tags_and_verifies_nothing(workspace):
+def test_new_words_keep_the_tags_but_for_the_verification(workspace):
     written = workspace.replace("neo", "short", "long answers")
-    assert written.after == TALK.replace("short answers", "long answers")
+    assert written.after == TALK.replace("verified_date: 2026-01-02, ", "").replace("short answers", "long answers")
     assert bodies(written) == ["long answers"]
 
 
 @pytest.mark.parametrize("tags", [None, {}, {"domain": "a"}])
 def test_a_tag_block_that_says_the_same_stays_as_it_was_written(workspace, tags):
-    block = '- [verified_date: 2026-01-02]  [domain: "a"]'
+    block = '- [created: 2026-01-02]  [domain: "a"]'
     put_bytes(workspace, "neo/user", f"## Talk\n{block} short\n")
     assert workspace.replace("neo", "short", "long", tags=tags).after == f"## Talk\n{block[2:]} long\n"
 
@@ -275,6 +275,7 @@ def test_a_tag_block_that_says_the_same_stays_as_it_was_written(workspace, tags)
 )
 def test_replace_lays_tags_over_those_that_are_there(workspace, tags, expected):
     assert workspace.replace("neo", "short", None, tags=tags).entries[0].tags == expected
+    expected.pop("verified_date", None)
     assert workspace.replace("neo", "short", "other").entries[0].tags == expected
 
 

@@ -349,10 +349,10 @@ def test_a_bounded_profile_is_told_no_digest_of_what_it_does_not_see(workspace, 
         assert error.found == "2"
 
 
-def test_a_date_that_is_there_already_is_no_verification(workspace):
+def test_a_date_that_is_there_already_verifies_no_new_words(workspace):
     put_bytes(workspace, "neo/user", "## Talk\n[verified_date: 2026-01-01] x\n")
     tags = {"verified_date": "2026-01-01"}
-    assert workspace.replace("neo", "x", "y", tags=tags, actor="neo").entries[0].tags == tags
+    assert workspace.replace("neo", "x", "y", tags=tags, actor="neo").entries[0].tags == {}
 
 
 def test_who_may_verify_verifies_what_it_sees_and_need_not_write_it(workspace):

@@ -169,7 +169,7 @@ def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path):
 @pytest.mark.parametrize(
     ("words", "fields", "after"),
     [
-        ("short", {"content": "Prefers long answers."}, "[verified_date: 2020-01-01] Prefers long answers."),
+        ("short", {"content": "Prefers long answers."}, "Prefers long answers."),
         ("short", {"verified": "true"}, f"[verified_date: {TODAY}] Prefers short answers."),
         (
             "short",

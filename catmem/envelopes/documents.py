@@ -85,7 +85,7 @@ def plan_document(
     old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
     pairs = pair_entries(old, part.entries)
     changes = _changes(old, part.entries, pairs)
-    fault = _first_fault(changes, terms)
+    fault = _first_fault(changes, terms, is_text=is_text)
     if fault is not None:
         raise fault
     if new is None:
@@ -147,7 +147,10 @@ def _part(content: Mapping[str, Any], terms: Terms) -> Part:
 
 
 def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
-    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
+    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger.
+
+    New words lose the ``verified_date`` of the old ones.
+    """
     before = {there: old[here] for here, there in pairs.items()}
     entries: list[Said] = []
     for index, entry in enumerate(part.entries):
@@ -155,6 +158,8 @@ def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Ter
         if was is None and dated and "created" not in tags:
             tags = {"created": terms.today.isoformat(), **tags}
         known = _known_since(tags, entry.body, terms) if was is None or was.body != entry.body else None
+        if was is not None and was.body != entry.body and tags.get("verified_date") == was.tags.get("verified_date"):
+            tags = {key: value for key, value in tags.items() if key != "verified_date"}
         entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
     return part._replace(entries=tuple(entries))
 
@@ -203,8 +208,11 @@ def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms
         refuse_unseen_category(terms, category, seen=False)
 
 
-def _first_fault(changes: Iterable[EntryChange], terms: Terms) -> EditError | None:
-    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
+def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool) -> EditError | None:
+    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once.
+
+    New words go without the verification of the old ones. A text is taken as it is, so it must not keep it.
+    """
     first: EditError | None = None
     for change in changes:
         if change.new is None:
@@ -212,6 +220,11 @@ def _first_fault(changes: Iterable[EntryChange], terms: Terms) -> EditError | No
         old = None if change.old is None else change.old.tags
         given: dict[str, Any] = {**dict.fromkeys(old or {}), **change.new.tags}
         changed = {key: value for key, value in given.items() if (old or {}).get(key) != value}
+        if change.old is not None and change.old.body != change.new.body:
+            if "verified_date" not in change.new.tags:
+                changed.pop("verified_date", None)
+            elif is_text:
+                changed["verified_date"] = change.new.tags["verified_date"]
         try:
             # What is forbidden comes first, whatever else is wrong with the tags.
             terms.check_dates(changed, old)

@@ -264,3 +264,31 @@ def test_a_tag_that_is_nearly_a_known_one_is_noted_where_it_is_new(workspace):
     assert note in submit(workspace, partly(talk=[SHORT, CALLS, slip, slip | {"body": "newer"}])).notes
     there = slip | {"tags": {"created": str(DAY), "verifed_date": "x"}}
     assert note not in submit(workspace, partly(talk=[SHORT, CALLS, there])).notes
+
+
+# --- new words are not verified ---
+
+REWORDED = "short answers, always"
+AUDITOR = ("auditor", "auditor")
+
+
+@pytest.mark.parametrize("agent", ["neo", "auditor"])
+@pytest.mark.parametrize("tags", [{}, {"verified_date": "2026-01-01"}])
+def test_reworded_entries_lose_their_verification(workspace, agent, tags):
+    submit(workspace, partly(talk=[{"body": REWORDED, "tags": tags}, CALLS]), agent, agent)
+    (entry,) = [each for each in workspace.read(agent).document.entries if each.body == REWORDED]
+    assert "verified_date" not in entry.tags
+
+
+def test_who_may_verify_may_verify_what_it_rewords(workspace):
+    submit(workspace, partly(talk=[{"body": REWORDED, "tags": {"verified_date": "2026-04-30"}}, CALLS]), *AUDITOR)
+    assert f"[verified_date: 2026-04-30] {REWORDED}" in text_of(workspace, "auditor/user")
+
+
+def test_a_text_that_keeps_the_verification_of_other_words_is_refused(workspace):
+    everything = WATCHED["careful"] + "writable_categories: ['*', __uncategorized__]\n"
+    (workspace.root / "profiles" / "careful.yaml").write_text(everything)
+    kept = TEXT.replace("short answers", REWORDED)
+    assert isinstance(refused(workspace, kept, "careful", "careful"), ForbiddenError)
+    submit(workspace, kept.replace("[verified_date: 2026-01-01] ", ""), "careful", "careful")
+    assert f"\n{REWORDED}\n" in text_of(workspace, "careful/user")

@@ -36,6 +36,7 @@ _WIDTH = 72
     cls=Command,
     examples=(
         "catmem add -p trinity -c workflow-rules-finance 'Vendor is Acme Ltd.'",
+        "catmem add -p trinity -c workflow-rules-finance --tag expires=2026-12-31 'Travel goes to cost centre 410.'",
         "catmem add -p trinity -c workflow-rules-finance --tag domain=finance - < fact.txt",
     ),
 )
@@ -96,7 +97,9 @@ def replace(  # noqa: PLR0913 - one parameter an option
     tags: Mapping[str, str | list[str] | None] | None,
     **how: Unpack[How],
 ) -> None:
-    """Give the entry that holds OLD the words of NEW. Its tags stay; without NEW only tags change.
+    """Give the entry that holds OLD the words of NEW. Its tags stay, but for verified_date: new words are not verified.
+
+    Without NEW only tags change.
 
     OLD is a piece of its text that no other entry holds, or its id. One of OLD and NEW may be - for stdin.
     """

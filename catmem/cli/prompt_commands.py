@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -148,8 +149,11 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
         return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
     if not hidden and not manifest.rows:
         return f"The prompt is empty: the memory files of {owner} hold no entries."
-    left_out = f"{hidden} {plural(hidden, 'entry')} left out"
-    return f"The prompt is empty: nothing that {manifest.profile} may see is in ({left_out})."
+    reasons = Counter(_LEFT_OUT.get(row.reason or "", row.reason or row.status) for row in manifest.rows)
+    if hidden:
+        reasons["of other categories"] = hidden
+    left_out = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return f"The prompt is empty: it leaves out all entries of {owner} ({left_out})."
 
 
 @click.command(

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.profile import one_reading
-from catmem.errors import DriftError, EditError, RefusedError, StaleError
-from catmem.names import known_target
+from catmem.errors import DriftError, EditError, NoMatchError, RefusedError, StaleError
+from catmem.names import TARGETS, known_target
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
+from catmem.workspace.profile_memory import read_document
 from catmem.writing import gate
-from catmem.writing.matching import WriterView, checked_expected, hide_digests, legible
+from catmem.writing.matching import WriterView, checked_expected, entries_holding, hide_digests, legible
 from catmem.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
 from catmem.writing.planning import Plan, plan_operations
 from catmem.writing.terms import check_beforehand, terms_of
@@ -110,12 +111,25 @@ class Pipeline:
         self.check()
         try:
             written = self.rehearse() if dry_run else self.commit()
+        except NoMatchError as error:
+            if self.terms.rights.actor is None:
+                error.hint = self._other_file() or error.hint
+            raise
         except RefusedError as error:
             # An actor who does not see the whole file learns nothing that depends on all of it.
             if not self.terms.rights.unbounded:
                 hide_digests(error)
             raise
         return replace(written, notes=(*self.attempt.notes(), *written.notes))
+
+    def _other_file(self) -> str | None:
+        """Where a person finds the entry that a write means, if it is in the other file of the profile."""
+        terms, wanted = self.terms, [each.old_text for each in self.write.operations if each.old_text]
+        for other in (each for each in TARGETS if each != terms.target):
+            document = read_document(self.workspace, terms.owner, other)
+            if any(entries_holding(text, document.entries) for text in wanted):
+                return f"The {other} file of {terms.owner.name} holds it: give the target {other} (-t {other})."
+        return None
 
     def with_crowded(self, written: Written) -> Written:
         """The answer with what the write crowds out of a prompt; after the attempt, whose time is that of the write."""

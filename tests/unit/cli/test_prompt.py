@@ -116,7 +116,7 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
         assert json.loads(hidden.stdout)["text"] == ""
         return
     assert hidden.stdout == ""
-    assert "nothing that none may see is in (1 entry left out)" in hidden.stderr
+    assert "it leaves out all entries of none (1 of other categories)" in hidden.stderr
     put(place / "homes" / "none" / "USER.md", "")
     assert "the memory files of none hold no entries" in ask(place, "none").stderr
     (place / "homes" / "none" / "USER.md").unlink()
@@ -160,3 +160,8 @@ def test_a_slip_in_a_category_is_refused(place):
 
 def test_a_prompt_of_nothing_named_is_a_slip_of_usage(place):
     assert ask(place).exit_code == 2
+
+
+def test_an_empty_prompt_says_what_its_budget_leaves_out(place):
+    said = ask(place, "--from", "boss", "-c", "talk", "--budget", "5").stderr
+    assert "it leaves out all entries of boss (1 over the total budget of 5)" in said

@@ -499,3 +499,11 @@ def test_a_profile_may_remove_hostile_text_and_is_not_shown_it(tmp_path):
         workspace.remove("neo", "Ignore", actor="neo")
     assert caught.value.candidates == ("[BLOCKED: instruction-override]",) * 2
     assert workspace.remove("neo", "one", actor="neo").after == f"## Talk\n{HOSTILE} two\n"
+
+
+def test_an_entry_of_the_other_file_is_named_there(workspace):
+    workspace.add("neo", "Harbour is a booking site.", target="memory", category="projects")
+    for verb in (workspace.remove, workspace.verify):
+        with pytest.raises(NoMatchError) as caught:
+            verb("neo", "booking site")
+        assert caught.value.hint == "The memory file of neo holds it: give the target memory (-t memory)."

@@ -198,9 +198,12 @@ class _Draft:
         found = Candidates(text)
         if found.places is None:
             return None
-        for owner in _owners(pieces, found.places):
-            if isinstance(owner, int):
-                self._block_one(self.candidates[owner], self.scanner.scan(self.candidates[owner].body))
+        rows = {owner for owner in _owners(pieces, found.places) if isinstance(owner, int)}
+        # Indented lines and escapes can part what belongs together: such an entry is looked at as it is stored.
+        shown = ((piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int))
+        rows.update(row for row, text in shown if self.candidates[row].body not in text)
+        for row in rows:
+            self._block_one(self.candidates[row], self.scanner.scan(self.candidates[row].body))
         is_settled = not self.profile.prompt.budget and all(candidate.blocked is None for candidate in self.candidates)
         if is_settled and not (found and self._withhold(pieces, found.findings())):
             return text

@@ -37,8 +37,9 @@ class Stretch(NamedTuple):
     end: int
     category: str
     title: str
+    pieces: int
     characters: int
-    """Of all pieces together."""
+    """Of these pieces together. Blanks at both ends do not count: they change with the section that comes next."""
 
 
 class Facts(NamedTuple):
@@ -81,12 +82,22 @@ class Index:
         named = [(UNCATEGORIZED, ""), *((header.category, header.title) for header in headers)]
         ends = [*self._firsts[1:], len(self._starts)]
         return tuple(
-            Stretch(first, end, category, title, self._characters(first, end))
+            Stretch(first, end, category, title, *self._counted(first, end))
             for first, end, (category, title) in zip(self._firsts, ends, named, strict=True)
         )
 
-    def _characters(self, first: int, end: int) -> int:
-        return max(0, sum(self._ends[first:end]) - sum(self._starts[first:end]))
+    def _counted(self, first: int, end: int) -> tuple[int, int]:
+        """How many pieces there are from the first to the last that is not blank, and their characters."""
+        while first < end and self._is_blank(end - 1):
+            end -= 1
+        while first < end and self._is_blank(first):
+            first += 1
+        if first == end:
+            return 0, 0
+        head = self.document.text[self._starts[first] : self._ends[first]]
+        tail = self.document.text[self._starts[end - 1] : self._ends[end - 1]]
+        blanks = len(head) - len(head.lstrip()) + len(tail) - len(tail.rstrip())
+        return end - first, sum(self._ends[first:end]) - sum(self._starts[first:end]) - blanks
 
     def entry(self, piece: int) -> Entry:
         """The entry that a piece is; a piece in which something was found is one."""

@@ -47,7 +47,7 @@ class SearchSource:
     def of(cls, index: Index, categories: Container[str]) -> SearchSource:
         """The document as a caller sees it who sees these categories."""
         chosen = [stretch for stretch in index.stretches if stretch.category in categories]
-        pieces = sum(stretch.end - stretch.first for stretch in chosen)
+        pieces = sum(stretch.pieces for stretch in chosen)
         return cls(index, pieces_of(index, categories), pieces, sum(stretch.characters for stretch in chosen))
 
 

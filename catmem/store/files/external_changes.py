@@ -163,7 +163,7 @@ class Outside:
         else:
             watched = self.folder.superseded_files(self.name)
             files = watched.to_look_at(self.journal, self.folder.system.clock())
-        for done, foreign in enumerate(list(self.late(files))):
+        for done, foreign in enumerate(list(self.late(files, read_all=of_all))):
             if done and not of_all and self.folder.out_of_patience():
                 raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")
             head = self.journal.head(self.name)
@@ -266,8 +266,8 @@ class Outside:
 
     # --- files that are out already -----------------------------------------------------------------------------
 
-    def late(self, files: Sequence[Superseded]) -> Iterator[Foreign]:
-        """What was written into files that are out of their place, the oldest first."""
+    def late(self, files: Sequence[Superseded], *, read_all: bool = False) -> Iterator[Foreign]:
+        """What was written into files that are out of their place, the oldest first; ``read_all`` trusts no time."""
         # Many files and nearly always nothing new, before every write: so this loop is plain.
         system, gen = self.folder.system, self.folder.gen
         look = system.look
@@ -286,7 +286,8 @@ class Outside:
             if status.st_ctime_ns == each.quiet:
                 continue
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
-            if not same or each.sequence == newest or not _was_still(status):
+            # A program can set the size and the time of a file back; its ctime shows that it was there.
+            if not same or read_all or each.quiet >= 0 or each.sequence == newest or not _was_still(status):
                 yield from self._changed(each, status)
             elif is_settled(system, status):
                 each.quiet = status.st_ctime_ns

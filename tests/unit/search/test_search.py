@@ -266,3 +266,15 @@ def test_who_changes_the_tags_of_what_was_found_changes_nothing_else(workspace):
     before.entry.tags["more"] = "mine"
     (after,) = search(workspace, "neo", "cake", as_of=DAY).found
     assert after.entry.tags == {"verified_date": "2026-01-01", "domain": ["home", "food"]}
+
+
+@pytest.mark.parametrize("shared", ["", "§\n"])
+def test_a_hidden_section_has_no_part_in_the_scores(tmp_path, shared):
+    visible = f"## Talk\n{shared}[created: 2026-01-01] alpha one\n§\n[created: 2026-01-01] beta two three\n"
+    found = []
+    for number, hidden in enumerate(("", "\n", f"\n## Pay\n{shared}alpha beta\n", f"{shared}## Pay\n{shared}zz\n")):
+        profiles = {"neo": "user_memory_categories: [talk]\n"}
+        root = make_root(tmp_path / str(number), profiles=profiles, files={"neo/user": visible + hidden})
+        found.append([(hit.entry.body, hit.score) for hit in root.search("neo", "alpha beta", as_of=DAY)])
+    assert len(found[0]) == 2
+    assert found == [found[0]] * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -216,3 +217,26 @@ def test_in_a_burst_each_file_is_looked_at_before_it_is_forgotten(file, opened, 
         add(store, b"after %d\n" % number)
     assert len(late(store)) == 1
     assert file.read_bytes().count(b"theirs\n") == 1
+
+
+@pytest.mark.parametrize("looked_before", [True, False])
+def test_a_rewrite_that_sets_size_and_time_back_is_found(file, opened, machine, looked_before):
+    store = opened()
+    add(store, b"first\n")
+    with file.open("r+b", buffering=0) as held:
+        add(store, b"second\n")
+        add(store, b"third\n")
+        if looked_before:
+            time.sleep(0.05)  # a tick of the file system's clock
+            machine.passed += 2
+            add(store, b"fourth\n")
+        before = os.fstat(held.fileno())
+        time.sleep(0.02)
+        held.write(b"FIRST")
+        os.utime(held.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
+    if looked_before:
+        machine.passed += 2
+        add(store, b"fifth\n")
+    else:
+        store.mend()
+    assert any(b"FIRST" in data for _, data in store.replay("user"))

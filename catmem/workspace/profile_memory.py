@@ -241,6 +241,7 @@ class Cache:
     def __init__(self, config: Config) -> None:
         """Nothing yet."""
         self.store: Store | None = None
+        self.opening = threading.RLock()
         self._config = config
         self._texts: tuple[Text, ...] = ()
         self._lock = threading.Lock()

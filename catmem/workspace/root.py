@@ -96,12 +96,14 @@ class Root:
         """The store that was given, or else that of the root, opened when it is first asked for."""
         if self._given is not None:
             return self._given
-        if self._cache.store is None:
-            from catmem.workspace.stores import open_store
+        # Two stores of one root would wait for each other's locks, so threads that come first together get one.
+        with self._cache.opening:
+            if self._cache.store is None:
+                from catmem.workspace.stores import open_store
 
-            names = profile_names(self.config.profiles_dir)
-            self._cache.store = open_store(self.config, self.profile, names, self.parse)
-        return self._cache.store
+                names = profile_names(self.config.profiles_dir)
+                self._cache.store = open_store(self.config, self.profile, names, self.parse)
+            return self._cache.store
 
     def profiles(self) -> Mapping[str, Profile]:
         """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""

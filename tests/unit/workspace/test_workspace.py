@@ -16,7 +16,6 @@ from catmem.threats import Threat
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import make_root
 
 DAY = date(2026, 11, 21)
 USER = "## Talk\n[verified_date: 2026-01-01] short answers\n§\nno calls\n\n## Pay\nsecret\n"
@@ -271,7 +270,8 @@ def test_entries_that_a_prompt_withholds_are_marked_in_a_list(workspace, place):
 
 
 def test_threads_that_come_first_together_get_one_store(tmp_path, monkeypatch):
-    root = make_root(tmp_path, profiles={"neo": ""})
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    root = Workspace.open(tmp_path, search=False)
     real, opened = stores.open_store, []
 
     def slow(*given):

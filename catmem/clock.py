@@ -1,4 +1,4 @@
-"""The day and the moment, for callers who name none, and how moments are written.
+"""The day and the moment, for callers who name none, and how days and moments are written.
 
 Only the file store asks elsewhere: a test sets the clock of its ``System``.
 """
@@ -6,6 +6,12 @@ Only the file store asks elsewhere: a test sets the clock of its ``System``.
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ISO_DATE_LENGTH = len("2026-05-01")
 
 
 def today() -> date:
@@ -26,3 +32,14 @@ def timestamp(moment: datetime) -> str:
 def timestamp_in_seconds(moment: datetime) -> str:
     """A moment as envelopes and tokens say it: ``2026-11-21T12:00:00Z``."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_date(value: str | Sequence[str] | None) -> date | None:
+    """The date that a tag holds, ``YYYY-MM-DD``; ``None`` for anything else, which is a problem of the document."""
+    if not isinstance(value, str) or len(value) != _ISO_DATE_LENGTH:
+        return None
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        return None
+    return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -12,12 +12,23 @@ from catmem import clock
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import actor_option, common_options, dry_run_option, entity_argument, open_with_store
-from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, text_diff
+from catmem.cli.output import (
+    CONFLICT_REASONS,
+    columns,
+    conflict_lines,
+    emit,
+    emit_json,
+    in_json,
+    print_unreadable,
+    printable,
+    say,
+    text_diff,
+)
 from catmem.merging.decisions import in_words
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from catmem.errors import CatmemError
     from catmem.merging.branches import Branch
@@ -29,14 +40,6 @@ _DAY = 24 * _HOUR
 """In seconds."""
 _CONFLICT = 3
 _IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
-_SAID = {
-    "body": "both sides reworded this entry",
-    "removed": "one side changed this entry and the other removed it",
-    "tags": "the sides gave this entry different tags",
-    "category": "the sides moved this entry to different categories",
-    "title": "the sides gave the document different titles",
-}
-_NARROWEST = 18
 """Characters that the names of sides have at least, so that most lists look alike."""
 _HELP = """\
   o        ours: what the file says
@@ -237,30 +240,7 @@ def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
     category = found.to_dict()["category"]
     where = f" in {category}" if category else ""
-    return f"branch {found.branch}{where}: {_SAID[found.conflict.reason]}"
-
-
-def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
-    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
-
-    One that was decided has ``taken``, which is shown too.
-    """
-    width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
-    for number, found in enumerate(conflicts, first):
-        where = f" in {found['category']}" if found["category"] else ""
-        yield f"{number}. branch {found['branch']}{where}: {_SAID[found['reason']]}"
-        for name, text in _sides(found):
-            line, *more = ("(not there)" if text is None else text).split("\n")
-            yield f"   {name:<{width}} {line}"
-            yield from (f"   {'':<{width}} {line}" for line in more)
-
-
-def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    yield "base:", found["base"]
-    for side in ("ours", "theirs"):
-        yield f"{side} ({found[f'{side}_by']}):", found[side]
-    if "taken" in found:
-        yield "taken:", found["taken"]
+    return f"branch {found.branch}{where}: {CONFLICT_REASONS[found.conflict.reason]}"
 
 
 class _ConflictDialogue(Dialogue):

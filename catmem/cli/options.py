@@ -11,8 +11,8 @@ from click.core import ParameterSource
 
 from catmem import clock
 from catmem.cli.output import read_stdin, say
+from catmem.clock import read_date
 from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError
-from catmem.staleness.freshness import read_date
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:

@@ -143,8 +143,6 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         yield "These could go:"
         yield from _could_go(error.could_go)
     elif isinstance(error, MergeConflictError):
-        from catmem.cli.branch_commands import conflict_lines
-
         yield from conflict_lines(error.conflicts)
     elif isinstance(error, RefusedError):
         if error.expected is not None:
@@ -263,3 +261,39 @@ def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
 def _lines(text: str) -> list[str]:
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
+
+
+_NARROWEST = 18
+
+
+CONFLICT_REASONS = {
+    "body": "both sides reworded this entry",
+    "removed": "one side changed this entry and the other removed it",
+    "tags": "the sides gave this entry different tags",
+    "category": "the sides moved this entry to different categories",
+    "title": "the sides gave the document different titles",
+}
+"""Why two sides conflict."""
+
+
+def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
+    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
+
+    One that was decided has ``taken``, which is shown too.
+    """
+    width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
+    for number, found in enumerate(conflicts, first):
+        where = f" in {found['category']}" if found["category"] else ""
+        yield f"{number}. branch {found['branch']}{where}: {CONFLICT_REASONS[found['reason']]}"
+        for name, text in _sides(found):
+            line, *more = ("(not there)" if text is None else text).split("\n")
+            yield f"   {name:<{width}} {line}"
+            yield from (f"   {'':<{width}} {line}" for line in more)
+
+
+def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    yield "base:", found["base"]
+    for side in ("ours", "theirs"):
+        yield f"{side} ({found[f'{side}_by']}):", found[side]
+    if "taken" in found:
+        yield "taken:", found["taken"]

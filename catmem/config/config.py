@@ -19,7 +19,6 @@ from catmem.config.yamlfile import YamlFile, key_text, load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import UNCATEGORIZED, is_name, slugify
 from catmem.resources import schema
-from catmem.staleness.freshness import DEFAULT_STALE_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +36,9 @@ DEFAULT_CLOCK_SKEW = 3600
 
 RESERVED = ("person", "external")
 """Agents that are no profile: a writer without one, and an external writer."""
+
+DEFAULT_STALE_AFTER = 90
+"""Days, where neither category, domain, profile nor root says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
 from catmem.names import slugify
 from catmem.resources import schema
-from catmem.staleness.freshness import read_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

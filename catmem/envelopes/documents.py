@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.clock import read_date
 from catmem.config.access import all_problems, visible_categories
 from catmem.envelopes.parsing import refuse_unseen_category
 from catmem.errors import EditError, ForbiddenError, TooLargeError
@@ -19,7 +20,6 @@ from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import read_date
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.seen_entry import value_texts
 from catmem.writing.planning import Plan, ended

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
 from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.source_files import LeftOut, leading_day
 from catmem.names import UNCATEGORIZED, slugify
-from catmem.staleness.freshness import read_date
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, counted, unify_newlines

@@ -17,9 +17,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.staleness.freshness import read_date
 from catmem.text import BOM, decode, unify_newlines
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem.clock import read_date
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.linting.diagnostic import NOWHERE, Region
 from catmem.linting.similar import distinct_words
 from catmem.linting.suppress import is_only_marks, without_marks
 from catmem.model.document import first_of_each, parse
-from catmem.staleness.freshness import read_date
 from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
 from catmem.threats import BuiltinScanner

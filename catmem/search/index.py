@@ -10,11 +10,12 @@ from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.clock import read_date
 from catmem.model.document import Entry
 from catmem.names import UNCATEGORIZED
 from catmem.search.query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
 from catmem.search.stems import language_of
-from catmem.staleness.freshness import DATED_BY, read_date
+from catmem.staleness.freshness import DATED_BY
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import unescape
 from catmem.text import unify_newlines

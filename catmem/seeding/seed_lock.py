@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.clock import read_date
 from catmem.errors import ConfigError
 from catmem.names import is_entity, slugify
-from catmem.staleness.freshness import read_date
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

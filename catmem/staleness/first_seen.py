@@ -14,9 +14,10 @@ from copy import copy
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from catmem.clock import read_date
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.pairing import alike, pair_entries, words_of
-from catmem.staleness.freshness import DATED_BY, read_date
+from catmem.staleness.freshness import DATED_BY
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.external_changes import FILE_TIME
 from catmem.text import equal_ends

@@ -9,18 +9,19 @@ may pass the day that the journal or the file gives as a ``Clock``; the fact sta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from catmem.clock import read_date
+from catmem.config.config import DEFAULT_STALE_AFTER
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
+    from datetime import date
 
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import TagValue
 
-DEFAULT_STALE_AFTER = 90
-"""Days, where neither category, domain, profile nor root says otherwise."""
 
 State = Literal["fresh", "stale", "expired", "unverified"]
 
@@ -33,8 +34,6 @@ DATED_BY: tuple[OwnClock, ...] = ("verified_date", "created")
 
 VERIFY_FIRST = "Verify every fact that is not fresh against its source before relying on it."
 """What an answer says to an agent to which it shows such a fact."""
-
-_ISO_DATE_LENGTH = len("2026-05-01")
 
 
 class Dated(Protocol):
@@ -94,17 +93,6 @@ UNVERIFIED = Freshness("unverified")
 def advice(states: Iterable[str]) -> dict[str, str]:
     """What an answer tells an agent beside facts in these states, as a field of it; nothing if all are fresh."""
     return {"advice": VERIFY_FIRST} if any(state != "fresh" for state in states) else {}
-
-
-def read_date(value: str | Sequence[str] | None) -> date | None:
-    """The date that a tag holds, ``YYYY-MM-DD``; ``None`` for anything else, which is a problem of the document."""
-    if not isinstance(value, str) or len(value) != _ISO_DATE_LENGTH:
-        return None
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        return None
-    return day if day.isoformat() == value else None  # not 2026-W47-6, which has the same length
 
 
 def is_ahead(day: date, as_of: date) -> bool:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.clock import read_date
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, spans_of
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import read_date
 from catmem.syntax.scan import rescan
 from catmem.workspace.seen_entry import preview, value_texts
 from catmem.writing.matching import Says, find_entry, says

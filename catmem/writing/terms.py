@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
 from catmem.config.profile import limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.names import UNCATEGORIZED, slugify
-from catmem.staleness.freshness import read_date, stale_after_days
+from catmem.staleness.freshness import stale_after_days
 from catmem.text import unify_newlines
 from catmem.threats import RULES
 from catmem.workspace.seen_entry import findings_in

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.access import hidden_by_sections
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, EditError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.staleness.freshness import advice, expired_on, freshness, read_date
+from catmem.staleness.freshness import advice, expired_on, freshness
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 

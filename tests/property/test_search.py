@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from catmem.clock import read_date
 from catmem.config.access import visible
 from catmem.model.document import parse
 from catmem.search import search as searching
@@ -14,7 +15,7 @@ from catmem.search.index import Index
 from catmem.search.query import fold, parse_query
 from catmem.search.ranking import WIDTH, snippet
 from catmem.search.search import STATES
-from catmem.staleness.freshness import DATED_BY, read_date
+from catmem.staleness.freshness import DATED_BY
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from catmem.clock import read_date
 from catmem.config.json_schema import SLIPS, known_tags, meant_tag, tag_faults
 from catmem.errors import EditError
 from catmem.linting.diagnostic import Finding, Fix
@@ -13,7 +14,6 @@ from catmem.linting.rule import rule
 from catmem.linting.spans import first_line, key_span, value_span
 from catmem.model.edit import TextEdit
 from catmem.names import slugify
-from catmem.staleness.freshness import read_date
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import RequestError
 from catmem.names import UNCATEGORIZED
@@ -25,7 +26,6 @@ from catmem.server.page.recent_changes import before, can_be_undone, entry_in, r
 from catmem.server.page.refusal import seen_text
 from catmem.server.page.writing import Did, bad_form, done, put
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
-from catmem.staleness.freshness import read_date
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import restore

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from markupsafe import Markup
 
+from catmem.clock import read_date
 from catmem.model.body import to_html
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import read_date
 from catmem.text import printable, unified_diff
 
 if TYPE_CHECKING:

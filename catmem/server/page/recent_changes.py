@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.server.page.formats import beginning, category, day
-from catmem.staleness.freshness import DATED_BY, expired_on, read_date
+from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.text import unmerged_warnings
 from catmem.workspace.history import entity_of
 from catmem.workspace.seen_entry import rules_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.cli.branch_commands import conflict_lines
+from catmem.cli.output import conflict_lines
 from tests.end_to_end.terminal import run, write_root
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.config.config import Category, Config, Rollout, Signing, Taxonomy, days, find_root, load_config, read_config
+from catmem.config.config import (
+    DEFAULT_STALE_AFTER,
+    Category,
+    Config,
+    Rollout,
+    Signing,
+    Taxonomy,
+    days,
+    find_root,
+    load_config,
+    read_config,
+)
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import is_name
-from catmem.staleness.freshness import DEFAULT_STALE_AFTER
 from tests.golden.case import put
 from tests.together import together
 

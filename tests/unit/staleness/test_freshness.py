@@ -6,18 +6,10 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from catmem.config.config import Category, Config, Taxonomy
+from catmem.clock import read_date
+from catmem.config.config import DEFAULT_STALE_AFTER, Category, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.staleness.freshness import (
-    DEFAULT_STALE_AFTER,
-    VERIFY_FIRST,
-    Clock,
-    Freshness,
-    advice,
-    freshness,
-    read_date,
-    stale_after_days,
-)
+from catmem.staleness.freshness import VERIFY_FIRST, Clock, Freshness, advice, freshness, stale_after_days
 from tests.together import together
 
 DAY = date(2026, 11, 21)

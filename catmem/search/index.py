@@ -177,10 +177,11 @@ class Index:
         return known
 
     def _matches(self, term: Term) -> Iterator[re.Match[str]]:
-        folded, pattern = self._text(), term.pattern(accents=self._accents)
+        folded = self._text()
         if not term.is_phrase:
-            yield from pattern.finditer(folded)
+            yield from term.found_in(folded, accents=self._accents)
             return
+        pattern = term.pattern(accents=self._accents)
         # A phrase may begin within another that does not count, for it goes on in the next entry.
         position = 0
         while match := pattern.search(folded, position):

@@ -15,7 +15,7 @@ from catmem.errors import QueryError
 from catmem.search.stems import DEFAULT, FUNCTION_WORDS, SHORTEST_STEM, beginning, language_of, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MOST_CHARACTERS = 1_000
 """Characters of a query."""
@@ -51,7 +51,9 @@ _RUN = rf"[{_UNSPACED}]"
 _GAP = r"[\W_]"
 _ANY_ACCENTS = f"[{ACCENTS}]*+"
 
+_WORD = re.compile(f"{_LETTER}++")
 _TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
+_IS_LETTER = re.compile(_LETTER)
 _IS_RUN = re.compile(_RUN)
 _QUOTED = re.compile(r'"([^"]*+)"')
 _OTHER_QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb"), '"')
@@ -70,18 +72,32 @@ class Term(NamedTuple):
         return not self.is_phrase and is_run(self.words[0])
 
     def pattern(self, *, accents: bool) -> re.Pattern[str]:
-        """What finds it in a folded text; ``accents`` says that the text has some that stand alone.
+        """What finds a phrase or a run in a folded text, and of a word its beginning, wherever that stands.
 
-        Of a single word it finds those that begin like it: ``worth`` says which of them count.
+        ``accents`` says that the text has some that stand alone.
         """
         return _pattern(self.words, self.is_phrase, accents)
+
+    def found_in(self, folded: str, *, accents: bool) -> Iterator[re.Match[str]]:
+        """Where it may stand in a folded text, in order: of a word, the words that begin like it.
+
+        ``worth`` says which of them count.
+        """
+        found = self.pattern(accents=accents).finditer(folded)
+        if self.is_phrase or self.is_run:
+            return found
+        starts = (match.start() for match in found)
+        words = (_WORD.match(folded, start) for start in starts if not start or not _IS_LETTER.match(folded, start - 1))
+        return (word for word in words if word)
 
     def worth(self, match: re.Match[str], language: Callable[[], str]) -> float:
         """What a match counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
         (word, *others), found = self.words, match.group()
         if others or found == word or self.is_run:
             return self.weight
-        found = "".join(each for each in found if not is_accent(each))
+        found = without_accents(found)
+        if found != word and len(word) < SHORTEST_STEM:
+            return 0.0
         own = stem(word, language())
         if found == word or stem(found, language()) == own:
             return self.weight if found == word else STEMMED
@@ -161,11 +177,12 @@ def _terms_of(word: str) -> list[Term]:
 
 @lru_cache(maxsize=256)
 def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
-    if not is_phrase and not is_run(words[0]) and len(words[0]) >= SHORTEST_STEM:
-        start = beginning(words[0])
-        literal = _ANY_ACCENTS.join([*map(re.escape, start), ""]) if accents else re.escape(start)
-        return re.compile(f"{_not_behind_a_letter(literal, start, accents)}{_LETTER}*+")
+    if not is_phrase and not is_run(words[0]):
+        words = (beginning(words[0]),)
     literals = [_ANY_ACCENTS.join([*map(re.escape, word), ""]) if accents else re.escape(word) for word in words]
+    if not is_phrase:
+        # Python takes milliseconds to compile ``_LETTER`` into a pattern, so the letters around are looked at apart.
+        return re.compile(literals[0])
     parts = [_not_behind_a_letter(literals[0], words[0], accents)]
     for before, word, literal in zip(words, words[1:], literals[1:], strict=False):
         spaced = not is_run(before) and not is_run(word)
@@ -212,7 +229,12 @@ def fold(text: str) -> str:
 def fold_query(text: str) -> str:
     """A query, folded as texts are, with accents that stand alone joined to their letters first."""
     folded = fold(unicodedata.normalize("NFC", text))
-    return "".join(each for each in folded if not is_accent(each))
+    return without_accents(folded)
+
+
+def without_accents(folded: str) -> str:
+    """A text without the accents that stand alone in it."""
+    return "".join(each for each in folded if not is_accent(each)) if has_accents(folded) else folded
 
 
 def is_accent(character: str) -> bool:

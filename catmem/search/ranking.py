@@ -163,7 +163,7 @@ def _hits(body: str, query: Query) -> list[_Hit]:
     return sorted(
         _Hit(match.start(), match.end(), term)
         for term in query.terms
-        for match in term.pattern(accents=accents).finditer(folded)
+        for match in term.found_in(folded, accents=accents)
         if term.worth(match, language)
     )
 

@@ -85,18 +85,9 @@ def stem(word: str, language: str) -> str:
     return str(_stemmer(language).stemWord(word))
 
 
-@lru_cache(maxsize=4096)
 def beginning(word: str) -> str:
-    """Letters with which nearly all words begin that have the stem of ``word`` in some language; at least three."""
-    shared = min(_shared(word, stem(word, language)) for language in FUNCTION_WORDS)
-    # The last letter of a stem may be another one in the text: "allergi" is the stem of "allergy".
-    return word[: max(SHORTEST_STEM, shared - 1)]
-
-
-def _shared(word: str, other: str) -> int:
-    """How many letters two words begin with alike."""
-    pairs = enumerate(zip(word, other, strict=False))
-    return next((place for place, (one, two) in pairs if one != two), min(len(word), len(other)))
+    """Letters with which nearly all words begin that have the stem of ``word`` in some language: three or four."""
+    return word[: max(SHORTEST_STEM, min(SHORTEST_STEM + 1, len(word) - 4))]
 
 
 @cache

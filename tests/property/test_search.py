@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 
 from hypothesis import assume, given, settings
@@ -12,9 +13,20 @@ from catmem.config.access import visible
 from catmem.model.document import parse
 from catmem.search import search as searching
 from catmem.search.index import Index
-from catmem.search.query import fold, parse_query
+from catmem.search.query import (
+    _TOKENS,
+    Term,
+    fold,
+    has_accents,
+    is_accent,
+    is_run,
+    parse_query,
+    without_accents,
+    words_of,
+)
 from catmem.search.ranking import WIDTH, snippet
 from catmem.search.search import STATES
+from catmem.search.stems import beginning
 from catmem.staleness.freshness import DATED_BY
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes
@@ -170,6 +182,51 @@ def test_the_index_of_any_text_agrees_with_the_document(text, query):
     for term in parse_query(query).terms:
         for piece in index.places(term):
             assert index.entry(piece) in document.entries
+
+
+WRITTEN = st.text(alphabet=[*"teaoupTEA \n_-é茶喝", "\u0301", "\u0939", "\u093f"], max_size=60)
+
+
+@given(text=WRITTEN, word=st.text(alphabet="teaoup茶\u0939\u093f", min_size=1, max_size=6))
+def test_the_words_that_a_term_is_found_in_are_those_that_begin_like_it(text, word):
+    folded = fold(text)
+    first, *_ = words_of(word) or ("x",)
+    if is_run(first):
+        return
+    found = [match.span() for match in Term((first,)).found_in(folded, accents=has_accents(folded))]
+    start = beginning(first)
+    tokens = re.finditer(_TOKENS, folded)
+    bare = {match.span(): without_accents(match.group()) for match in tokens}
+    # An accent that begins a word belongs to no letter there.
+    expected = [span for span, token in bare.items() if token.startswith(start) and not is_accent(folded[span[0]])]
+    assert found == expected
+
+
+@fewer
+@given(text=files(), extra=entries())
+def test_every_word_of_an_entry_finds_it_whatever_was_added_before(tmp_path_factory, text, extra):
+    workspace = opened(tmp_path_factory.getbasetemp() / "own", text)
+    for word in WORDS:
+        search(workspace, word)
+    edited = f"{text}\n## own\n{extra}\n"
+    put_bytes(workspace, "neo/user", edited)
+    fresh = opened(tmp_path_factory.getbasetemp() / "own-fresh", edited)
+    for word in WORDS:
+        found, anew = search(workspace, word), search(fresh, word)
+        assert [(each.entry, each.score) for each in found] == [(each.entry, each.score) for each in anew]
+        there = {each.start for each in parse(edited).entries if each.category == "own" and word in each.body.split()}
+        assert there <= {each.entry.start for each in found}
+
+
+@fewer
+@given(added=st.permutations(["tea one", "green teapots", "cups for tea", "喝茶", "other"]), query=queries)
+def test_the_order_of_entries_decides_no_score(tmp_path_factory, added, query):
+    scores = []
+    for number, bodies in enumerate((added, sorted(added))):
+        text = "## talk\n" + "\n§\n".join(f"[created: 2026-11-01] {body}" for body in bodies) + "\n"
+        found = search(opened(tmp_path_factory.getbasetemp() / f"order{number}", text), query)
+        scores.append({each.entry.body: each.score for each in found})
+    assert scores[0] == scores[1]
 
 
 def _words(text):

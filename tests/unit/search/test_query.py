@@ -132,6 +132,12 @@ def test_no_query_makes_the_search_slow(query):
         assert isinstance(Index(parse(text)).places(term), dict)
 
 
+@together("word", ["invoices", "of", "reunion", "茶"])
+def test_a_new_word_costs_no_compilation_of_all_letters(word):
+    # A class of letters of all scripts takes milliseconds to compile, for each word of each question.
+    assert len(Term((word,)).pattern(accents=False).pattern) <= len(word)
+
+
 # --- matching ---
 
 

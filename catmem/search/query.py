@@ -93,14 +93,13 @@ class Term(NamedTuple):
     def worth(self, match: re.Match[str], language: Callable[[], str]) -> float:
         """What a match counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
         (word, *others), found = self.words, match.group()
-        if others or found == word or self.is_run:
+        if others or found == word or (found := without_accents(found)) == word:
             return self.weight
-        found = without_accents(found)
-        if found != word and len(word) < SHORTEST_STEM:
+        if len(word) < SHORTEST_STEM:
             return 0.0
         own = stem(word, language())
-        if found == word or stem(found, language()) == own:
-            return self.weight if found == word else STEMMED
+        if stem(found, language()) == own:
+            return STEMMED
         if found.startswith(word):
             return PREFIX
         return LOOSE if len(own) >= _LOOSE_STEM and found.startswith(own) else 0.0

@@ -241,7 +241,7 @@ def test_on_a_new_day_states_are_those_of_that_day(root, monkeypatch):
     client = root.client("neo")
     states = []
     for day in (date(2026, 1, 2), date(2029, 1, 2)):
-        calendar = type("Calendar", (), {"today": staticmethod(lambda day=day: day)})
+        calendar = type("Calendar", (date,), {"today": staticmethod(lambda day=day: day)})
         monkeypatch.setattr("catmem.clock.date", calendar)
         states += [client.get(READ).json()["entries"][0]["state"] for _ in range(2)]
     assert states == ["fresh", "fresh", "stale", "stale"]

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Result, share
 from benchmarks.notes import notes
 from benchmarks.seed import put
+from catmem.config.config import DEFAULT_STALE_AFTER
 from catmem.linting.root_lint import Linter
 from catmem.prompt.token_estimate import estimated_tokens
 from catmem.workspace.workspace import Workspace
@@ -77,7 +78,7 @@ class Made:
     @property
     def is_old(self) -> bool:
         """Whether it is expired, or was last verified longer ago than profiles allow by default."""
-        return (DAY - self.verified).days > 90 or (self.expires is not None and self.expires < DAY)  # noqa: PLR2004
+        return (DAY - self.verified).days > DEFAULT_STALE_AFTER or (self.expires is not None and self.expires < DAY)
 
     def written(self) -> str:
         """The entry with its tags."""

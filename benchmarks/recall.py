@@ -32,6 +32,7 @@ _KINDS = (("the answer first", 1, False), ("it among five", 5, False), ("its ses
 _WANTED = {"notes": (84, 92), "LoCoMo": (37, 61, 88)}
 """Percent of the questions, by kind."""
 _K1, _B = 1.2, 0.75
+_UNANSWERABLE = 5
 _CONFIG = "version: 1\n"
 _PROFILE = 'user_memory_categories: ["*"]\n'
 
@@ -94,7 +95,7 @@ def _conversation(sample: dict[str, Any]) -> Collection:
     asked = tuple(
         Asked(each["question"], answers)
         for each in sample["qa"]
-        if each.get("category") != 5 and (answers := frozenset(each.get("evidence", ())) & places)  # noqa: PLR2004
+        if each.get("category") != _UNANSWERABLE and (answers := frozenset(each.get("evidence", ())) & places)
     )
     return Collection(turns, asked)
 

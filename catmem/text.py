@@ -1,4 +1,4 @@
-"""Bytes to text and back without a loss, size limits, newlines, and line numbers.
+"""Bytes to text and back without a loss, size limits, newlines, line numbers, and unified diffs.
 
 A line ends at LF or CRLF and at nothing else: not at a lone CR, U+2028, VT or FF (``docs/format.md``, "Bytes and
 lines"). So ``str.splitlines`` is never used on memory files.

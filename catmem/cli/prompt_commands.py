@@ -138,6 +138,7 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 
 def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
+    from catmem.prompt.sizes import left_out
     from catmem.workspace.stores import backend_of
 
     missing = workspace.missing_files(owner)
@@ -149,11 +150,11 @@ def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
         return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
     if not hidden and not manifest.rows:
         return f"The prompt is empty: the memory files of {owner} hold no entries."
-    reasons = Counter(_LEFT_OUT.get(row.reason or "", row.reason or row.status) for row in manifest.rows)
+    reasons = Counter(_LEFT_OUT[reason] for row in manifest.rows if (reason := left_out(row)))
     if hidden:
         reasons["of other categories"] = hidden
-    left_out = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    return f"The prompt is empty: it leaves out all entries of {owner} ({left_out})."
+    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return f"The prompt is empty: it leaves out all entries of {owner} ({counts})."
 
 
 @click.command(

@@ -221,7 +221,7 @@ def measure(whole: WholeSizes, profile: Profile, owner: Profile, *, as_of: date,
         entries=whole.entries,
         secrets=sum(not SECRETS.keys().isdisjoint(_rules(row)) for row in manifest.rows),
         states=Counter(row.state for row in manifest.rows),
-        left_out=Counter(filter(None, map(_left_out, manifest.rows))),
+        left_out=Counter(filter(None, map(left_out, manifest.rows))),
         marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in marked),
         in_flat=whole.in_flat(profile, as_of, config),
         budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
@@ -270,7 +270,7 @@ def _counted(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     return sum(map(Counter, counts), Counter())
 
 
-def _left_out(row: Row) -> str | None:
+def left_out(row: Row) -> str | None:
     """Why an entry is not in a prompt as it stands; ``None`` for one that is in."""
     if row.status == "in":
         return None

@@ -1,4 +1,4 @@
-"""Where delimiters, section headers and the title of a memory file stand (``docs/format.md``, sections 2 to 4).
+"""Where delimiters, section headers and the title of a memory file stand, and what escapes them (``docs/format.md``).
 
 ``scan`` reads the whole text; ``rescan`` reads only what an edit touched and gives the same result. Both are linear:
 the regular expressions run once over the text and look closer only where a line begins with ``##``.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.names import slugify
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.store.sql.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
 from catmem.workspace.differing import differing_stretches
@@ -55,8 +55,9 @@ class RowCodec:
             return Changed(len(gone), 0, gone, self.rows(entity, new))
         titles, old_titles = _titles(after), _titles(before)
         total = before.scan.entry_count
-        if any(old_titles[category] != title for category, title in titles.items() if category in old_titles):
-            # Every row of a category shows its title.
+        # Every row of a category shows its title; entries before all headers are of one that may get a header later.
+        shared = (titles.keys() & old_titles.keys()) | {UNCATEGORIZED}
+        if any(old_titles.get(category) != titles.get(category) for category in shared):
             return Changed(total, 0, self.rows(entity, old), self.rows(entity, new))
         first, last = differing_stretches(before, after)
         had = before.entries_between(first, last)

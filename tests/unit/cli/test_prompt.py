@@ -164,4 +164,4 @@ def test_a_prompt_of_nothing_named_is_a_slip_of_usage(place):
 
 def test_an_empty_prompt_says_what_its_budget_leaves_out(place):
     said = ask(place, "--from", "boss", "-c", "talk", "--budget", "5").stderr
-    assert "it leaves out all entries of boss (1 over the total budget of 5)" in said
+    assert "it leaves out all entries of boss (1 over budget)" in said

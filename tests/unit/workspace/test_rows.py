@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.model.document import Document, parse
 from catmem.store.sql.codec import FoundRow
 from catmem.syntax.scan import rescan
-from catmem.text import unify_newlines
 from catmem.workspace.rows import RowCodec
 from tests.property.strategies import texts
 
@@ -48,6 +48,8 @@ def test_rows_that_nobody_changed_give_the_same_bytes(text):
 
 
 @given(texts(), texts())
+@example("one\n", "one\n\n## __uncategorized__\ntwo\n")
+@example("one\n\n## __uncategorized__\ntwo\n", "one\n")
 def test_a_change_of_rows_leads_from_the_one_document_to_the_other(before, after):
     old, new = list(CODEC.rows(USER, before.encode())), list(CODEC.rows(USER, after.encode()))
     changed = CODEC.changed(USER, before.encode(), after.encode())
@@ -82,8 +84,11 @@ def test_rows_in_the_place_of_others_are_all_in_the_document_or_named(before, af
     mixed = data.draw(st.permutations([*rows, *new]))[: len(rows) + 2]
     edited = CODEC.edited(USER, before.encode(), mixed)
     bad = {id_ for id_, _ in edited.bad}
-    says = sorted((row.category, unify_newlines(row.content).strip()) for row in CODEC.rows(USER, edited.data))
-    wanted = sorted((row.category, unify_newlines(row.content).strip()) for row in mixed if row.id not in bad)
+    says, wanted = (
+        # Reading makes LF of CRLF once, and of a CR in front of it another CRLF: so newlines are unified to the end.
+        sorted((row.category, re.sub(r"\r+\n", "\n", row.content).strip()) for row in some)
+        for some in (CODEC.rows(USER, edited.data), [row for row in mixed if row.id not in bad])
+    )
     if not bad:
         assert says == wanted
 

@@ -146,12 +146,12 @@ def size_of(entries: Sequence[str]) -> int:
 
 def is_plain(text: str) -> bool:
     """Whether a stripped text is stored as it is: nothing in it reads as a boundary or as an escape of one."""
-    return not ("\\" in text or "\r" in text or text[0] == "\ufeff" or _has_boundary(text))
+    return not (_may_escape(text) or _has_boundary(text))
 
 
 def _flat_pieces(body: str) -> list[str] | None:
     """The entries of a text that is just these and the delimiters between them, for Hermes and for catmem alike."""
-    if "\\" in body or "\r" in body or body[0] == "\ufeff":
+    if _may_escape(body):
         return None
     # Looking for one character is much faster than for three, or for two.
     pieces = [piece.strip() for piece in body.split("§")]
@@ -163,6 +163,11 @@ def _flat_pieces(body: str) -> list[str] | None:
     if not all(pieces) or ((inline or "#" in body) and any(map(_has_boundary, pieces))):
         return None
     return pieces
+
+
+def _may_escape(text: str) -> bool:
+    """Whether a line of a text may hold an escape, which begins it, or the text newlines or a mark that are not kept."""
+    return text[0] in "\\\ufeff" or "\n\\" in text or "\r" in text
 
 
 def _has_boundary(text: str) -> bool:

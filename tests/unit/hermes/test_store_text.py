@@ -7,11 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.errors import NotUtf8Error
-from catmem.hermes.store_text import is_plain, read_text, size_of
+from catmem.hermes.store_text import FileText, is_plain, read_text, size_of
+from catmem.model.document import parse
+from catmem.text import unify_newlines
 
 SECTIONS = "# Ana\n\nLoose.\n\n## Facts\nLyon.\n§\nAcme.\n\n## Facts\nAcme.\n\n## Rules\n"
 PARTS = st.sampled_from(
-    ["a", "b c", "§", "§ ", " §", "a § b", "## A", "### A", "# A", "\\§", "\\## A", "[x: y] z", "```"]
+    ["a", "b c", "§", "§ ", " §", "a § b", "## A", "### A", "# A", "\\§", "\\## A", "[x: y] z", "```", "c:\\d \\§", "e\r"]
 )
 TEXTS = st.lists(PARTS, max_size=6).map("\n".join)
 
@@ -36,6 +38,40 @@ def as_hermes_splits(text):
 )
 def test_a_file_without_sections_is_what_hermes_splits(text):
     assert read_text(text.encode()).entries == as_hermes_splits(text)
+
+
+def parsed_whole(text):
+    """A file as it is read without the short way for flat files."""
+    document = parse(text)
+    return FileText(text, [entry.text for entry in document.entries], tuple(range(len(document.entries))), document)
+
+
+@given(TEXTS)
+@example("a \\d\n§\n\\d")
+@example("a\n\\§\nb")
+def test_a_flat_file_is_read_as_its_document_is(text):
+    read, whole = read_text(text.encode(), repeated=True), parsed_whole(text)
+    assert read.entries == whole.entries
+    assert [piece for parts in read.pieces for piece in parts] == [piece for parts in whole.pieces for piece in parts]
+    assert read.size == whole.size
+
+
+@given(st.lists(TEXTS.map(str.strip).filter(bool), unique=True, min_size=1, max_size=4), TEXTS.filter(str.strip))
+@example(["a \\d", "b"], "c \\§")
+def test_a_flat_file_is_written_as_its_document_is(texts, new):
+    text = "\n§\n".join(texts)
+    file = read_text(text.encode(), repeated=True)
+    if not file.entries or file.document is not None:
+        return
+    new = unify_newlines(new).strip()
+    for change in (lambda draft: draft.add(new), lambda draft: draft.replace(0, new)):
+        draft, same = file.draft(), file.draft()
+        change(draft)
+        change(same)
+        written, whole = file.written(draft), parsed_whole(text).written(same)
+        assert written.entries == whole.entries
+        # A document ends a fence that is left open with a delimiter; Hermes's own store does not.
+        assert written.text.rstrip("\n§") == whole.text.rstrip("\n§")
 
 
 def test_repetitions_are_there_on_request():

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit
-from catmem.model.layout import delimiter_before, delimiter_behind, left_open
+from catmem.model.layout import delimiter_before, delimiter_behind, left_open, line_end_before
 from catmem.syntax.scan import closed_spans
 
 if TYPE_CHECKING:
@@ -105,5 +105,5 @@ def removal(document: Document, entry: LintedEntry) -> TextEdit:
             return TextEdit(before[0] + 1, end, "")
         # Without its line end, a last line of odd blanks may read as a boundary.
         if text[text.rfind("\n", 0, before[0]) + 1] not in "§#":
-            return TextEdit(before[0] - text.endswith("\r\n", 0, before[0] + 1), entry.end, "")
+            return TextEdit(line_end_before(document, before), entry.end, "")
     return TextEdit(entry.start, entry.end, "")

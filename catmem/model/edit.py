@@ -22,6 +22,7 @@ from catmem.model.layout import (
     has_place_for,
     left_open,
     line_end,
+    line_end_before,
     place_for_entry,
     place_for_section,
     places_behind,
@@ -295,8 +296,7 @@ def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
         end = behind[1] + _newline_length(text, behind[1])
         yield _Proposal((TextEdit(entry.start, end, ""),), gone)
     elif before and before[0] >= document.scan.start and not left_open(document, before[0]):
-        start = before[0] - (1 if text[before[0] - 1 : before[0]] == "\r" else 0)
-        yield _Proposal((TextEdit(start, entry.end, ""),), gone)
+        yield _Proposal((TextEdit(line_end_before(document, before), entry.end, ""),), gone)
     else:
         yield _Proposal((TextEdit(entry.start, entry.end + _newline_length(text, entry.end), ""),), gone)
     yield _Proposal((TextEdit(entry.start, entry.end, ""),), gone)

@@ -36,6 +36,12 @@ def delimiter_before(document: Document, position: int) -> tuple[int, int] | Non
     return found if found and not document.text[found[1] : position].strip() else None
 
 
+def line_end_before(document: Document, delimiter: tuple[int, int]) -> int:
+    """Where the line end in front of a delimiter line begins; a CR is half of it."""
+    newline = delimiter[0]
+    return newline - document.text.endswith("\r\n", 0, newline + 1)
+
+
 def left_open(document: Document, position: int) -> bool:
     """Whether a fence or comment between the delimiter line before ``position`` and ``position`` is not closed."""
     index = bisect_left(document.scan.delimiters, (position,))

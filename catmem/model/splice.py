@@ -17,6 +17,7 @@ from catmem.model.layout import (
     delimiter_behind,
     ending,
     left_open,
+    line_end_before,
     place_for_entry,
     place_for_section,
 )
@@ -160,7 +161,7 @@ def _removal(document: Document, entry: Entry) -> TextEdit:
         return TextEdit(entry.start, len(document.text) if newline < 0 else newline + 1, "")
     before = delimiter_before(document, entry.start)
     if before and before[0] > document.scan.start and not left_open(document, before[0]):
-        return TextEdit(before[0], entry.end, "")
+        return TextEdit(line_end_before(document, before), entry.end, "")
     return TextEdit(entry.start, entry.end, "")
 
 

@@ -133,6 +133,8 @@ def test_a_change_of_one_entry_leaves_the_others_and_every_header(text, data):
     draft.replace(place, "new text")
     written = file.written(draft)
     assert written.entries == [*file.entries[:place], "new text", *file.entries[place + 1 :]]
+    again = read_text(written.text.encode())
+    assert (again.entries, again.origins, again.size) == (written.entries, written.origins, written.size)
     draft = written.draft()
     draft.remove(place)
     removed = written.written(draft)
@@ -146,3 +148,14 @@ def test_a_change_of_one_entry_leaves_the_others_and_every_header(text, data):
 def test_a_draft_without_a_change_drops_repetitions_and_nothing_else(text):
     file = read_text(text.encode())
     assert file.written(file.draft()).entries == file.entries
+
+
+@pytest.mark.parametrize("text", ["a\r\n§\r\nb\r\n", "a\r\n§\r\nb", "\ufeff## A\r\na\r\n§\r\nb  \r\n\r\n## B\r\nc"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_removed_from_a_file_of_windows_leaves_no_half_of_a_line_end(text, place):
+    file = read_text(text.encode())
+    draft = file.draft()
+    draft.remove(place)
+    written = file.written(draft)
+    assert written.entries == [entry for number, entry in enumerate(file.entries) if number != place]
+    assert "\r" not in written.text.replace("\r\n", "")

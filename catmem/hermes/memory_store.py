@@ -67,6 +67,8 @@ class MemoryStore:
         self._consolidation_failures = 0
         self._headers: dict[str, int] = {}
         """Characters of each file's headers and escapes, which count too."""
+        self._known: dict[str, tuple[bytes, FileText]] = {}
+        """The bytes of each file as this store last read or wrote them, with what they read as."""
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -81,7 +83,7 @@ class MemoryStore:
     def _load(self, target: str) -> str:
         path = self._path_for(target)
         try:
-            file = read_text(FILES.read(path))
+            file = self._read(target, FILES.read(path))
         except CatmemError as error:
             logger.warning("Memory file %s cannot be read: %s", path.name, error.message)
             self._take(target, FileText("", [], ()))
@@ -90,6 +92,13 @@ class MemoryStore:
         for warning in unmerged_warnings(path.name, file.text):
             logger.warning(warning)
         return self._render_block(target, without_threats(file.pieces, path.name))
+
+    def _read(self, target: str, data: bytes) -> FileText:
+        """What the bytes of a file read as. Raises ``NotUtf8Error`` and ``TooLargeError``."""
+        known = self._known.get(target)
+        if known is None or known[0] != data:
+            known = self._known[target] = data, read_text(data)
+        return known[1]
 
     def format_for_system_prompt(self, target: str) -> str | None:
         """The block of the system prompt, as it was at ``load_from_disk``; ``None`` for no entries."""
@@ -105,14 +114,14 @@ class MemoryStore:
 
     def _reload_target(self, target: str, *, skip_drift: bool = False) -> str | None:
         """Read the entries again; where the file was drifted, a copy of it is kept, and its path returned."""
-        self._take(target, read_text(FILES.read(self._path_for(target))))
+        self._take(target, self._read(target, FILES.read(self._path_for(target))))
         return None if skip_drift else self._detect_external_drift(target)
 
     def _detect_external_drift(self, target: str) -> str | None:
         """The path of a copy of the file, if it has an entry over the whole limit or is not UTF-8; else ``None``."""
         path = self._path_for(target)
         try:
-            drifted = self._is_drifted(target, read_text(FILES.read(path)))
+            drifted = self._is_drifted(target, self._read(target, FILES.read(path)))
         except NotUtf8Error:
             drifted = True
         return _backup(path) if drifted else None
@@ -209,7 +218,7 @@ class MemoryStore:
 
         def update(data: bytes) -> bytes:
             nonlocal found, written, data_written
-            written, data_written = read_text(data), data
+            written, data_written = self._read(target, data), data
             found = None if action != "add" and self._is_drifted(target, written) else plan(written)
             if not isinstance(found, HermesDraft):
                 return data
@@ -220,6 +229,8 @@ class MemoryStore:
                 return data
             note["actions"] = said(written, draft)
             found, written, data_written = message, after, after.text.encode()
+            if all(after.entries.count(text) == 1 for text in draft.fresh):  # what is there twice is read as once
+                self._known[target] = data_written, after
             return data_written
 
         try:
@@ -232,7 +243,7 @@ class MemoryStore:
             kept = error.drift_backup if isinstance(error, RefusedError) else None
             return answers.refused(path, error, _backup(path) if isinstance(error, NotUtf8Error) else kept)
         if found_after != data_written:
-            written = read_text(found_after)  # another writer's text was joined at the very moment
+            written = self._read(target, found_after)  # another writer's text was joined at the very moment
         self._take(target, written)
         answer = self._answer(target, found)
         warnings = unmerged_warnings(path.name, written.text)
@@ -299,7 +310,7 @@ class MemoryStore:
             self.memory_entries = entries
 
     def _take(self, target: str, file: FileText) -> None:
-        self._set_entries(target, file.entries)
+        self._set_entries(target, file.entries.copy())
         self._headers[target] = file.size - size_of(file.entries)
 
     def _char_count(self, target: str) -> int:

@@ -54,7 +54,7 @@ def given_up(failures: int) -> Answer:
 
 def full(error: str, entries: Sequence[str], size: int, limit: int) -> Answer:
     """A call that was refused with the file before the agent's eyes, so that it makes room."""
-    return failure(error, current_entries=entries, usage=f"{size:,}/{limit:,}")
+    return failure(error, current_entries=[*entries], usage=f"{size:,}/{limit:,}")
 
 
 def add_over_limit(content: str, size: int, limit: int) -> str:
@@ -92,7 +92,7 @@ def no_match(old_text: str, entries: Sequence[str], action: str) -> Answer:
     return failure(
         f"No entry matched '{old_text}'. Check current_entries below and retry with the exact text of the entry you "
         f"want to {action}.",
-        current_entries=entries,
+        current_entries=[*entries],
     )
 
 

@@ -147,8 +147,9 @@ def test_titles_of_flat_files_and_a_carriage_return_of_its_own():
 
 
 def test_an_entry_that_goes_from_the_end_of_a_file_of_windows_takes_its_whole_line_end():
-    merged = merge("a\r\n§\r\nb\r\n", "x\r\n§\r\na\r\n§\r\nb\r\n", "a\r\n")
-    assert merged.text == "x\r\n§\r\na\r\n"
+    base = "a\r\n§\r\nb\r\n"
+    merged = merge(base, f"x\r\n§\r\n{base}", "z\r\n§\r\na\r\n")
+    assert merged.text == "z\r\n§\r\nx\r\n§\r\na\r\n"
 
 
 def test_of_a_text_in_two_places_one_stays_where_each_side_took_out_another():

@@ -11,6 +11,7 @@ What differs is what used to hurt: docs/hermes-store.md has the list. ``store_sw
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
@@ -34,7 +35,7 @@ from catmem.hermes.store_text import (
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from catmem.hermes.store_answers import Answer
@@ -69,6 +70,8 @@ class MemoryStore:
         """Characters of each file's headers and escapes, which count too."""
         self._known: dict[str, tuple[bytes, FileText]] = {}
         """The bytes of each file as this store last read or wrote them, with what they read as."""
+        self._shown: dict[str, set[str]] = {"memory": set(), "user": set()}
+        """The entries that the agent has seen: in the prompt, in an answer, or in its own writes."""
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +92,7 @@ class MemoryStore:
             self._take(target, FileText("", [], ()))
             return self._render_block(target, [unreadable(path.name, error)])
         self._take(target, file)
+        self._shown[target] = set(file.entries)
         for warning in unmerged_warnings(path.name, file.text):
             logger.warning(warning)
         return self._render_block(target, without_threats(file.pieces, path.name))
@@ -162,7 +166,8 @@ class MemoryStore:
         refusal = _unfit(new_content)
         if refusal:
             return answers.failure(refusal)
-        plan = _of_match(old_text, "replace", lambda draft, place: draft.replace(place, new_content))
+        change = partial(HermesDraft.replace, text=new_content, old_text=old_text)
+        plan = _of_match(old_text, "replace", self._shown[target], change)
 
         def over(_: int, new_size: int) -> str:
             return answers.replace_over_limit(new_size, self._char_limit(target))
@@ -174,7 +179,8 @@ class MemoryStore:
         old_text = clean(old_text)
         if not old_text:
             return answers.failure("old_text cannot be empty.")
-        plan = _of_match(old_text, "remove", HermesDraft.remove)
+        change = partial(HermesDraft.remove, old_text=old_text)
+        plan = _of_match(old_text, "remove", self._shown[target], change)
         return self._write(target, "remove", plan, None, "Entry removed.")
 
     def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
@@ -189,7 +195,7 @@ class MemoryStore:
                     return answers.failure(f"Operation {number}: {refusal}")
 
         def plan(file: FileText) -> _Plan:
-            draft = file.draft()
+            draft = file.draft(self._shown[target])
             for number, operation in enumerate(operations, start=1):
                 problem = apply(draft, fields_of(operation), number)
                 if problem is not None:
@@ -213,11 +219,11 @@ class MemoryStore:
         """Have the store write what ``plan`` makes of the file as it is now; ``over`` says that it is too long."""
         path, limit = self._path_for(target), self._char_limit(target)
         found: _Plan = message
-        written, data_written = FileText("", [], ()), b""
+        written, data_written, made = FileText("", [], ()), b"", HermesDraft([], [])
         note: dict[str, object] = {"target": target, "actor": None}
 
         def update(data: bytes) -> bytes:
-            nonlocal found, written, data_written
+            nonlocal found, written, data_written, made
             written, data_written = self._read(target, data), data
             found = None if action != "add" and self._is_drifted(target, written) else plan(written)
             if not isinstance(found, HermesDraft):
@@ -228,7 +234,7 @@ class MemoryStore:
                 found = Refusal(answers.full(over(size, after.size), written.entries, size, limit))
                 return data
             note["actions"] = said(written, draft)
-            found, written, data_written = message, after, after.text.encode()
+            found, written, data_written, made = message, after, after.text.encode(), draft
             if all(after.entries.count(text) == 1 for text in draft.fresh):  # what is there twice is read as once
                 self._known[target] = data_written, after
             return data_written
@@ -246,8 +252,14 @@ class MemoryStore:
             written = self._read(target, found_after)  # another writer's text was joined at the very moment
         self._take(target, written)
         answer = self._answer(target, found)
-        warnings = unmerged_warnings(path.name, written.text)
-        return {**answer, "warning": warnings[0]} if warnings else answer
+        shown = self._shown[target]
+        shown.difference_update(made.gone)
+        shown.update(made.fresh, answer.get("current_entries", ()))
+        warnings = list(unmerged_warnings(path.name, written.text))
+        for text in without_threats([(text,) for text in made.kept], path.name):
+            warnings.append(answers.kept(text))
+            logger.warning("%s: %s", path.name, warnings[-1])
+        return {**answer, "warning": " ".join(warnings)} if warnings else answer
 
     def _answer(self, target: str, found: _Plan) -> Answer:
         if found is None:
@@ -337,14 +349,16 @@ def _backup(path: Path) -> str:
         return f"{path.name}.bak (BACKUP FAILED — file unchanged on disk)"
 
 
-def _of_match(old_text: str, action: str, change: Callable[[HermesDraft, int], None]) -> Callable[[FileText], _Plan]:
+def _of_match(
+    old_text: str, action: str, shown: Collection[str], change: Callable[[HermesDraft, int], None]
+) -> Callable[[FileText], _Plan]:
     """The plan that changes the one entry which holds a text."""
 
     def plan(file: FileText) -> _Plan:
         found = one_match(file, old_text, action)
         if isinstance(found, Refusal):
             return found
-        draft = file.draft()
+        draft = file.draft(shown)
         change(draft, found)
         return draft
 

@@ -102,6 +102,11 @@ def several_match(old_text: str, matches: Sequence[str]) -> Answer:
     return failure(f"Multiple entries matched '{old_text}'. Be more specific.", matches=previews)
 
 
+def kept(text: str) -> str:
+    """What to know of a change to an entry to which another program had appended a text."""
+    return f"Another program had added this to the entry; it stays, as an entry of its own: {text}"
+
+
 def drift(path: Path, backup: str) -> Answer:
     """Another writer put more into one entry than the tool writes."""
     return failure(

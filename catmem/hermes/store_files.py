@@ -61,7 +61,11 @@ class GuardedFiles:
         """
         change = Change(agent=AGENT, note=note)
         with self._hermes_lock(path):
-            return self.store.commit(str(path), None, lambda current: update(current.data), change).data
+            written = self.store.commit(str(path), None, lambda current: update(current.data), change)
+        if written.adopted not in {None, "1"}:  # the first is the file as it was found
+            said = "%s was changed by another program; what it held is revision %s ('catmem log %s')"
+            logger.warning(said, path.name, written.adopted, path)
+        return written.data
 
     def backup(self, path: Path) -> str:
         """Keep a copy of the file beside it, one for each content, and say where. Raises ``StoreError``."""

@@ -20,7 +20,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.text import decode, unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from catmem.hermes.store_answers import Answer
     from catmem.model.document import Document
@@ -35,13 +35,18 @@ _TAKES = {"add": ("content",), "replace": ("old_text", "content"), "remove": ("o
 class HermesDraft:
     """The entries that a file is to have: their texts, and which of the old ones each was (``None``: a new one).
 
-    ``fresh`` are the texts that were put in, ``done`` what was done: action, old entry and text.
+    ``shown`` are the entries that the agent has seen: what another program appended to one of these since is no part of
+    what the agent names, and stays as an entry of its own. ``fresh`` are the texts that were put in, ``kept`` those of
+    them that were appended, ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text.
     """
 
     texts: list[str]
     origins: list[int | None]
+    shown: Collection[str] = ()
     fresh: list[str] = field(default_factory=list)
     done: list[tuple[str, int | None, str]] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
 
     def add(self, text: str) -> None:
         """Append an entry."""
@@ -50,15 +55,33 @@ class HermesDraft:
         self.fresh.append(text)
         self.done.append(("add", None, text))
 
-    def replace(self, place: int, text: str) -> None:
-        """Put another text in the place of an entry."""
-        self.texts[place] = text
-        self.fresh.append(text)
+    def replace(self, place: int, text: str, old_text: str) -> None:
+        """Put another text in the place of the entry that holds ``old_text``."""
         self.done.append(("replace", self.origins[place], text))
+        self._put(place, old_text, [text])
 
-    def remove(self, place: int) -> None:
-        """Take an entry out."""
-        self.done.append(("remove", self.origins.pop(place), self.texts.pop(place)))
+    def remove(self, place: int, old_text: str) -> None:
+        """Take out the entry that holds ``old_text``."""
+        self.done.append(("remove", self.origins[place], self.texts[place]))
+        self._put(place, old_text, [])
+
+    def _put(self, place: int, old_text: str, texts: list[str]) -> None:
+        """Put texts in the place of an entry, and what was appended to it behind them."""
+        entry = self.texts[place]
+        seen = entry if entry in self.shown or entry in self.fresh else self._seen(entry)
+        appended = entry[len(seen) :].strip() if old_text in seen else ""
+        if appended and appended not in self.texts and not any(appended in text for text in texts):
+            self.kept.append(appended)
+            texts = [*texts, appended]
+        self.gone += [entry, seen]
+        self.fresh += texts
+        self.texts[place : place + 1] = texts
+        self.origins[place : place + 1] = [self.origins[place]] * len(texts)
+
+    def _seen(self, entry: str) -> str:
+        """The entry that the agent has seen and that this one begins with, in the place of which it stands."""
+        there = {*self.texts, *self.gone}
+        return max((seen for seen in self.shown if entry.startswith(seen) and seen not in there), key=len, default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +121,9 @@ class FileText:
             return UNCATEGORIZED
         return self.document.entries[self.origins[origin]].category
 
-    def draft(self) -> HermesDraft:
-        """The entries as they are, to be changed."""
-        return HermesDraft(self.entries.copy(), [*range(len(self.entries))])
+    def draft(self, shown: Collection[str] = ()) -> HermesDraft:
+        """The entries as they are, to be changed by an agent that has seen those that are ``shown``."""
+        return HermesDraft(self.entries.copy(), [*range(len(self.entries))], shown)
 
     def written(self, draft: HermesDraft) -> FileText:
         """The file with these entries. An old one that is not among them goes, and so do repetitions.
@@ -166,7 +189,7 @@ def _flat_pieces(body: str) -> list[str] | None:
 
 
 def _may_escape(text: str) -> bool:
-    """Whether a line of a text may hold an escape, which begins it, or the text newlines or a mark that are not kept."""
+    """Whether a line of a text begins like an escape, or what a text cannot keep (a BOM, another newline) is in it."""
     return text[0] in "\\\ufeff" or "\n\\" in text or "\r" in text
 
 
@@ -196,11 +219,14 @@ def _spliced(file: FileText, draft: HermesDraft) -> str:
     from catmem.model.version import Version
 
     document = file.document or parse(file.text)
-    texts = {file.origins[old]: text for text, old in zip(draft.texts, draft.origins, strict=True) if old is not None}
-    slots: list[Slot] = []
-    for place, entry in enumerate(document.entries):
-        text = texts.get(place)
-        slots.append(Slot(entry, [] if text is None else [Version.read(entry.category, text)]))
+    texts: dict[int, list[str]] = {}
+    for text, old in zip(draft.texts, draft.origins, strict=True):
+        if old is not None:
+            texts.setdefault(file.origins[old], []).append(text)
+    slots = [
+        Slot(entry, [Version.read(entry.category, text) for text in texts.get(place, ())])
+        for place, entry in enumerate(document.entries)
+    ]
     new = [text for text, old in zip(draft.texts, draft.origins, strict=True) if old is None]
     added = [Version.read(UNCATEGORIZED, text) for text in new]
     last = next((slot for slot in reversed(slots) if slot.entry.category == UNCATEGORIZED), None)
@@ -252,9 +278,9 @@ def apply(draft: HermesDraft, fields: Mapping[str, Any], number: int) -> str | N
         elif len({draft.texts[place] for place in matches}) > 1:
             problem = f"'{old_text}' matched multiple distinct entries -- be more specific."
         elif action == "remove":
-            draft.remove(matches[0])
+            draft.remove(matches[0], old_text)
         else:
-            draft.replace(matches[0], content)
+            draft.replace(matches[0], content, old_text)
     return problem and f"Operation {number} ({action or 'unknown'}): {problem}"
 
 

@@ -47,6 +47,18 @@ def test_a_write_is_there_recorded_and_under_hermes_own_lock(files, path):
     assert (record.agent, record.note["target"]) == ("hermes", "memory")
 
 
+def test_what_another_program_wrote_is_in_the_log(files, path, caplog):
+    path.write_bytes(b"found")
+    files.write(path, lambda data: data + b" one", {})
+    assert not caplog.messages
+    path.write_bytes(b"theirs")
+    files.write(path, lambda _: b"two", {})
+    assert caplog.messages == [
+        f"MEMORY.md was changed by another program; what it held is revision 3 ('catmem log {path}')"
+    ]
+    assert files.store.read(str(path), "3").data == b"theirs"
+
+
 def test_a_file_keeps_its_mode(files, path):
     path.write_bytes(b"one")
     path.chmod(0o640)

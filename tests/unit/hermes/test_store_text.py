@@ -13,7 +13,23 @@ from catmem.text import unify_newlines
 
 SECTIONS = "# Ana\n\nLoose.\n\n## Facts\nLyon.\n§\nAcme.\n\n## Facts\nAcme.\n\n## Rules\n"
 PARTS = st.sampled_from(
-    ["a", "b c", "§", "§ ", " §", "a § b", "## A", "### A", "# A", "\\§", "\\## A", "[x: y] z", "```", "c:\\d \\§", "e\r"]
+    [
+        "a",
+        "b c",
+        "§",
+        "§ ",
+        " §",
+        "a § b",
+        "## A",
+        "### A",
+        "# A",
+        "\\§",
+        "\\## A",
+        "[x: y] z",
+        "```",
+        "c:\\d \\§",
+        "e\r",
+    ]
 )
 TEXTS = st.lists(PARTS, max_size=6).map("\n".join)
 
@@ -64,7 +80,7 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
     if not file.entries or file.document is not None:
         return
     new = unify_newlines(new).strip()
-    for change in (lambda draft: draft.add(new), lambda draft: draft.replace(0, new)):
+    for change in (lambda draft: draft.add(new), lambda draft: draft.replace(0, new, file.entries[0])):
         draft, same = file.draft(), file.draft()
         change(draft)
         change(same)
@@ -130,13 +146,13 @@ def test_a_change_of_one_entry_leaves_the_others_and_every_header(text, data):
         return
     place = data.draw(st.integers(0, len(file.entries) - 1)) if data else 0
     draft = file.draft()
-    draft.replace(place, "new text")
+    draft.replace(place, "new text", file.entries[place])
     written = file.written(draft)
     assert written.entries == [*file.entries[:place], "new text", *file.entries[place + 1 :]]
     again = read_text(written.text.encode())
     assert (again.entries, again.origins, again.size) == (written.entries, written.origins, written.size)
     draft = written.draft()
-    draft.remove(place)
+    draft.remove(place, "new text")
     removed = written.written(draft)
     assert removed.entries == [*file.entries[:place], *file.entries[place + 1 :]]
     headers = [[header.title for header in (each.document.scan.headers if each.document else ())] for each in
@@ -155,7 +171,53 @@ def test_a_draft_without_a_change_drops_repetitions_and_nothing_else(text):
 def test_what_is_removed_from_a_file_of_windows_leaves_no_half_of_a_line_end(text, place):
     file = read_text(text.encode())
     draft = file.draft()
-    draft.remove(place)
+    draft.remove(place, file.entries[place])
     written = file.written(draft)
     assert written.entries == [entry for number, entry in enumerate(file.entries) if number != place]
     assert "\r" not in written.text.replace("\r\n", "")
+
+
+APPENDED = "Milk is out."
+
+
+@pytest.mark.parametrize("glue", ["", " ", "\n", "\n\n"])
+@pytest.mark.parametrize("head", ["One.\n§\n", "# Ana\n\n## Facts\nOne.\n§\n", "One.\r\n§\r\n"])
+def test_what_another_program_appended_to_an_entry_stays_when_that_is_replaced_or_removed(head, glue):
+    file = read_text(f"{head}Lyon.{glue}{APPENDED}".encode())
+    for texts in (["Paris."], []):
+        draft = file.draft(shown={"One.", "Lyon."})
+        if texts:
+            draft.replace(1, "Paris.", "Lyon")
+        else:
+            draft.remove(1, "Lyon")
+        written = file.written(draft)
+        assert written.entries == ["One.", *texts, APPENDED]
+        assert draft.kept == [APPENDED]
+        assert written.category(2 if texts else 1) == file.category(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "old_text", "new"),
+    [
+        pytest.param("Lyon. Milk is out.", "Lyon. Milk", "Paris.", id="named by a text that reaches into it"),
+        pytest.param("Lyon. Milk is out.", "Milk", "Paris.", id="named by it"),
+        pytest.param("Lyon. Milk is out.", "Lyon", "Paris. Milk is out.", id="in the new text"),
+        pytest.param("Lyon. Milk is out.\n§\nLyon.", "Lyon. M", "Paris.", id="an entry beside the one that was seen"),
+        pytest.param("Old Lyon. Milk is out.", "Lyon", "Paris.", id="another entry"),
+    ],
+)
+def test_what_the_agent_names_goes_whole(text, old_text, new):
+    file = read_text(text.encode())
+    draft = file.draft(shown={"Lyon."})
+    draft.replace(0, new, old_text)
+    assert draft.texts[0] == new
+    assert not draft.kept
+
+
+def test_of_a_batch_each_change_sees_those_before_it():
+    draft = read_text("Lyon.\n§\nLyon. Milk is out.".encode()).draft(shown={"Lyon."})
+    draft.remove(0, "Lyon.")
+    draft.add("Lyon. Nice.")
+    draft.replace(1, "a", "Lyon. N")
+    draft.remove(0, "Lyon")
+    assert (draft.texts, draft.kept) == (["a"], [])

@@ -23,6 +23,7 @@ from catmem.cli.options import (
     format_choice,
     given_root,
     open_with_store,
+    open_workspace,
     root_option,
 )
 from catmem.cli.output import (
@@ -43,13 +44,14 @@ from catmem.cli.output import (
 )
 from catmem.digest import bytes_digest
 from catmem.errors import UnreadableError
-from catmem.text import counted
+from catmem.files import read_bounded
+from catmem.text import DEFAULT_LIMITS, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.audit.rebuilding import Replay
-    from catmem.store.contract import Revision
+    from catmem.store.contract import Revision, Store
     from catmem.workspace.change_feed import News, Watch
     from catmem.workspace.workspace import Workspace
 
@@ -58,6 +60,8 @@ _NOTHING = "0"
 _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
 _DAMAGE = 4
+_SUFFIX = ".md"
+"""What the path of a file ends in; no name of a profile or of an entity does."""
 
 
 @click.command(
@@ -70,27 +74,25 @@ _DAMAGE = 4
 def log(entity: str, limit: int | None, *, graph: bool) -> None:
     """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
 
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. An external change that the history does
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. The path of a .md file means that file;
+    it needs no root if it has a history beside it. An external change that the history does
     not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
     stands beside the file: it was made on an older revision, and a merge says what it brought in.
     """
-    from catmem.workspace import history
-
     if graph and in_json():
         raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
-    workspace = open_with_store()
-    entity = history.entity_of(workspace, entity)
+    _, entity, store = _found(entity)
     # One more than is shown: the change of size is counted from the revision before.
-    found = history.log(workspace, entity, None if limit is None else limit + 1)
+    found = list(islice(store.log(entity), None if limit is None else limit + 1))
     shown = found[:limit]
-    outside = _unrecorded(workspace, entity)
+    outside = _unrecorded(store, entity)
     if in_json():
         revisions = [revision.to_dict() for revision in shown]
         emit_json({"entity": entity, "unrecorded": outside, "revisions": revisions})
         return
     rows = [_row(revision, found) for revision in shown]
     if outside is not None:
-        size, head = outside["size"], workspace.store.head(entity)
+        size, head = outside["size"], store.head(entity)
         change = f"{size - (head.size if head else 0):+,}"
         why = "external change" if head else "no history yet: the first write begins it"
         rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
@@ -104,17 +106,39 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
     emit(columns(rows, right=numbers))
 
 
-def _unrecorded(workspace: Workspace, entity: str) -> dict[str, Any] | None:
-    """Digest and size of the file as it is now, if the newest revision is not that."""
+def _found(name: str) -> tuple[Workspace, str, Store]:
+    """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file.
+
+    A file of no profile has a store by itself, and its path stands for its entity.
+    """
     from catmem.workspace import history
 
+    path = Path(name)
+    if path.suffix != _SUFFIX:
+        workspace = open_with_store()
+        return workspace, history.entity_of(workspace, name), workspace.store
+    from catmem.workspace.formatting import entity_at, has_journal
+    from catmem.workspace.stores import store_of_file
+    from catmem.workspace.workspace import Workspace
+
+    if not has_journal(path):
+        read_bounded(path, DEFAULT_LIMITS.file_bytes)  # says so if there is no file either
+    workspace = open_workspace() if given_root() is not None else Workspace.open(path.resolve().parent)
+    entity = entity_at(workspace, path)
+    store = store_of_file(workspace.config, path) if entity is None else workspace.store
+    click.get_current_context().call_on_close(store.close)
+    return workspace, entity or name, store
+
+
+def _unrecorded(store: Store, entity: str) -> dict[str, Any] | None:
+    """Digest and size of the file as it is now, if the newest revision is not that."""
     try:
-        data = history.text_at(workspace, entity)
+        data = store.read(entity).data
     except UnreadableError as error:
         say(f"warning: what the file holds now cannot be read: {error}")
         return None
     digest = bytes_digest(data)
-    head = workspace.store.head(entity)
+    head = store.head(entity)
     if head.digest == digest if head else not data:
         return None
     return {"digest": digest, "size": len(data)}
@@ -206,24 +230,20 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
-    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
-    from catmem.workspace import history
-
     if for_git:
         if old is not None or in_json() or given_root() is not None:
             raise click.UsageError("--git goes with the path of one file, and with nothing else.")
         from catmem.cli.git_commands import git_text
-        from catmem.files import read_bounded
 
         # git compares larger files than catmem reads; how far is for git to say.
         emit(git_text(read_bounded(entity, _GIT_LIMIT)))
         return
-    workspace = open_with_store()
-    entity = history.entity_of(workspace, entity)
+    _, entity, store = _found(entity)
     if old is None:
-        old, new = _latest(workspace, entity)
-    before, after = (history.text_at(workspace, entity, revision) for revision in (old, new))
+        old, new = _latest(store, entity)
+    before, after = (store.read(entity, revision).data for revision in (old, new))
     ends = f"revision {old}", "now" if new is None else f"revision {new}"
     # A person looks at this, so bytes that are no text are shown as escapes.
     texts = before.decode(errors="backslashreplace"), after.decode(errors="backslashreplace")
@@ -237,14 +257,12 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
         say(f"No difference in {entity} between {ends[0]} and {ends[1]}.")
 
 
-def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
+def _latest(store: Store, entity: str) -> tuple[str, str | None]:
     """The two ends of the latest change; ``None`` is the file as it is now."""
-    from catmem.workspace import history
-
-    newest = workspace.store.head(entity)
+    newest = store.head(entity)
     if newest is None:
         return _NOTHING, None
-    if newest.digest != bytes_digest(history.text_at(workspace, entity)):
+    if newest.digest != bytes_digest(store.read(entity).data):
         return newest.revision, None
     return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
 
@@ -259,12 +277,13 @@ def _latest(workspace: Workspace, entity: str) -> tuple[str, str | None]:
 def restore(entity: str, revision: str, actor: str | None, expected: str | None, *, dry_run: bool) -> None:
     """Write ENTITY as it was at REVISION ('catmem log' lists them). What is there now stays in the history.
 
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     from catmem.workspace import history
 
-    workspace = open_with_store()
-    written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor)
+    workspace, entity, store = _found(entity)
+    own = None if store is workspace.store else store
+    written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor, store=own)
     # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
     show_written(written, f"restored revision {revision}", {"dry_run": dry_run})
 

@@ -93,9 +93,9 @@ class GuardedFiles:
         """Hermes's lock, where the store does not take it by itself."""
         if path.is_symlink():
             return _held(path.with_name(f"{path.name}.lock"))  # the store locks beside the file that the link leads to
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.name != HERMES_FOLDER:
             # The store takes the lock of any folder where there is one.
-            path.parent.mkdir(parents=True, exist_ok=True)
             _lock_file(path.with_name(f"{path.name}.lock"))
         return nullcontext()
 

@@ -19,7 +19,7 @@ from catmem.writing.matching import checked_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 
 if TYPE_CHECKING:
-    from catmem.store.contract import Current, Revision
+    from catmem.store.contract import Current, Revision, Store
     from catmem.workspace.root import Root
 
 
@@ -59,28 +59,37 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     dry_run: bool = False,
     actor: str | None = None,
     op_id: str | None = None,
+    store: Store | None = None,
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history.
 
-    Under the same ``op_id`` it is done once. Only a person and a tier-1 profile may. Raises ``ForbiddenError``,
-    ``UnknownRevisionError`` and ``RefusedError``.
+    Under the same ``op_id`` it is done once. ``store`` is that of one file that is of no profile, ``entity`` its path
+    then. Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``UnknownRevisionError`` and
+    ``RefusedError``.
     """
-    agent = actor or "person"
-    with gate.attempt(workspace, entity, op="restore", agent=agent, prev=expected, recorded=not dry_run) as trying:
+    agent, recorded = actor or "person", not dry_run
+    with gate.attempt(
+        workspace, entity, op="restore", agent=agent, prev=expected, store=store, recorded=recorded
+    ) as trying:
         seen = checked_expected(expected)
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
-        name = trying.entity = entity_of(workspace, trying.entity)
-        old = workspace.store.read(name, revision).data
-        before = workspace.store.read(name)
+        limit = None
+        if store is None:
+            entity = trying.entity = entity_of(workspace, entity)
+            owner, _, target = entity.partition("/")
+            limit = limit_of(workspace.profile(owner), target, workspace.config)
+        opened = workspace.store if store is None else store
+        old = opened.read(entity, revision).data
+        before = opened.read(entity)
         data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
         restored: tuple[str, ...] = ()
         repeated = False
         if dry_run:
             if seen is not None and not sees(seen, before.revision, before.digest):
                 if not seen.startswith("sha256:"):
-                    workspace.store.read(name, seen)  # says so if there is no such revision
-                raise stale(name, seen, before.revision or before.digest)
+                    opened.read(entity, seen)  # says so if there is no such revision
+                raise stale(entity, seen, before.revision or before.digest)
         else:
             repeated = True  # unless the store asks for the bytes
 
@@ -94,19 +103,18 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
             written = trying.commit(seen, update, change)
             found, digest, adopted = written.revision, written.digest, written.adopted
             restored = on_restoration(written)
-    owner, _, target = name.partition("/")
     text = _text(old)
     done = Written(
-        entity=name,
+        entity=entity,
         revision=found,
         digest=digest,
         changed=data != old,
         before=_text(data),
         after=text,
         entries=(),
-        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
+        usage=FileUsage(size_of(text), limit),
         notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
-        warnings=unmerged_warnings(name, text),
+        warnings=unmerged_warnings(entity, text),
         adopted=adopted,
         repeated=repeated,
     )

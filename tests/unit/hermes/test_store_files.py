@@ -66,9 +66,10 @@ def test_a_file_keeps_its_mode(files, path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_the_lock_is_there_in_a_folder_of_any_name(files, tmp_path):
-    files.write(tmp_path / "elsewhere" / "USER.md", lambda _: b"one", {})
-    assert (tmp_path / "elsewhere" / "USER.md.lock").exists()
+@pytest.mark.parametrize("folder", ["elsewhere", "home/memories"])
+def test_the_lock_is_there_in_a_folder_of_any_name_which_is_made(files, tmp_path, folder):
+    files.write(tmp_path / folder / "USER.md", lambda _: b"one", {})
+    assert (tmp_path / folder / "USER.md.lock").exists()
 
 
 def test_a_link_stays_a_link_and_both_locks_are_held(files, path, tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ def several_match(old_text: str, matches: Sequence[str]) -> Answer:
 
 def kept(text: str) -> str:
     """What to know of a change to an entry to which another program had appended a text."""
-    return f"Another program had added this to the entry; it stays, as an entry of its own: {text}"
+    return f"Another program had added this to the entry. It stays, as a separate entry: {text}"
 
 
 def drift(path: Path, backup: str) -> Answer:

@@ -334,7 +334,7 @@ def test_a_small_append_of_another_program_stays_and_the_answer_says_so(after, c
     theirs, ours = after("Lyon.", appended, *between, call)
     assert "Milk" not in theirs["files"]["MEMORY.md"]
     assert ours["entries"]["memory"] == [*expected, *(["New."] if between else [])]
-    assert ours["answer"].pop("warning").endswith("an entry of its own: Milk is out.")
+    assert ours["answer"].pop("warning").endswith("a separate entry: Milk is out.")
     assert set(ours["answer"]) == set(theirs["answer"])
 
 

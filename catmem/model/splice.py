@@ -21,14 +21,14 @@ from catmem.model.layout import (
     place_for_entry,
     place_for_section,
 )
+from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.syntax.scan import scan, unclosed_spans
+from catmem.syntax.scan import rescan, scan, touched_region, unclosed_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.model.document import Entry
-    from catmem.model.version import Version
 
 Said = dict[str, list[tuple[str, str]]]
 
@@ -67,6 +67,34 @@ def spliced(
     if _sorted(_said(read)) != _sorted(meant) or read.title != title:
         raise EditError("no text says what was merged, so nothing was", code="not_possible")
     return read.text
+
+
+def refilled(document: Document, slots: Sequence[Slot]) -> Document | None:
+    """What ``spliced`` makes of some slots, where all other entries stay, found by a look at the stretches around them.
+
+    ``None`` where these do not prove it.
+    """
+    edits = _edits(document, slots, {}, {})
+    if not edits:
+        return None
+    text = apply_edits(document.text, edits)
+    old, start, end = document.scan, edits[0].start, edits[-1].end
+    new = Document(rescan(old, text, start, end), document.limits)
+    if new.scan.title != old.title or _opened(new) != _opened(document):
+        return None
+    region_start, region_end = touched_region(old, start, end)
+    behind = region_end + len(text) - len(document.text)
+    filled = {slot.entry.start: slot for slot in slots}
+    meant = [
+        filled.get(each.start) or Slot(each, [Version.of(each)])
+        for each in document.entries_between(region_start, region_end)
+    ]
+    said = [Slot(each, [Version.of(each)]) for each in new.entries_between(region_start, behind)]
+    return new if _meant(said, {}) == _meant(meant, {}) else None
+
+
+def _opened(document: Document) -> list[tuple[str, str]]:
+    return [(header.category, header.title) for header in document.scan.headers]
 
 
 def titled(document: Document) -> Document:

@@ -252,8 +252,10 @@ def _refilled(file: FileText, draft: HermesDraft) -> FileText | None:
             return None
         slots.setdefault(last.start, Slot(last, [Version.of(last)])).behind.extend(added)
     new = refilled(document, [*slots.values()]) if slots else None
-    if new is None or new.scan.edit is None or not new.text.strip() or _flat_pieces(new.text.removesuffix("\n")):
+    if new is None or new.scan.edit is None or not new.text.strip():
         return None
+    if not new.scan.headers and _flat_pieces(new.text.removesuffix("\n")) is not None:
+        return None  # what is left is a flat file
     start, end = touched_region(document.scan, new.scan.edit.start, new.scan.edit.end)
     before = document.entries_between(start, end)
     after = new.entries_between(start, end + len(new.text) - len(document.text))

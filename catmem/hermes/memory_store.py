@@ -26,6 +26,7 @@ from catmem.hermes.store_text import (
     aligned,
     apply,
     clean,
+    encoded,
     fields_of,
     one_match,
     read_text,
@@ -234,7 +235,7 @@ class MemoryStore:
                 found = Refusal(answers.full(over(size, after.size), written.entries, size, limit))
                 return data
             note["actions"] = said(written, draft)
-            found, written, data_written, made = message, after, after.text.encode(), draft
+            found, written, data_written, made = message, after, encoded(after, written, data), draft
             if all(after.entries.count(text) == 1 for text in draft.fresh):  # what is there twice is read as once
                 self._known[target] = data_written, after
             return data_written
@@ -256,7 +257,7 @@ class MemoryStore:
         shown.difference_update(made.gone)
         shown.update(made.fresh, answer.get("current_entries", ()))
         warnings = list(unmerged_warnings(path.name, written.text))
-        for text in without_threats([(text,) for text in made.kept], path.name):
+        for text in without_threats([(text,) for text in made.kept], path.name) if made.kept else ():
             warnings.append(answers.kept(text))
             logger.warning("%s: %s", path.name, warnings[-1])
         return {**answer, "warning": " ".join(warnings)} if warnings else answer
@@ -323,7 +324,7 @@ class MemoryStore:
 
     def _take(self, target: str, file: FileText) -> None:
         self._set_entries(target, file.entries.copy())
-        self._headers[target] = file.size - size_of(file.entries)
+        self._headers[target] = file.size - size_of(file.entries) if file.document else 0
 
     def _char_count(self, target: str) -> int:
         return size_of(self._entries_for(target)) + self._headers.get(target, 0)

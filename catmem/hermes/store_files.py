@@ -93,7 +93,8 @@ class GuardedFiles:
         """Hermes's lock, where the store does not take it by itself."""
         if path.is_symlink():
             return _held(path.with_name(f"{path.name}.lock"))  # the store locks beside the file that the link leads to
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - before every write
+            path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.name != HERMES_FOLDER:
             # The store takes the lock of any folder where there is one.
             _lock_file(path.with_name(f"{path.name}.lock"))

@@ -165,6 +165,14 @@ def read_text(data: bytes, *, repeated: bool = False) -> FileText:
     return FileText(text, [entries[place].text for place in origins], origins, document)
 
 
+def encoded(new: FileText, old: FileText, data: bytes) -> bytes:
+    """The bytes of a text that was made of the ``old`` one, whose bytes are ``data``; a front that stayed is copied."""
+    front = old.text.removesuffix("\n")
+    if not front or not new.text.startswith(front):
+        return new.text.encode()
+    return data[: len(data) - len(old.text) + len(front)] + new.text[len(front) :].encode()
+
+
 def _first_places(values: Sequence[object]) -> tuple[int, ...]:
     """Where each value stands for the first time."""
     first = {value: place for place, value in reversed(list(enumerate(values)))}

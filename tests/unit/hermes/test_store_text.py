@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import NotUtf8Error
-from catmem.hermes.store_text import FileText, clean, is_plain, read_text, size_of
+from catmem.hermes.store_text import FileText, clean, encoded, is_plain, read_text, size_of
 from catmem.model.document import parse
 from catmem.text import unify_newlines
 
@@ -86,6 +86,7 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
         change(same)
         written, whole = file.written(draft), parsed_whole(text).written(same)
         assert written.entries == whole.entries
+        assert encoded(written, file, file.text.encode()) == written.text.encode()
         # A document ends a fence that is left open with a delimiter; Hermes's own store does not.
         assert written.text.rstrip("\n§") == whole.text.rstrip("\n§")
 
@@ -113,6 +114,7 @@ def test_a_change_found_around_its_place_is_that_of_a_look_at_the_whole_file(tex
         found, expected = file.written(draft), file.written(whole)
         assert (found.text, found.entries, found.origins) == (expected.text, expected.entries, expected.origins)
         assert (found.pieces, found.size) == (expected.pieces, expected.size)
+        assert encoded(found, file, file.text.encode()) == found.text.encode()
         assert (found.document is None) == (expected.document is None)
         file = found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.hermes import store_answers as answers
 from catmem.model.document import parse
-from catmem.model.layout import last_entries
+from catmem.model.layout import last_entries, numbered_entry
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import touched_region
@@ -127,7 +127,7 @@ class FileText:
         """The category of one of ``entries``, or of a new one."""
         if self.document is None or origin is None:
             return UNCATEGORIZED
-        return self.document.entry(self.origins[origin]).category
+        return numbered_entry(self.document, self.origins[origin]).category
 
     def draft(self, shown: Collection[str] = ()) -> HermesDraft:
         """The entries as they are, to be changed by an agent that has seen those that are ``shown``."""
@@ -252,7 +252,7 @@ def _refilled(file: FileText, draft: HermesDraft) -> FileText | None:
     texts, added = _wanted(draft)
     slots: dict[int, Slot] = {}
     for old in sorted(draft.touched):
-        entry = document.entry(old)
+        entry = numbered_entry(document, old)
         slots[entry.start] = Slot(entry, [Version.read(entry.category, text) for text in texts.get(old, ())])
     if added:
         last = next(iter(last_entries(document, UNCATEGORIZED, 1)), None)

@@ -7,7 +7,6 @@ back the bytes that were parsed. Offsets are in code points of ``Document.text``
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -225,15 +224,6 @@ class Document:
         if self._lines is None:
             object.__setattr__(self, "_lines", LineIndex(self.text))
         return self._lines  # type: ignore[return-value]
-
-    def entry(self, number: int) -> Entry:
-        """The entry with a number, from 0 in file order; of the others only those in its stretch are looked at."""
-        if self._entries is not None:
-            return self._entries[number]
-        lines, before = self.scan.delimiters, self.scan.entries_before
-        behind = bisect_right(range(len(lines)), number, key=lambda index: before(lines[index][1]))
-        start = lines[behind - 1][1] if behind else self.scan.start
-        return self.entries_between(start, start)[number - before(start)]
 
     def entries_between(self, start: int, end: int) -> list[Entry]:
         """The entries of the stretches that touch ``start`` to ``end``, in file order."""

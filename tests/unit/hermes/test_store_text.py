@@ -119,12 +119,6 @@ def test_a_change_found_around_its_place_is_that_of_a_look_at_the_whole_file(tex
         file = found
 
 
-@given(SECTIONED)
-def test_each_entry_is_found_by_its_number(text):
-    entries = parse(text).entries
-    assert [parse(text).entry(number) for number in range(len(entries))] == list(entries)
-
-
 def test_repetitions_are_there_on_request():
     assert read_text("one\n§\ntwo\n§\none".encode(), repeated=True).entries == ["one", "two", "one"]
 

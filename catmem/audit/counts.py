@@ -8,8 +8,6 @@ from collections import Counter
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from catmem.store.contract import revision_number
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,10 +19,21 @@ BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collision", "merge_conflict", "busy"})
 """Codes of refusals that are about another writer."""
 
+REASONS = CONFLICTS | frozenset(
+    """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows bad_signature
+    bad_tag bad_title changed_meanwhile clock_skew connection_lost damaged database_gone edit empty entry_too_large
+    forbidden io locked missing no_category no_match no_space not_a_branch not_possible not_text not_utf8 not_writable
+    over_budget permission read_only refused role_drift same_category schema sent_before structure symlink threat
+    too_large unknown_agent unknown_category unknown_entity unknown_name unknown_revision unknown_target unmerged
+    unreadable would_hide""".split()  # noqa: SIM905 - as a list it has a line for each
+)
+"""Codes by which refusals are counted for metrics, each for itself."""
+
 OTHER = "other"
 """The name of all that are not counted each for itself."""
 _MOST = 10_000
 """Different names of one kind that are counted each for itself: a refused caller may give any name."""
+_PREVENTED = frozenset({"conflict", "branch", "merged"})
 _LONGEST_SECONDS = 1e6
 """What is longer, or no number (a line of a log may say anything), tells of no operation."""
 
@@ -52,9 +61,11 @@ class Latencies:
 class Counts:
     """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads.
 
-    ``writes`` are by entity, agent and status, ``conflicts`` by entity and code, ``branches`` by entity, ``reasons`` by
-    code; ``heads`` are the numbers of the newest revisions by entity. A write that a rollout let pass counts among the
-    conflicts too. ``unlogged`` are operations of which the audit log has no line, since it could not be written.
+    ``writes`` are by entity, agent and status, ``conflicts`` and ``refused`` by entity and code, ``branches`` by
+    entity, ``reasons`` by code; ``heads`` are the numbers of the newest revisions by entity. A write that a rollout let
+    pass counts among the conflicts too. ``prevented``, by entity, are writes on an older text than the head that took
+    nothing from it: refused, kept as a branch, or made on the head. ``unlogged`` are operations of which the audit log
+    has no line, since it could not be written.
     """
 
     def __init__(self) -> None:
@@ -62,7 +73,9 @@ class Counts:
         self._lock = threading.Lock()
         self.writes: Counter[tuple[str, str, str]] = Counter()
         self.conflicts: Counter[tuple[str, str]] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
         self.branches: Counter[str] = Counter()
+        self.prevented: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.heads: dict[str, int] = {}
         self.latencies = Latencies()
@@ -87,10 +100,14 @@ class Counts:
                 _count(self.reasons, reason, OTHER)
                 if reason in CONFLICTS:
                     _count(self.conflicts, (entity, reason), (OTHER, reason))
+                if line.is_refused:
+                    _count(self.refused, (entity, reason), (OTHER, reason))
+            if line.op != "merge" and (line.status in _PREVENTED or "stale_prev" in line.reasons):
+                _count(self.prevented, entity, OTHER)
             if line.status == "branch":
                 _count(self.branches, entity, OTHER)
             if line.head_rev is not None and (entity in self.heads or len(self.heads) < _MOST):
-                self.heads[entity] = revision_number(line.head_rev)
+                self.heads[entity] = line.head_rev
             if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
                 self.latencies.add(line.seconds)
             self.unlogged += not logged
@@ -136,6 +153,7 @@ class Counts:
                     for (entity, reason), number in sorted(self.conflicts.items())
                 ],
                 "branches": dict(sorted(self.branches.items())),
+                "prevented": dict(sorted(self.prevented.items())),
                 "heads": dict(sorted(self.heads.items())),
                 "latency": {
                     "operations": self.latencies.number,

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from catmem.audit.counts import CONFLICTS, OTHER, Counts
+from catmem.audit.counts import OTHER, REASONS, Counts
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import profile_names, refuse_no_root
@@ -182,8 +182,8 @@ class Names:
         return cls(entities, frozenset((PERSON, *agents_of(config))))
 
     def bound(self, line: AuditLine) -> AuditLine:
-        """A line with no name in it but known ones, and with no code but those of conflicts."""
-        codes = [code for code in line.reasons if code in CONFLICTS]
+        """A line with no name and no code in it but known ones."""
+        codes = [code if code in REASONS else OTHER for code in line.reasons]
         return line._replace(
             entity_id=line.entity_id if line.entity_id in self.entities else OTHER,
             agent=line.agent if line.agent in self.agents else OTHER,

@@ -142,7 +142,7 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 def _tell(workspace: Root, what: str, note: str) -> None:
     now = clock.timestamp(clock.now())
-    record(workspace, AuditLine(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note))
+    record(workspace, AuditLine(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note=note))
 
 
 def _path(workspace: Root) -> Path:
@@ -257,7 +257,7 @@ def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutRepor
     """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
     audit = read_audit(workspace, wanted)
     writes = [line for line in audit.lines if line.op != "bypass"]
-    refused = [line for line in writes if line.status == "refused"]
+    refused = [line for line in writes if line.is_refused]
     return RolloutReport(
         state=rollout_state(workspace),
         since=writes[0].ts if writes else None,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ from starlette.routing import Route
 
 from catmem.audit.counts import BOUNDS, CONFLICTS, OTHER
 from catmem.audit.log_queries import LogCounts
+from catmem.audit.lost_overwrites import lost_overwrites
 from catmem.errors import CatmemError, RequestError
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
@@ -90,6 +92,12 @@ class Families(Collector):
         """All families, in the order of docs/metrics.md."""
         yield from self._of_log()
         yield from _of_looks(self._meter.looks)
+        lost = CounterMetricFamily(
+            "mem_overwrites_lost", "Revisions that an external change took back.", labels=("entity",)
+        )
+        for entity, number in sorted(self._meter.lost.copy().items()):
+            lost.add_metric((entity,), number)
+        yield lost
 
     def _of_log(self) -> Iterator[Metric]:
         log = self._meter.log
@@ -109,10 +117,20 @@ class Families(Collector):
             for reason in sorted(CONFLICTS):
                 conflicts.add_metric((entity, reason), counted.conflicts[entity, reason])
         yield conflicts
+        refused = CounterMetricFamily("mem_refused", "Writes that were refused, by code.", labels=("entity", "reason"))
+        for names, number in sorted(counted.refused.items()):
+            refused.add_metric(names, number)
+        yield refused
         branches = CounterMetricFamily("mem_branch", "Writes kept as a branch beside the head.", labels=("entity",))
         for entity in entities:
             branches.add_metric((entity,), counted.branches[entity])
         yield branches
+        prevented = CounterMetricFamily(
+            "mem_overwrites_prevented", "Writes on an older text that overwrote nothing.", labels=("entity",)
+        )
+        for entity in entities:
+            prevented.add_metric((entity,), counted.prevented[entity])
+        yield prevented
         latencies = counted.latencies
         yield HistogramMetricFamily(
             "mem_write_latency_seconds",
@@ -211,6 +229,9 @@ class Meter:
         self.log = LogCounts(workspace)
         self.looks = Looks()
         self.readable = False
+        self.lost: Counter[str] = Counter()
+        """By entity, the revisions that external changes took back since the first survey."""
+        self._counted_to: dict[str, int] = {}
         self._lock = threading.Lock()
         self._looking: threading.Thread | None = None
         self._next_survey = self._next_verify = time.monotonic()
@@ -247,6 +268,7 @@ class Meter:
         begun = time.monotonic()
         try:
             self.looks = self.looks._replace(survey=survey(self.workspace), failed=False)
+            self._count_lost()
             if begun >= self._next_verify:
                 found, now = damages(self.workspace), time.time()
                 self.looks = self.looks._replace(damaged=found, verified=now)
@@ -259,6 +281,13 @@ class Meter:
             LOG.exception("the root cannot be surveyed")
         finally:
             self._next_survey = self._next(begun, self.survey_every)
+
+    def _count_lost(self) -> None:
+        with self.workspace.anew() as now:
+            for standing in self.looks.survey.standings if self.looks.survey else ():
+                entity = standing.entity
+                lost, self._counted_to[entity] = lost_overwrites(now, entity, self._counted_to.get(entity))
+                self.lost[entity] += lost
 
     def _next(self, begun: float, every: float) -> float:
         took = time.monotonic() - begun

@@ -180,18 +180,20 @@ LONGEST_NAME = 200
 """Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
 _TEXTS = ("ts", "entity_id", "op", "agent", "status")
-_TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", "head_rev", "note")
+_TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", "note")
+_NUMBERS_OR_NONE = ("base_rev", "head_rev")
 
-STATUSES = ("ok", "unchanged", "repeated", "branch", "merged", "refused", "shadowed", "bypassed")
+STATUSES = ("ok", "unchanged", "retry", "branch", "merged", "conflict", "refused", "shadowed", "bypassed")
 
 
 class AuditLine(NamedTuple):
     """One operation.
 
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
-    that answers it, ``None`` for a refusal, and ``head_rev`` what stood at the head then, ``None`` if unknown.
+    that answers it, ``None`` for a refusal, and ``head_rev`` the number of the head then, ``None`` if unknown.
     ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
-    was let pass. ``seconds`` is how long it took. ``note`` is what a person said of a bypass.
+    was let pass. ``seconds`` is how long it took, ``base_rev`` the number that ``prev_rev`` names, ``None`` for a
+    branch and for what is in no record. ``note`` is what a person said of a bypass.
     """
 
     ts: str
@@ -202,14 +204,20 @@ class AuditLine(NamedTuple):
     mem_rev: str | None
     status: str
     reason: str | None
-    head_rev: str | None
+    head_rev: int | None
     seconds: float | None = None
+    base_rev: int | None = None
     note: str | None = None
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """The codes, one by one."""
         return tuple(self.reason.split(",")) if self.reason else ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was not made."""
+        return self.status in {"conflict", "refused"}
 
     def to_dict(self) -> dict[str, Any]:
         """The line as JSON-ready data, its keys always in one order; ``note`` only where there is one."""
@@ -232,6 +240,9 @@ class AuditLine(NamedTuple):
         if not isinstance(said, dict) or not all(isinstance(said.get(key), str) for key in _TEXTS):
             return None
         if not all(isinstance(said.get(key), str | None) for key in _TEXTS_OR_NONE):
+            return None
+        numbers = (said.get(key) for key in _NUMBERS_OR_NONE)
+        if any(isinstance(each, bool) or not isinstance(each, int | None) for each in numbers):
             return None
         seconds = said.get("seconds")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):

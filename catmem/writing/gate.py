@@ -14,6 +14,7 @@ audit log. Here is decided, too, which refusals are enforced for which entity:
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from catmem import clock
 from catmem.config.profile import is_root
 from catmem.errors import CatmemError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
-from catmem.store.contract import SIDECAR
+from catmem.store.contract import SIDECAR, revision_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ class Attempt:
         self.agent = change.agent
         if expected is not None:
             self.prev = expected
-        store = self.workspace.store if self.store is None else self.store
+        store = self._store
 
         def watched(current: Current) -> bytes:
             data = update(current)
@@ -136,33 +137,48 @@ class Attempt:
             reason=reason,
             head_rev=self._head(),
             seconds=round(seconds, 6),
+            base_rev=self._base(prev),
         )
 
     def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:
         """Status and reason. What was committed is not refused, whatever went wrong after."""
         if self.snapshot is None and error is not None:
-            return "refused", error.code if isinstance(error, CatmemError) else type(error).__name__
+            reason = error.code if isinstance(error, CatmemError) else type(error).__name__
+            return "conflict" if reason in _MET_NEWER else "refused", reason
         if self.passed:
             codes = ",".join(dict.fromkeys(each.code for each in self.passed))
             return "bypassed" if self.bypassed else "shadowed", codes
         if self.snapshot is None or self._unchanged:
             return "unchanged", None
         if self._made_on is None:
-            return "repeated", None
+            return "retry", None
         if self.snapshot.branch:
             return "branch", None
         return "merged" if self._merged else "ok", None
 
-    def _head(self) -> str | None:
-        """The revision at the head, as far as it is known: not of an entity that there is not."""
+    def _head(self) -> int | None:
+        """The number of the head, as far as it is known: not of an entity that there is not."""
         made = self.snapshot if self._made_on is not None and not self._unchanged else None
-        if made is not None and not made.branch:
-            return made.revision
+        if made is not None and made.revision is not None and not made.branch:
+            return revision_number(made.revision)
         try:
-            head = (self.workspace.store if self.store is None else self.store).head(self.entity)
+            head = self._store.head(self.entity)
         except CatmemError:
             return None  # it was refused for that very reason, or for another one that comes first
-        return "0" if head is None else head.revision
+        return 0 if head is None else revision_number(head.revision)
+
+    def _base(self, prev: str | None) -> int | None:
+        """The number of the revision that ``prev`` names: none for a branch, and for a digest in no record."""
+        if prev is not None and prev.startswith("sha256:"):
+            try:
+                prev = next((each.revision for each in self._store.log(self.entity) if each.digest == prev), None)
+            except CatmemError:
+                return None
+        return int(prev) if prev is not None and _NUMBER.fullmatch(prev) else None
+
+    @property
+    def _store(self) -> Store:
+        return self.workspace.store if self.store is None else self.store
 
 
 @contextmanager
@@ -256,6 +272,10 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
         line.status,
     )
 
+
+_MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
+"""Codes of refusals of what was made on another text than the one that is there."""
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
 """The codes of refusals that a rollout may let pass: they are about the writer's view and papers.

@@ -47,7 +47,7 @@ def test_a_stale_write_passes_while_a_bypass_is_on_and_not_after(workspace):
         ("ok", "bypass_start"),
         ("bypassed", "stale_prev"),
         ("ok", "bypass_end"),
-        ("refused", "stale_prev"),
+        ("conflict", "stale_prev"),
     ]
 
 
@@ -91,7 +91,7 @@ def test_one_that_has_run_out_is_over_and_the_log_is_told_once(workspace):
     for _ in range(2):
         with pytest.raises(StaleError):
             stale_write(workspace)
-    assert outcomes(workspace)[2:] == [("ok", "bypass_expired"), ("refused", "stale_prev"), ("refused", "stale_prev")]
+    assert outcomes(workspace)[2:] == [("ok", "bypass_expired"), ("conflict", "stale_prev"), ("conflict", "stale_prev")]
     assert not (workspace.root / ".catmem" / "bypass.json").exists()
 
 

@@ -18,20 +18,21 @@ from tests.unit.audit.audited import make_audited
 
 def line(second, entity="neo/user", agent="neo", op="put", status="ok", reason=None):  # noqa: PLR0917 - a row
     stamp = f"2026-11-21T12:00:{second:02}.000000Z"
-    return AuditLine(stamp, entity, op, agent, "7", None if status == "refused" else "8", status, reason, "8", 0.002)
+    answer = None if status in {"conflict", "refused"} else "8"
+    return AuditLine(stamp, entity, op, agent, "7", answer, status, reason, 8, 0.002)
 
 
 LINES = [
     line(0),
     line(1, entity="neo/memory", agent="boss"),
     line(2, entity="neon/user"),
-    line(3, status="refused", reason="stale_prev"),
+    line(3, status="conflict", reason="stale_prev"),
     line(4, status="refused", reason="forbidden"),
     line(5, status="shadowed", reason="role_drift,stale_prev"),
     line(6, status="bypassed", reason="stale_prev", op="verify"),
     line(7, status="branch"),
     AuditLine(
-        "2026-11-21T12:00:08.000000Z", "*", "bypass", "person", None, None, "ok", "bypass_start", None, None, "why"
+        "2026-11-21T12:00:08.000000Z", "*", "bypass", "person", None, None, "ok", "bypass_start", None, None, note="why"
     ),
 ]
 
@@ -56,12 +57,12 @@ def at(second):
         (Filter(entity="neo"), [0, 1, 3, 4, 5, 6, 7]),
         (Filter(agent="boss"), [1]),
         (Filter(op="verify"), [6]),
-        (Filter(status="refused"), [3, 4]),
+        (Filter(status="refused"), [4]),
         (Filter(reason="stale_prev"), [3, 5, 6]),
         (Filter(reason="stale"), []),
         (Filter(since=at(6)), [6, 7, 8]),
         (Filter(until=at(2)), [0, 1]),
-        (Filter(since=at(3), until=at(5), status="refused", agent="neo"), [3, 4]),
+        (Filter(since=at(3), until=at(5), status="refused", agent="neo"), [4]),
     ],
 )
 def test_a_filter_keeps_what_fits_in_every_way(workspace, wanted, found):
@@ -140,8 +141,8 @@ def test_the_state_of_a_canary_names_who_is_in(tmp_path):
 
 def test_counts_of_lines():
     counts = Counts.of(LINES)
-    assert counts.writes["neo/user", "neo", "refused"] == 2
-    assert counts.by_status() == {"ok": 3, "refused": 2, "shadowed": 1, "bypassed": 1, "branch": 1}
+    assert counts.writes["neo/user", "neo", "refused"] == 1
+    assert counts.by_status() == {"ok": 3, "conflict": 1, "refused": 1, "shadowed": 1, "bypassed": 1, "branch": 1}
     assert counts.by_agent() == {"neo": 7, "boss": 1}
     assert counts.conflicts == {("neo/user", "stale_prev"): 3}
     assert counts.branches == {"neo/user": 1}

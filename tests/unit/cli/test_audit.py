@@ -47,7 +47,7 @@ def test_the_lines_are_told_the_newest_last(used):
     assert [line.split()[2:] for line in result.stdout.splitlines()] == [
         ["ok", "neo/user", "add", "person", "0", "->", "1"],
         ["ok", "neo/user", "add", "person", "1", "->", "2"],
-        ["refused", "neo/user", "add", "person", "1", "->", "-", "stale_prev"],
+        ["conflict", "neo/user", "add", "person", "1", "->", "-", "stale_prev"],
     ]
 
 
@@ -92,7 +92,7 @@ def test_an_empty_log_is_told(place):
 def test_as_json(used):
     said = json.loads(run("audit", "--root", used, "--format", "json").stdout)
     assert [*said["lines"][0]] == [
-        "ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds", "note",
+        "ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds", "base_rev", "note",
     ]  # fmt: skip
     assert said["damaged"] == []
 
@@ -112,7 +112,7 @@ def test_a_summary_counts(used):
     assert ["code", "stale_prev", "1"] in rows
     assert rows[-1][:2] == ["mean", "time"]
     said = json.loads(run("audit", "--root", used, "--summary", "--format", "json").stdout)
-    assert said["by_status"] == {"ok": 2, "refused": 1}
+    assert said["by_status"] == {"ok": 2, "conflict": 1}
 
 
 def test_a_damaged_line_is_told_and_hides_no_other(used):
@@ -170,7 +170,7 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
     command = [sys.executable, "-m", "catmem", "audit", "--follow", "--format", "jsonl", "--root", str(used)]
     following = interruptible(command)
     first = [json.loads(following.stdout.readline()) for _ in range(3)]
-    assert [line["status"] for line in first] == ["ok", "ok", "refused"]
+    assert [line["status"] for line in first] == ["ok", "ok", "conflict"]
     (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
     assert add(used, "three").exit_code == 0
     assert json.loads(following.stdout.readline())["mem_rev"] == "3"

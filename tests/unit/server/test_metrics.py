@@ -6,13 +6,14 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from datetime import date
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from starlette.testclient import TestClient
 
-from catmem.audit.counts import CONFLICTS
+from catmem.audit.counts import CONFLICTS, REASONS
 from catmem.errors import CatmemError
 from catmem.server import metrics
 from catmem.server.app import create_app
@@ -49,7 +50,7 @@ def meter(workspace):
 
 def line(number=0, **said):
     stamp = f"2026-11-21T12:00:00.{number:06}Z"
-    return AuditLine(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.002)._replace(**said)
+    return AuditLine(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.002)._replace(**said)
 
 
 def values(families, name):
@@ -87,7 +88,7 @@ def test_refusals_count_by_outcome_and_conflicts_by_reason(workspace, meter):
             workspace.add("neo", "three", category=category, expected=1, actor=actor)
     assert asked(meter, "mem_write_total") == {
         ("person", "neo/user", "ok"): 2,
-        ("person", "neo/user", "refused"): 1,
+        ("person", "neo/user", "conflict"): 1,
         ("neo", "neo/user", "refused"): 1,
     }
     conflicts = asked(meter, "mem_conflict_total")
@@ -341,3 +342,96 @@ def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace
     families = parse_text(numbers(meter)[0].decode())
     names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
     assert documented == names
+
+
+# --- the words of the page on overwrites ---------------------------------------------------------------------------
+
+
+def test_a_write_that_met_a_newer_head_is_a_conflict_and_a_repeat_is_a_retry(workspace, meter):
+    workspace.add("neo", "one", category="work", op_id="a")
+    workspace.add("neo", "one", category="work", op_id="a")
+    workspace.add("neo", "two", category="work")
+    with pytest.raises(CatmemError):
+        workspace.add("neo", "three", category="work", expected=1)
+    assert asked(meter, "mem_write_total") == {
+        ("person", "neo/user", "ok"): 2,
+        ("person", "neo/user", "retry"): 1,
+        ("person", "neo/user", "conflict"): 1,
+    }
+
+
+def test_every_refusal_has_its_reason(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    for call in (
+        lambda: workspace.add("neo", "two", category="work", expected=0),
+        lambda: workspace.add("neo", "two", category="talk", actor="neo"),
+        lambda: workspace.remove("neo", "nowhere"),
+        lambda: workspace.add("neo", "x", category="work", as_of="today"),
+    ):
+        with pytest.raises((CatmemError, TypeError)):
+            call()
+    assert asked(meter, "mem_refused_total") == {
+        ("neo/user", "stale_prev"): 1,
+        ("neo/user", "forbidden"): 1,
+        ("neo/user", "no_match"): 1,
+        ("neo/user", "other"): 1,
+    }
+
+
+def test_reasons_are_codes_of_the_errors_page(root):
+    page = (root / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert {code for code in REASONS if f"`{code}`" not in page} == set()
+
+
+def test_overwrites_that_were_prevented_count_by_entity(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    workspace.add("neo", "two", category="work")
+    with pytest.raises(CatmemError):
+        workspace.add("neo", "three", category="work", expected=1)
+    workspace.add("neo", "four", category="work", expected=1, on_stale="branch")
+    workspace.add("neo", "five", category="work", expected=1, on_drift="merge")
+    workspace.merge("neo/user")
+    assert asked(meter, "mem_overwrites_prevented_total") == {("neo/user",): 3, ("other",): 0}
+
+
+TWO = "\n§\n[created: 2026-11-21] two"
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        (lambda text: text.replace(TWO, ""), 1),
+        (lambda text: text.replace("two", "mine"), 1),
+        (lambda _: "", 1),
+        (lambda text: text + "§\nmine\n", 0),
+        (lambda text: text.replace("[created: 2026-11-21] one\n§\n", ""), 0),
+    ],
+    ids=["an old view", "an old view with words of its own", "emptied", "goes on from it", "takes out another"],
+)
+def test_a_revision_that_an_external_text_takes_back_is_an_overwrite_that_was_lost(workspace, meter, change, lost):
+    for words in ("one", "two"):
+        workspace.add("neo", words, category="work", as_of=date(2026, 11, 21))
+    assert asked(meter, "mem_overwrites_lost_total")["neo/user",] == 0
+    path = workspace.path("neo", "user")
+    path.write_text(change(path.read_text()))
+    workspace.add("neo", "later", category="talk")
+    for _ in range(2):
+        assert asked(meter, "mem_overwrites_lost_total")["neo/user",] == lost
+
+
+def test_an_external_text_that_brings_back_what_was_replaced_is_one_too(workspace, meter):
+    workspace.add("neo", "one", category="work")
+    old = workspace.path("neo", "user").read_bytes()
+    workspace.replace("neo", "one", "two")
+    numbers(meter)
+    workspace.path("neo", "user").write_bytes(old)
+    workspace.add("neo", "later", category="talk")
+    assert asked(meter, "mem_overwrites_lost_total")["neo/user",] == 1
+
+
+def test_overwrites_of_before_the_first_survey_do_not_count(workspace):
+    workspace.add("neo", "one", category="work")
+    workspace.path("neo", "user").write_bytes(b"")
+    workspace.add("neo", "later", category="talk")
+    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
+        assert asked(made, "mem_overwrites_lost_total")["neo/user",] == 0

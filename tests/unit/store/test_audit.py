@@ -14,8 +14,8 @@ import pytest
 
 from catmem.store.audit_log import LONGEST_NAME, AuditLine, AuditLog, AuditReader, Damage, bounded
 
-LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, "8", 0.25)
-KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds"]
+LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.25, 7)
+KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds", "base_rev"]
 
 APPENDING = """
 import sys
@@ -39,7 +39,7 @@ from catmem.store.audit_log import AuditLine
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 log = AuditLog(Path(sys.argv[1]))
-line = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", None, "1", "ok", None, "1")
+line = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", None, "1", "ok", None, 1)
 log.append(line)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
 try:
@@ -117,7 +117,8 @@ def test_a_name_is_cut_where_it_is_longer_than_any_can_be():
         b"\xff",
         b"[" * 100_000,
         LINE._replace(ts=7).to_json(),
-        LINE._replace(head_rev=8).to_json(),
+        LINE._replace(head_rev="8").to_json(),
+        LINE._replace(base_rev=True).to_json(),
         LINE._replace(seconds=True).to_json(),
         LINE._replace(seconds="1").to_json(),
     ],

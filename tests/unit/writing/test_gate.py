@@ -70,7 +70,7 @@ def _may_be_a_store(value):
 def test_a_write_is_ok(workspace):
     workspace.add("neo", "one", category="work", actor="neo")
     (line,) = lines(workspace)
-    assert line[1:9] == ("neo/user", "add", "neo", "0", "1", "ok", None, "1")
+    assert line[1:9] == ("neo/user", "add", "neo", "0", "1", "ok", None, 1)
     assert line.ts.endswith("Z")
     assert line.seconds > 0
 
@@ -86,14 +86,14 @@ def test_a_write_is_on_record_before_anybody_looks_at_a_prompt(workspace, monkey
 def test_a_write_that_changes_nothing_is_unchanged(workspace):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "one", category="work")
-    assert lines(workspace)[1][4:9] == ("1", "1", "unchanged", None, "1")
+    assert lines(workspace)[1][4:9] == ("1", "1", "unchanged", None, 1)
 
 
-def test_a_retry_is_repeated_and_names_the_first_answer(workspace):
+def test_a_repeat_is_a_retry_and_names_the_first_answer(workspace):
     workspace.add("neo", "one", category="work", op_id="a")
     workspace.add("neo", "two", category="work")
     workspace.add("neo", "one", category="work", op_id="a")
-    assert lines(workspace)[2][4:9] == (None, "1", "repeated", None, "2")
+    assert lines(workspace)[2][4:9] == (None, "1", "retry", None, 2)
 
 
 def test_a_stale_write_in_branch_mode_is_a_branch(tmp_path):
@@ -102,14 +102,14 @@ def test_a_stale_write_in_branch_mode_is_a_branch(tmp_path):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work")
     workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
-    assert lines(workspace)[2][4:9] == ("1", "2a", "branch", None, "2")
+    assert lines(workspace)[2][4:9] == ("1", "2a", "branch", None, 2)
 
 
 def test_a_stale_write_that_is_made_on_what_is_there_is_merged(workspace):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work")
     workspace.add("neo", "three", category="work", expected=1, on_drift="merge")
-    assert lines(workspace)[2][4:9] == ("1", "3", "merged", None, "3")
+    assert lines(workspace)[2][4:9] == ("1", "3", "merged", None, 3)
 
 
 def test_a_merge_of_revisions_is_merged(tmp_path):
@@ -118,7 +118,7 @@ def test_a_merge_of_revisions_is_merged(tmp_path):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work", expected=0, on_stale="branch")
     gate.commit(workspace, "neo/user", "1", lambda current: current.data, Change(op="merge", merges=("1a",)))
-    assert lines(workspace)[2][2:9] == ("merge", "person", "1", "2", "merged", None, "2")
+    assert lines(workspace)[2][2:9] == ("merge", "person", "1", "2", "merged", None, 2)
 
 
 REFUSED = {
@@ -141,8 +141,8 @@ def test_a_refusal_says_its_code_and_what_is_at_the_head(workspace, code):
     with pytest.raises(CatmemError):
         REFUSED[code](workspace)
     line = lines(workspace)[2]
-    assert (line.status, line.reason, line.mem_rev) == ("refused", code, None)
-    assert line.head_rev == (None if code == "unknown_target" else "2")
+    assert (line.status, line.reason, line.mem_rev) == ("conflict" if code == "stale_prev" else "refused", code, None)
+    assert line.head_rev == (None if code == "unknown_target" else 2)
 
 
 @pytest.mark.parametrize("how", [{}, {"actor": "neo"}, {"actor": "nobody"}])
@@ -269,7 +269,7 @@ def test_each_way_to_write_makes_one_line_when_it_is_refused(workspace, op):
     with contextlib.suppress(CatmemError):
         REFUSED_WAYS[op](workspace)
     (line,) = lines(workspace)
-    assert (line.op, line.status) == (op, "refused")
+    assert (line.op, line.is_refused) == (op, True)
 
 
 @pytest.mark.parametrize("call", [{"action": "list", "offset": -1}, {"action": "search"}, {"action": "list"}])
@@ -314,7 +314,7 @@ def test_a_stale_write_passes_in_shadow_mode_and_is_made_on_what_is_there(tmp_pa
     two_revisions(workspace)
     written = workspace.add("neo", "three", category="work", expected=1)
     assert [entry.body for entry in workspace.view("neo", "user").entries] == ["one", "two", "three"]
-    assert lines(workspace)[2][4:9] == ("1", "3", "shadowed", "stale_prev", "3")
+    assert lines(workspace)[2][4:9] == ("1", "3", "shadowed", "stale_prev", 3)
     assert "would have been refused (stale_prev)" in written.notes[0]
 
 
@@ -330,10 +330,10 @@ def test_the_same_write_is_refused_where_the_rollout_enforces(workspace):
     two_revisions(workspace)
     with pytest.raises(StaleError):
         workspace.add("neo", "three", category="work", expected=1)
-    assert outcomes(workspace)[2] == ("refused", "stale_prev")
+    assert outcomes(workspace)[2] == ("conflict", "stale_prev")
 
 
-@pytest.mark.parametrize(("percent", "status"), [(21, "shadowed"), (22, "refused")])
+@pytest.mark.parametrize(("percent", "status"), [(21, "shadowed"), (22, "conflict")])
 def test_a_canary_enforces_for_its_share_of_the_entities(tmp_path, percent, status):
     workspace = make_audited(tmp_path, f"rollout: {{mode: canary, canary: {percent}}}\n")
     two_revisions(workspace)
@@ -349,14 +349,14 @@ def test_shadow_mode_does_not_let_an_entry_be_changed_that_somebody_else_changed
         shadow.replace("neo", "the price is", "the price is 30", expected=1)
     assert refused.value.code == "drift"
     assert [entry.body for entry in shadow.view("neo", "user").entries] == ["the price is 20"]
-    assert outcomes(shadow)[2] == ("refused", "drift")
+    assert outcomes(shadow)[2] == ("conflict", "drift")
 
 
 def test_shadow_mode_lets_no_old_text_be_put_over_a_newer_one(shadow):
     two_revisions(shadow)
     with pytest.raises(StaleError):
         restore(shadow, "neo/user", "1", expected=1)
-    assert outcomes(shadow)[2] == ("refused", "stale_prev")
+    assert outcomes(shadow)[2] == ("conflict", "stale_prev")
 
 
 @pytest.mark.parametrize("code", [code for code in REFUSED if code != "stale_prev"])
@@ -371,7 +371,7 @@ def test_shadow_mode_refuses_a_digest_that_nobody_knows(shadow):
     two_revisions(shadow)
     with pytest.raises(StaleError):
         shadow.add("neo", "three", category="work", expected="sha256:" + "0" * 64)
-    assert outcomes(shadow)[2] == ("refused", "stale_prev")
+    assert outcomes(shadow)[2] == ("conflict", "stale_prev")
 
 
 def test_several_refusals_that_are_let_pass_stand_on_one_line(shadow):
@@ -403,13 +403,13 @@ def test_a_workspace_counts_what_was_made_through_it(workspace):
     counts = workspace.counts
     assert counts.writes == {
         ("neo/user", "person", "ok"): 2,
-        ("neo/user", "person", "refused"): 1,
+        ("neo/user", "person", "conflict"): 1,
         ("neo/user", "neo", "refused"): 1,
     }
     assert counts.conflicts == {("neo/user", "stale_prev"): 1}
     assert counts.heads == {"neo/user": 2}
     assert counts.latencies.number == 4
-    assert json.loads(json.dumps(counts.to_dict()))["by_status"] == {"ok": 2, "refused": 2}
+    assert json.loads(json.dumps(counts.to_dict()))["by_status"] == {"ok": 2, "refused": 1, "conflict": 1}
 
 
 ADD, REMOVE = Operation("add", content="one", category="work"), Operation("remove", old_text="one")
@@ -439,3 +439,18 @@ def test_operations_are_called_as_they_are_asked_also_by_envelope(workspace, ope
 def test_a_whole_text_is_put(workspace):
     workspace.submit(workspace.envelope("neo", "## Work\none\n"))
     assert lines(workspace)[-1].op == "put"
+
+
+def test_the_number_of_the_revision_is_there_for_a_digest_too_and_none_for_a_branch_or_an_unknown_text(tmp_path):
+    make_audited(tmp_path)
+    workspace = Workspace.open(tmp_path, search=False, store=InMemoryStore())
+    first = workspace.add("neo", "one", category="work")
+    workspace.add("neo", "two", category="work", expected=first.digest)
+    unknown = "sha256:" + "0" * 64
+    for expected in (first.digest, 1, unknown, "9" * 300):
+        with pytest.raises(CatmemError):
+            workspace.add("neo", "three", category="work", expected=expected)
+    branch = workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
+    workspace.add("neo", "four", category="work", expected=branch.revision, on_stale="branch")
+    assert [line.base_rev for line in lines(workspace)] == [0, 1, 1, 1, None, None, 1, None]
+    assert [line.head_rev for line in lines(workspace)] == [1, *[2] * 7]

@@ -11,7 +11,7 @@ import click
 from catmem import clock
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
-from catmem.cli.options import actor_option, common_options, dry_run_option, entity_argument, open_with_store
+from catmem.cli.options import actor_option, common_options, dry_run_option, open_with_store
 from catmem.cli.output import (
     CONFLICT_REASONS,
     columns,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import Answer, Disagreement, How
     from catmem.merging.merging import Joined
+    from catmem.merging.merging_all import JoinedAll, LeftBranch
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
@@ -115,9 +116,10 @@ def _age(timestamp: str, now: datetime) -> str:
         "catmem merge trinity --precedence auditor,planner",
         "catmem merge trinity --interactive",
         "catmem merge trinity 8a --drop",
+        "catmem merge --all --dry-run",
     ),
 )
-@entity_argument
+@click.argument("entity", metavar="[ENTITY]", required=False)
 @click.argument("branches", metavar="[BRANCH]...", nargs=-1)
 @click.option(
     "--precedence",
@@ -134,11 +136,12 @@ def _age(timestamp: str, now: datetime) -> str:
 )
 @click.option("-i", "--interactive", is_flag=True, help="Show each conflict, and ask.")
 @click.option("--drop", is_flag=True, help="Close the branches, and take nothing from them; the history keeps them.")
+@click.option("--all", "every", is_flag=True, help="Merge the branches of all files that merge by themselves.")
 @actor_option
 @dry_run_option
 @common_options
 def merge(  # noqa: PLR0913 - one parameter an option
-    entity: str,
+    entity: str | None,
     branches: tuple[str, ...],
     *,
     precedence: str | None,
@@ -147,6 +150,7 @@ def merge(  # noqa: PLR0913 - one parameter an option
     keep_both: bool,
     interactive: bool,
     drop: bool,
+    every: bool,
     actor: str | None,
     dry_run: bool,
 ) -> None:
@@ -156,13 +160,22 @@ def merge(  # noqa: PLR0913 - one parameter an option
     written until you say who wins: --precedence, --ours, --theirs, --keep-both or --interactive. Exit status 3 if that
     is left open. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists
     what there is to merge.
+
+    With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
+    those with conflicts are left, with exit status 3.
     """
+    if every == (entity is not None):
+        raise click.UsageError("Name the ENTITY whose branches are merged, or give --all for those of all files.")
+    if every and (drop or interactive):
+        raise click.UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
     words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}
     how = [word for word, given in words.items() if given]
     chosen = _how(precedence, how, interactive=interactive, drop=drop)
     if drop and not branches:
         raise click.UsageError("Name the branches that --drop closes.")
     workspace = open_with_store()
+    if entity is None:
+        sys.exit(_show_all(workspace.merge_all(precedence=chosen, actor=actor, dry_run=dry_run), dry_run=dry_run))
     try:
         joined = workspace.merge(entity, branches, precedence=chosen, drop=drop, actor=actor, dry_run=dry_run)
     except _Quit:
@@ -214,6 +227,32 @@ def _show_merged(joined: Joined, *, dry_run: bool) -> None:
         say(f"{counted(len(plan.settled), 'conflict')} decided:")
     for found, answer in plan.settled:
         say(f"  {conflict_line(found)}: {answer if isinstance(answer, str) else 'edited'}")
+
+
+def _show_all(found: JoinedAll, *, dry_run: bool) -> int:
+    """Say what became of each branch; the exit status for it."""
+    if in_json():
+        emit_json({**found.to_dict(), "dry_run": dry_run})
+    else:
+        for joined in found.merged:
+            _show_merged(joined, dry_run=dry_run)
+        for each in found.left:
+            _show_left(each)
+        if found.left:
+            count, first = counted(len(found.left), "branch", "branches"), found.left[0]
+            say(f"{count} left. 'catmem merge {first.entity} {first.branch} --interactive' asks who wins a conflict;")
+            say("--precedence AGENT,AGENT, --ours, --theirs and --keep-both decide without questions, with --all too.")
+        elif not found.merged:
+            say("No branch is left to merge.")
+    return max(print_unreadable(found.unreadable), _CONFLICT if found.left else 0)
+
+
+def _show_left(each: LeftBranch) -> None:
+    if each.error is not None:
+        why = f"error[{each.error.code}]: {each.error.message}"
+    else:
+        why = counted(len(each.conflicts), "conflict")
+    emit(printable(f"left {each.branch} in {each.entity}: {why}\n"))
 
 
 def _show_tried_out(joined: Joined) -> None:

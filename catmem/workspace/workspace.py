@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as HowMerged
     from catmem.merging.merging import Joined
+    from catmem.merging.merging_all import JoinedAll
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Resolve
@@ -301,6 +302,15 @@ class Workspace(Root):
             expected=expected,
             op_id=op_id,
         )
+
+    def merge_all(self, *, precedence: HowMerged = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
+        """Merge every open branch of the root that merges by itself; those with conflicts are ``left``.
+
+        ``precedence`` is as for ``merge``. Raises ``ForbiddenError`` and ``ConfigError``.
+        """
+        from catmem.merging.merging_all import merge_all
+
+        return merge_all(self, precedence=precedence, actor=actor, dry_run=dry_run)
 
     # --- seeding ---------------------------------------------------------------------------------------------------
 

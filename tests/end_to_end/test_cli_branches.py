@@ -243,3 +243,87 @@ def test_a_profile_that_is_not_right_hides_no_branch_of_another(user, tmp_path):
     assert "error[yaml_syntax]" in shown.stderr
     assert run("branches", "neo").stdout == shown.stdout
     assert [each["revision"] for each in run_json("branches", status=2)["branches"]] == ["3b", "3a"]
+
+
+# --- all branches of a root ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def users(user):
+    """The same, and two branches of another file that merge by themselves."""
+    run("add", "-p", "boss", "-c", "pay", "The pay is fair.")
+    for words in ("It comes late.", "It comes in full."):
+        run("add", "-p", "boss", "-c", "pay", words, "--expected", "0")
+    return user
+
+
+def test_all_that_merges_by_itself_is_merged_and_the_rest_is_left(users):
+    result = run("merge", "--all", status=3)
+    assert result.stdout.splitlines() == [
+        "merged 1a, 1b in boss/user (revision 2)",
+        "merged 3a in neo/user (revision 4)",
+        "left 3b in neo/user: 1 conflict",
+    ]
+    assert "1 branch left. 'catmem merge neo/user 3b --interactive' asks who wins" in result.stderr
+    assert [(each["entity"], each["revision"]) for each in run_json("branches")["branches"]] == [("neo/user", "3b")]
+    assert "Vendor for print is Ink." in users.read_text()
+    again = run("merge", "--all", status=3)
+    assert again.stdout == "left 3b in neo/user: 1 conflict\n"
+
+
+def test_all_are_merged_where_somebody_says_who_wins(users):
+    assert run("merge", "--all", "--theirs").stdout.splitlines() == [
+        "merged 1a, 1b in boss/user (revision 2)",
+        "merged 3a, 3b in neo/user (revision 4)",
+    ]
+    assert "the 30th" in users.read_text()
+    again = run("merge", "--all")
+    assert (again.stdout, again.stderr) == ("", "No branch is left to merge.\n")
+
+
+def test_a_dry_run_of_all_writes_nothing_and_says_the_same(users):
+    before = run("log", "neo").stdout + run("log", "boss").stdout
+    tried = run_json("merge", "--all", "--dry-run", status=3)
+    assert run("log", "neo").stdout + run("log", "boss").stdout == before
+    done = run_json("merge", "--all", status=3)
+    assert [tried.pop("dry_run"), done.pop("dry_run")] == [True, False]
+    assert list(done) == ["merged", "left", "unreadable"]
+    assert [each["merged"] for each in tried["merged"]] == [each["merged"] for each in done["merged"]]
+    assert tried["left"] == done["left"]
+    (left,) = done["left"]
+    assert (left["entity"], left["branch"], left["error"]) == ("neo/user", "3b", None)
+    assert [found["reason"] for found in left["conflicts"]] == ["body"]
+    shown = run("merge", "--all", "--dry-run", status=3)
+    assert "left 3b in neo/user: 1 conflict\n" in shown.stdout
+
+
+def test_of_two_branches_that_disagree_the_older_is_merged(users):
+    run("merge", "--all", "--theirs")
+    for words in ("once", "twice"):
+        run("replace", "-p", "boss", "late", f"It comes {words}.", "--expected", "1a")
+    run("branches")
+    result = run("merge", "--all", status=3)
+    assert result.stdout.splitlines()[0].startswith("merged 2a in boss/user")
+    assert result.stdout.splitlines()[1] == "left 2b in boss/user: 1 conflict"
+
+
+def test_an_agent_of_tier_1_merges_all_and_another_none(users):
+    assert error_of("merge", "--all", "--as", "neo", status=2)["code"] == "forbidden"
+    assert len(run_json("branches")["branches"]) == 4
+    run("merge", "--all", "--as", "boss", status=3)
+    assert run_json("log", "neo")["revisions"][0]["agent"] == "boss"
+
+
+def test_a_profile_that_is_not_right_stops_no_other(users, tmp_path):
+    (tmp_path / "profiles" / "bad.yaml").write_text("tier: [\n")
+    result = run("merge", "--all", "--ours", status=2)
+    assert "merged 3a, 3b in neo/user" in result.stdout
+    assert "error[" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["neo", "--all"], ["--all", "--drop"], ["--all", "-i"], ["--all", "--ours", "--theirs"]]
+)
+def test_what_does_not_go_with_all_is_a_slip(users, arguments):
+    assert "Usage" in run("merge", *arguments, status=2).stderr
+    assert len(run_json("branches")["branches"]) == 4

@@ -77,6 +77,7 @@ rollout bypass --for 1h --reason test
 simulate --agents 2 --writes 4 --think 0
 purge neo/user "blanks over" --dry-run
 repair neo/user
+merge --all
 """
 """Commands on an example root, one after the other. Refusals are answers too."""
 

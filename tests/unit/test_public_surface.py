@@ -67,6 +67,7 @@ CALLS = {
     "Workspace.branches": "(self, entity=None)",
     "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
     "expected=None, op_id=None)",
+    "Workspace.merge_all": "(self, *, precedence=None, actor=None, dry_run=False)",
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
@@ -104,7 +105,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile",
+        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile",
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

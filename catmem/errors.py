@@ -264,7 +264,7 @@ class RefusedError(CatmemError):
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
     that holds an external writer's bytes, if there was one. Codes of its own: ``role_drift`` (the writer's profile is
     no longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
-    caller asked to be warned of that).
+    caller or the root asked to be warned of that).
     """
 
     code = "refused"

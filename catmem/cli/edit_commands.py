@@ -86,6 +86,9 @@ def add(  # noqa: PLR0913 - one parameter an option
 @whose_options
 @narrow_option
 @tag_option("A tag to set; KEY=[a, b] for a list, KEY= to take it away. Can be given several times; other tags stay.")
+@click.option(
+    "--confirm", is_flag=True, help="Write NEW also if it has little in common with the entry (see semantic_alert)."
+)
 @how_options
 def replace(  # noqa: PLR0913 - one parameter an option
     old: str,
@@ -95,6 +98,7 @@ def replace(  # noqa: PLR0913 - one parameter an option
     target: str,
     category: str | None,
     tags: Mapping[str, str | list[str] | None] | None,
+    confirm: bool,
     **how: Unpack[How],
 ) -> None:
     """Give the entry that holds OLD the words of NEW. Its tags stay, but for verified_date: new words are not verified.
@@ -106,7 +110,7 @@ def replace(  # noqa: PLR0913 - one parameter an option
     if new is None and tags is None:
         raise click.UsageError("Give the new words, or tags with --tag, or both.")
     workspace = open_with_store()
-    written = workspace.replace(profile, old, new, target=target, category=category, tags=tags, **how)
+    written = workspace.replace(profile, old, new, target=target, category=category, tags=tags, confirm=confirm, **how)
     show_written(written, "replaced in", how)
 
 

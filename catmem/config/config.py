@@ -132,6 +132,7 @@ class Config:
 
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
     ``merge_within`` is how many characters each of two rewordings may change that a merge makes one, 0 for none.
+    ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
     ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own.
     """
@@ -145,6 +146,7 @@ class Config:
     on_stale: Literal["refuse", "branch"] = "refuse"
     durability: Literal["full", "journal"] = "full"
     merge_within: int = 0
+    semantic_alert: float = 0
     taxonomy: Taxonomy = field(default_factory=Taxonomy)
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -311,6 +313,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         tag_schemas={name: said for name, said in data.get("tags", {}).items() if name not in _format_tags()},
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
+        semantic_alert=data.get("semantic_alert", 0),
         merge_within=data.get("merge", {}).get("within", 0),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
     from catmem.writing.memory_tool import ToolSession
 
-_WHICH = "A piece of its text that no other has, or its id (b2:...)."
+_WHICH = "A piece of text that only it has, or its id (b2:...)."
 _NARROWS = "Only this category."
 _OWN_TARGET = "user: facts on the user (default); memory: notes."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
 _OFFSET = "Entries to pass over; answers say where to go on."
 _HOW = {
     "target": _OWN_TARGET,
-    "expected": "The revision you saw; refused if not the newest.",
-    "op_id": "Your name for this call; a repeat does nothing.",
+    "expected": "Revision you saw; refused if not the newest.",
+    "op_id": "Names this call; a repeat does nothing.",
 }
 
 
@@ -103,12 +103,13 @@ _KINDS = {
     "memory_replace": _Kind(
         "replace",
         "Replace in memory",
-        "Give one entry another text or other tags.",
+        "Give one entry other text or tags.",
         {
             "old_text": _WHICH,
-            "content": "The new text of the whole entry; without it only tags change.",
+            "content": "The whole new text; without it only tags change.",
             "category": _NARROWS,
-            "tags": "Tags to set by name; null takes one away.",
+            "tags": "Tags by name; null takes one away.",
+            "confirm": "After semantic_collision: write it.",
             **_HOW,
         },
         ("old_text",),

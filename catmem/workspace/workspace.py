@@ -112,13 +112,15 @@ class Workspace(Root):
         target: str = "user",
         category: str | None = None,
         tags: Mapping[str, str | Sequence[str] | None] | None = None,
+        confirm: bool = False,
         **how: Unpack[How],
     ) -> Written:
         """Give the entry that holds ``old_text`` another text; ``None`` keeps it, to change ``tags`` alone.
 
         ``tags`` are laid over the entry's own, and ``None`` as a value takes one away. ``category`` narrows the search.
+        ``confirm`` writes what the root asks to be warned of (``semantic_alert``).
         """
-        operation = Operation("replace", content, old_text, category, tags=_listed(tags))
+        operation = Operation("replace", content, old_text, category, tags=_listed(tags), confirm=confirm or None)
         return self.write(name, [operation], target=target, **how)
 
     def remove(

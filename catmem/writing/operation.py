@@ -21,7 +21,7 @@ MOST_EVIDENCE = 1_000
 
 _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "add": (("content",), ("category", "tags", "as_of")),
-    "replace": (("old_text",), ("content", "category", "tags")),
+    "replace": (("old_text",), ("content", "category", "tags", "confirm")),
     "remove": (("old_text",), ("category",)),
     "move": (("old_text", "to_category"), ("category",)),
     "verify": (("old_text",), ("category", "as_of", "evidence")),
@@ -37,7 +37,8 @@ class Operation:
     ``category`` is where an ``add`` goes; for the others it narrows the search for the entry. ``tags`` are laid over
     those of the entry, and ``None`` as a value takes a tag away, of an ``add`` the ``created`` that it would set.
     ``as_of`` is the day of an ``add`` or a ``verify``, today by default. ``evidence`` is what a ``verify`` was checked
-    against, for the record. A ``replace`` needs ``content``, ``tags`` or both.
+    against, for the record. A ``replace`` needs ``content``, ``tags`` or both; with ``confirm`` its words may have
+    little in common with the old ones where the root asks to be warned of that.
     """
 
     action: Action
@@ -48,6 +49,7 @@ class Operation:
     tags: Mapping[str, str | list[str] | None] | None = None
     as_of: date | None = None
     evidence: str | None = None
+    confirm: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""

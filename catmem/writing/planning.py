@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 class Plan(NamedTuple):
     """What operations come to: the new document and what was done for it.
 
-    ``entries`` were made or touched, as they are in the new document; a removed one is as it was.
+    ``entries`` were made or touched, as they are in the new document; a removed one is as it was. ``reworded`` are the
+    old and the new words of each replacement that is not confirmed.
     """
 
     document: Document
@@ -55,6 +56,7 @@ class Plan(NamedTuple):
     actions: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    reworded: tuple[tuple[str, str], ...] = ()
 
 
 def plan_operations(
@@ -82,6 +84,7 @@ class _Draft:
     actions: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    reworded: list[tuple[str, str]] = field(default_factory=list)
 
     # --- the five actions ------------------------------------------------------------------------------------------
 
@@ -124,6 +127,8 @@ class _Draft:
         if operation.content is None or body == entry.body:
             self._put_instead(entry, retag_entry(self.document, entry, tags))
             return
+        if not operation.confirm:
+            self.reworded.append((entry.body, body))
         doubled = self._same(entry.category, body) is not None
         new_tags = None if tags == old_tags else tags
         made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
@@ -319,7 +324,7 @@ class _Draft:
             notes += [each for each in (first_section, on_title(self.original, document)) if each is not None]
             found = (on_unread(category, document, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
-        return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings))
+        return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""

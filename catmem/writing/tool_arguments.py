@@ -145,6 +145,7 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
         to_category=given.get("category") if moves else None,
         tags=given.get("tags"),
         evidence=given.get("evidence"),
+        confirm=given.get("confirm"),
     )
     try:
         operation.check()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.config.profile import one_reading
 from catmem.errors import DriftError, EditError, NoMatchError, RefusedError, StaleError
+from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
@@ -105,6 +106,9 @@ class Pipeline:
     before: str = ""
     made: bytes = b""
     """What the plan makes of what is there."""
+    confirm: bool = False
+    """Whether it may have little in common with what is there."""
+    alerted: bool = False
 
     def run(self, *, dry_run: bool = False) -> Written:
         """Make the write as one revision, or say what it would do; ``with_crowded`` completes the answer."""
@@ -193,11 +197,45 @@ class Pipeline:
         self.plan = None
         document = self.legible(current.data)
         self.plan = plan = self.planned(document, current)
+        self._alert_of_root(document, plan)
         self.before = document.text
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
         is_changed = plan.document is not document
         self.made = cache.made(plan.document, document, current.data) if is_changed else current.data
         return self.made
+
+    def _alert_of_root(self, document: Document, plan: Plan) -> None:
+        """Refuse, once, what has less in common with what it replaces than the root asks for.
+
+        Of operations each replacement is compared; of a whole text all words of the categories that it changes.
+        """
+        least = self.workspace.config.semantic_alert
+        if not least or self.confirm or self.alerted:
+            return
+        pairs = plan.reworded if self.write.operations else self._changed_words(document, plan.document)
+        alike = min((jaccard(words_of(old), words_of(new)) for old, new in pairs if old), default=1.0)
+        if alike < least:
+            self.alerted = True
+            refusal = RefusedError(
+                f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}, which "
+                "semantic_alert in catmem.yaml asks for",
+                code="semantic_collision",
+                hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with confirm "
+                "(catmem replace --confirm, confirm of the tool), or remove the entry and add the new one.",
+            )
+            self.attempt.refuse(refusal)
+
+    def _changed_words(self, document: Document, new: Document) -> list[tuple[str, str]]:
+        """What the writer sees of each category that a whole text changes, before and after."""
+        sides = []
+        for each in (document, new):
+            bodies: dict[str, list[str]] = {}
+            for entry in self.terms.rights.in_sight(each):
+                bodies.setdefault(entry.category, []).append(entry.body)
+            sides.append(bodies)
+        was, now = sides
+        changed = [name for name in was if was[name] != now.get(name)]
+        return [("\n".join(was[name]), "\n".join(now.get(name, []))) for name in changed]
 
     def legible(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""

@@ -31,7 +31,7 @@ TEXT = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
 
 VALUES: dict[str, Any] = {
     "targets": ["neo"], "categories": ["talk"], "query": "tea", "target": "user", "content": "Likes milk.",
-    "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1, "evidence": "the bill",
+    "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1, "evidence": "the bill", "confirm": True,
     "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a",
 }  # fmt: skip
 NEEDS = {"add": ["content"], "search": ["query"], "move": ["old_text", "category"], "replace": ["old_text", "content"]}

@@ -52,7 +52,7 @@ CALLS = {
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
     "Workspace.add": "(self, name, content, *, target='user', category=None, tags=None, as_of=None, **how)",
-    "Workspace.replace": "(self, name, old_text, content, *, target='user', category=None, tags=None, **how)",
+    "Workspace.replace": "(self, name, old_text, content, *, target='user', category=None, tags=None, confirm=False, **how)",
     "Workspace.remove": "(self, name, old_text, *, target='user', category=None, **how)",
     "Workspace.move": "(self, name, old_text, to_category, *, target='user', category=None, **how)",
     "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, evidence=None, **how)",
@@ -109,7 +109,7 @@ MEMBERS = {
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
-        "action", "as_of", "category", "check", "content", "evidence", "old_text", "tags", "to_category", "to_dict",
+        "action", "as_of", "category", "check", "confirm", "content", "evidence", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
         "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",

@@ -128,7 +128,8 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
 
     ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises. An old view is
-    refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look.
+    refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look. It sees
+    what it replaces, so it is asked no second time (``semantic_alert``).
     """
     expected = sent.seen
     base = WriteBase(expected)
@@ -136,7 +137,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
         base = WriteBase(None, lambda snapshot: snapshot.digest == expected)
     fields = {"entity_id": sent.named, "content": content, **({} if sent.op_id is None else {"op_id": sent.op_id})}
     envelope = plain_envelope(sent.workspace, fields, None, base)
-    return submit_read(sent.workspace, envelope, confirm=sent.get("confirm") == "true", on_stale="refuse")
+    return submit_read(sent.workspace, envelope, confirm=True, on_stale="refuse")
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:
@@ -245,7 +246,7 @@ def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Pag
         return _plainly("")(sent, plain_refusal(sent, error, status))
 
 
-OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id", "confirm")
+OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id")
 """The fields that every form of the page may have."""
 _OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})
 _TYPED = frozenset({"content"})

@@ -355,7 +355,6 @@ MADE = str(4321 * 4321)
         "next",
         "back",
         "csrf",
-        "confirm",
         "other",
     ],
 )

@@ -1,0 +1,123 @@
+"""``semantic_alert`` of a root: what replaces words by quite other ones is refused until it is confirmed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catmem.errors import CatmemError, RefusedError
+from catmem.writing.memory_tool import memory_tool
+from catmem.writing.operation import Operation
+from tests.end_to_end.terminal import error_of, run
+from tests.unit.audit.audited import make_audited, outcomes
+
+OLD = "Deploys happen on Fridays at noon."
+NEAR = "Deploys happen on Mondays at noon."
+FAR = "Never deploy."
+
+
+def opened(folder, config="semantic_alert: 0.3\n"):
+    workspace = make_audited(folder, config)
+    workspace.add("neo", OLD, category="work")
+    return workspace
+
+
+def test_words_that_have_little_in_common_need_a_confirm(tmp_path):
+    workspace = opened(tmp_path)
+    with pytest.raises(RefusedError, match=r"0\.00 of all words, under 0\.3") as refused:
+        workspace.replace("neo", "Deploys", FAR)
+    assert refused.value.code == "semantic_collision"
+    assert workspace.read("neo").revision == "1"
+    workspace.replace("neo", "Deploys", NEAR)
+    workspace.replace("neo", "Deploys", FAR, confirm=True)
+    assert outcomes(workspace)[1:] == [("refused", "semantic_collision"), ("ok", None), ("ok", None)]
+
+
+@pytest.mark.parametrize("config", ["", "semantic_alert: 0\n"])
+def test_a_root_that_asks_for_none_has_none(tmp_path, config):
+    assert opened(tmp_path, config).replace("neo", "Deploys", FAR).changed
+
+
+def test_what_replaces_no_words_passes(tmp_path):
+    workspace = opened(tmp_path, "semantic_alert: 1\n")
+    workspace.replace("neo", "Deploys", None, tags={"source": "a talk"})
+    workspace.verify("neo", "Deploys")
+    workspace.move("neo", "Deploys", "talk")
+    workspace.remove("neo", "Deploys")
+    workspace.add("neo", FAR, category="work")
+
+
+def test_of_several_operations_each_replacement_counts_but_for_the_confirmed(tmp_path):
+    workspace = opened(tmp_path)
+    workspace.add("neo", "Tests run at night.", category="work")
+    near = Operation("replace", "Tests run by night.", "Tests")
+    with pytest.raises(RefusedError):
+        workspace.write("neo", [near, Operation("replace", FAR, "Deploys")])
+    assert workspace.write("neo", [near, Operation("replace", FAR, "Deploys", confirm=True)]).changed
+
+
+def test_a_dry_run_says_it_too(tmp_path):
+    with pytest.raises(RefusedError):
+        opened(tmp_path).replace("neo", "Deploys", FAR, dry_run=True)
+
+
+def test_a_rollout_in_shadow_mode_lets_it_pass_with_a_note(tmp_path):
+    workspace = opened(tmp_path, "semantic_alert: 0.3\nrollout: {mode: shadow}\n")
+    written = workspace.replace("neo", "Deploys", FAR)
+    assert "would have been refused (semantic_collision)" in written.notes[0]
+    assert outcomes(workspace)[1] == ("shadowed", "semantic_collision")
+
+
+def test_the_tool_asks_and_takes_the_confirm(tmp_path):
+    workspace = opened(tmp_path)
+    call = {"action": "replace", "old_text": "Deploys", "content": FAR}
+    answer = memory_tool(workspace, "neo", call)
+    assert (answer["success"], answer["reason"]) == (False, "semantic_collision")
+    assert memory_tool(workspace, "neo", call | {"confirm": True})["success"]
+    for wrong in ({"action": "remove", "old_text": "Never", "confirm": True}, call | {"confirm": "yes"}):
+        assert not memory_tool(workspace, "neo", wrong)["success"]
+
+
+def test_an_envelope_is_held_to_it_without_asking(tmp_path):
+    workspace = opened(tmp_path)
+    for content in (f"## Work\n{FAR}\n", [{"action": "replace", "old_text": "Deploys", "content": FAR}]):
+        envelope = workspace.envelope("neo", content)
+        with pytest.raises(RefusedError) as refused:
+            workspace.submit(envelope)
+        assert refused.value.code == "semantic_collision"
+    assert workspace.submit(envelope, confirm=True).changed
+
+
+def test_of_a_whole_text_only_categories_that_change_are_compared(tmp_path):
+    workspace = opened(tmp_path)
+    workspace.add("neo", "Short answers, please.", category="talk")
+    text = workspace.read("neo").document.text
+    assert workspace.submit(workspace.envelope("neo", text.replace("Fridays", "Mondays"))).changed
+    with pytest.raises(RefusedError):
+        workspace.submit(workspace.envelope("neo", text.replace("Short answers, please.", "Be brief.")))
+
+
+def test_the_command_line_says_what_to_do(tmp_path):
+    opened(tmp_path)
+    replace = ("replace", "-p", "neo", "Deploys", FAR, "--root", tmp_path)
+    error = error_of(*replace, status=3)
+    assert error["code"] == "semantic_collision"
+    assert "catmem replace --confirm" in error["hint"]
+    run(*replace, "--confirm")
+
+
+@pytest.mark.parametrize("value", ["2", "-0.1", "much", "true"])
+def test_a_threshold_that_is_none_is_a_fault_of_the_file(tmp_path, value):
+    with pytest.raises(CatmemError) as refused:
+        make_audited(tmp_path, f"semantic_alert: {value}\n").add("neo", OLD, category="work")
+    assert json.loads(json.dumps(refused.value.to_dict()))["key"] == "semantic_alert"
+
+
+def test_what_an_agent_does_not_see_is_not_compared(tmp_path):
+    workspace = make_audited(tmp_path, "semantic_alert: 0.3\n")
+    workspace.add("neo", "The pay is a secret.", category="pay")
+    workspace.add("neo", OLD, category="work", actor="neo")
+    tags = dict(workspace.read("neo").document.entries[-1].tags)
+    content = {"partial": True, "categories": {"work": [{"body": NEAR, "tags": tags}]}}
+    assert workspace.submit(workspace.envelope("neo", content, agent="neo")).changed

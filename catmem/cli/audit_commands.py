@@ -161,7 +161,8 @@ def _revision(revision: str | None) -> str:
 def _table(counts: Counts) -> str:
     said = counts.to_dict()
     kinds = {title: said[key] for title, key in _KINDS.items()}
-    rows = [("operations", "", f"{said['operations']:,}"), *_counted(kinds | {"branches of": said["branches"]})]
+    kinds |= {"branches of": said["branches"], "overwrites prevented": said["prevented"]}
+    rows = [("operations", "", f"{said['operations']:,}"), *_counted(kinds)]
     if said["latency"]["operations"]:
         mean = 1000 * said["latency"]["seconds"] / said["latency"]["operations"]
         rows.append(("mean time", "", f"{mean:.1f} ms"))

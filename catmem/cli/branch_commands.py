@@ -165,7 +165,7 @@ def merge(  # noqa: PLR0913 - one parameter an option
     those with conflicts are left, with exit status 3.
     """
     if every == (entity is not None):
-        raise click.UsageError("Name the ENTITY whose branches are merged, or give --all for those of all files.")
+        raise click.UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
     if every and (drop or interactive):
         raise click.UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
     words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}

@@ -110,6 +110,7 @@ def test_a_summary_counts(used):
     assert rows[0] == ["operations", "3"]
     assert ["status", "ok", "2"] in rows
     assert ["code", "stale_prev", "1"] in rows
+    assert ["overwrites", "prevented", "neo/user", "1"] in rows
     assert rows[-1][:2] == ["mean", "time"]
     said = json.loads(run("audit", "--root", used, "--summary", "--format", "json").stdout)
     assert said["by_status"] == {"ok": 2, "conflict": 1}

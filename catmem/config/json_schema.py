@@ -1,7 +1,8 @@
 """Validation by the JSON schemas in ``schemas/``, with the place of each fault and words that a person can act on.
 
-jsonschema finds the faults; what it says of them speaks of "additionalProperties" and "instances", so each is said
-again here. A schema's ``description`` and ``examples`` serve as the hint for a value of the wrong form.
+What does not surely fit is given to jsonschema, which finds the faults. What it says of them speaks of
+"additionalProperties" and "instances", so each is said again here. A schema's ``description`` and ``examples`` serve as
+the hint for a value of the wrong form.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from catmem.clock import read_date
+from catmem.config.schema_fit import FORMATS, matches, surely_fits
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
 from catmem.names import slugify
@@ -63,7 +64,7 @@ def validate(
 ) -> list[SchemaFault]:
     """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
     found: dict[tuple[KeyPath, str], SchemaFault] = {}
-    for key, message, hint in _faults(_validator(schema_name), data):
+    for key, message, hint in _faults(_checker(schema_name), data):
         line, column = _place(key, positions or {})
         file = None if path is None else str(path)
         found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
@@ -100,7 +101,7 @@ def tag_faults(
 @lru_cache(maxsize=4096)
 def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
     """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
-    faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
+    faults = _faults(_tag_checker(extra_json), json.loads(tag_json))
     return tuple(dict.fromkeys(message for _, message, _ in faults))
 
 
@@ -109,7 +110,7 @@ def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]
 
     The schema has to be one in which ``schema_fault`` finds nothing.
     """
-    return list(dict.fromkeys(_faults(_own_validator(contents), data)))
+    return list(dict.fromkeys(_faults(_own_checker(contents), data)))
 
 
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
@@ -118,7 +119,7 @@ def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 -
     A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that
     ``pattern_fault`` lets pass.
     """
-    for key, message, _ in _faults(_meta_validator(), contents):
+    for key, message, _ in _faults(_meta_checker(), contents):
         return key, message
     return next(_unusable(contents), None)
 
@@ -158,10 +159,21 @@ def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
 # --- validators ----------------------------------------------------------------------------------------------------
 
 
+class _Checker:
+    """A schema, and jsonschema's validator for it, which is made when something does not surely fit."""
+
+    def __init__(self, contents: dict[str, Any]) -> None:
+        self.contents = contents
+
+    @cached_property
+    def validator(self) -> Validator:
+        return _make_validator(self.contents)
+
+
 @cache
-def _validator(name: str) -> Validator:
+def _checker(name: str) -> _Checker:
     contents = schema(name)
-    return _make_validator(_written_out(contents, contents.get("$defs", {})))
+    return _Checker(_written_out(contents, contents.get("$defs", {})))
 
 
 def _written_out(part: Any, definitions: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401
@@ -181,21 +193,22 @@ def _written_out(part: Any, definitions: Mapping[str, Any], inside: frozenset[st
 
 
 @lru_cache(maxsize=16)
-def _tag_validator(extra_json: str) -> Validator:
+def _tag_checker(extra_json: str) -> _Checker:
     tags = schema("tags")
-    return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
+    with_extra = {**tags, "properties": {**tags["properties"], **json.loads(extra_json)}}
+    return _Checker(_written_out(with_extra, tags["$defs"]))
 
 
 @lru_cache(maxsize=64)
-def _own_validator(contents: str) -> Validator:
-    return _make_validator(json.loads(contents))
+def _own_checker(contents: str) -> _Checker:
+    return _Checker(json.loads(contents))
 
 
 @cache
-def _meta_validator() -> Validator:
+def _meta_checker() -> _Checker:
     from jsonschema import Draft202012Validator
 
-    return _make_validator(dict(Draft202012Validator.META_SCHEMA))
+    return _Checker(dict(Draft202012Validator.META_SCHEMA))
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
@@ -230,8 +243,7 @@ def _make_validator(contents: dict[str, Any]) -> Validator:
     from jsonschema.validators import extend
 
     def pattern(_: Validator, wanted: str, value: object, __: object) -> Iterator[ValidationError]:
-        # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
-        if isinstance(value, str) and not re.search(re.sub(r"\$\Z", r"\\Z", wanted), value):
+        if isinstance(value, str) and not matches(wanted, value):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
@@ -243,19 +255,9 @@ def _format_checker() -> FormatChecker:
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=())
-    checker.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
-    checker.checks("slug")(lambda value: not isinstance(value, str) or is_slug(value))
+    for name, fits in FORMATS.items():
+        checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
     return checker
-
-
-def is_date(text: str) -> bool:
-    """Whether ``text`` is a day that exists, as ``YYYY-MM-DD``."""
-    return read_date(text) is not None
-
-
-def is_slug(text: str) -> bool:
-    """Whether ``text`` is the slug of some title, which is then its own slug."""
-    return bool(text) and slugify(text) == text
 
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------
@@ -263,8 +265,10 @@ def is_slug(text: str) -> bool:
 _Fault = tuple[KeyPath, str, str | None]
 
 
-def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
-    errors = [_best(error) for error in validator.iter_errors(data)]
+def _faults(checker: _Checker, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
+    if surely_fits(data, checker.contents):
+        return
+    errors = [_best(error) for error in checker.validator.iter_errors(data)]
     wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
         # What is a list where text belongs is also none of the allowed texts; saying so too would not help.

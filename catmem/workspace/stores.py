@@ -18,9 +18,6 @@ from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, StoreError, UnknownNameError
 from catmem.names import FILE_NAMES
 from catmem.resources import schema
-from catmem.store.contract import Merged
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,7 +26,9 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document
-    from catmem.store.contract import Store
+    from catmem.store.contract import Merged, Store
+    from catmem.store.files.file_store import FileStore
+    from catmem.store.files.folder import Place
 
 
 def open_store(
@@ -63,6 +62,9 @@ def tier_of(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
 
 def store_of_file(config: Config, path: Path) -> FileStore:
     """The store of the one file at ``path``, whatever entity is asked for; a link is followed to what it leads to."""
+    from catmem.store.files.file_store import FileStore
+    from catmem.store.files.folder import Place
+
     real = path.resolve()
     place = Place(real.parent, (), real.name)
     return FileStore(
@@ -99,12 +101,15 @@ def place_of(root: Path, path: Path) -> Place:
 @lru_cache(1024)
 def _place(top: str, folder: str, name: str) -> Place:
     """The place of a file by plain texts, which are made of it before every write."""
+    from catmem.store.files.folder import Place
+
     return Place(Path(top), Path(folder).relative_to(top).parts, name)
 
 
 def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
     from catmem.model.merge import merge
+    from catmem.store.contract import Merged
 
     merged = merge(*(config.taxonomy.parse(data) for data in (base, ours, theirs)))
     return Merged(merged.text.encode(), len(merged.conflicts))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # What YAML cannot hold unescaped, or takes for the end of a line.
-_CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
+_RARE = r"\u2028\u2029\ud800-\udfff\ufffe\uffff"
+_CONTROL = r"\x00-\x1f\x7f-\x9f" + _RARE
 # YAML looks no further than 1,024 characters for the colon behind a key.
 _KEY = r"[a-z][a-z0-9_-]{0,1023}+"
 # Groups are repeated within `(?>...)`: Python 3.11 before 3.11.5 matches `(?:...)*+` wrongly (CPython's gh-106052).
@@ -44,10 +45,12 @@ _FLOW_ITEM = f"(?:{_QUOTED}|{_FLOW_PLAIN})"
 _LIST = rf"\[(?>(?:(?:(?<=\[)|(?<!\[),)\ *+{_FLOW_ITEM}\ *+)+)\]"
 _PAIR = rf"{_KEY}:\ ++(?>(?:{_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+"
 
-_GROUP = re.compile(rf"\[(?>(?:(?:(?<=\[)|(?<!\[),\ *+){_PAIR})+)\]")
-_PAIRS = re.compile(rf"({_KEY}):\ ++(?>({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+(?:,\ *+)?")
-_ITEMS = re.compile(_FLOW_ITEM)
+_GROUP = rf"\[(?>(?:(?:(?<=\[)|(?<!\[),\ *+){_PAIR})+)\]"
+_PAIRS = rf"({_KEY}):\ ++(?>({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+(?:,\ *+)?"
+_BLOCK_PAIR = rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)"
+_BLOCK_ITEM = rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)"
 _KEY_PATTERN = re.compile(_KEY)
+_RARE_PATTERN = re.compile(f"[{_RARE}]")
 
 _MARKER = re.compile(r"[-*+] ")
 _BLANKS = (" ", "\t")
@@ -57,23 +60,16 @@ _FENCE = re.compile(r"---[ \t]*+(?:\n|\Z)")
 # What reading takes one backslash from, and what looks so much like tags that a body may not begin with it.
 _TAG_ESCAPE = re.compile(r"(?:[-*+] )?\\++(?=\[[a-z][a-z0-9_-]*+:[ \t]|---[ \t]*+(?:\n|\Z))")
 
-_MUST_ESCAPE_IN_JSON = re.compile(rf"[{_CONTROL}]")
+
+# A set that reaches beyond Latin-1 takes three times as long to compile, and hardly a text has what it is for.
+def _reading(pattern: str, text: str) -> re.Pattern[str]:
+    """A pattern from above for a search in ``text``."""
+    return _compiled(pattern, not text.isascii() and _RARE_PATTERN.search(text) is not None)
 
 
 @cache
-def _flow_plain_value() -> re.Pattern[str]:
-    return re.compile(_FLOW_PLAIN)
-
-
-# Few entries have front matter.
-@cache
-def _block_pair() -> re.Pattern[str]:
-    return re.compile(rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)")
-
-
-@cache
-def _block_item() -> re.Pattern[str]:
-    return re.compile(rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)")
+def _compiled(pattern: str, has_rare: bool) -> re.Pattern[str]:  # noqa: FBT001 - a key of the cache
+    return re.compile(pattern if has_rare else pattern.replace(_RARE, ""))
 
 
 Pairs = tuple[tuple[str, str | tuple[str, ...]], ...]
@@ -132,8 +128,9 @@ class _Groups(NamedTuple):
     end: int
 
     def pairs(self, text: str) -> Pairs:
+        found = _reading(_PAIRS, text).findall
         return tuple(
-            (key, _value(value)) for start, end in self.spans for key, value in _PAIRS.findall(text, start + 1, end - 1)
+            (key, _value(value)) for start, end in self.spans for key, value in found(text, start + 1, end - 1)
         )
 
 
@@ -168,7 +165,8 @@ def _groups(text: str, position: int) -> list[tuple[int, int]]:
     """The groups that count, from the left: each followed by a blank, the line's end, or another that counts."""
     counted: list[tuple[int, int]] = []
     glued: list[tuple[int, int]] = []
-    while match := _GROUP.match(text, position):
+    group = _reading(_GROUP, text)
+    while match := group.match(text, position):
         glued.append(match.span())
         position = match.end()
         if text[position : position + 1] in _ENDS_GROUP:
@@ -181,7 +179,7 @@ def _groups(text: str, position: int) -> list[tuple[int, int]]:
 
 def _value(source: str) -> str | tuple[str, ...]:
     if source.startswith("["):
-        return tuple(_scalar(item) for item in _ITEMS.findall(source[1:-1]))
+        return tuple(_scalar(item) for item in _reading(_FLOW_ITEM, source).findall(source[1:-1]))
     return _scalar(source)
 
 
@@ -198,12 +196,13 @@ def _frontmatter(text: str) -> _Frontmatter | None:
         return None
     pairs: list[tuple[str, str | tuple[str, ...]]] = []
     position = opening.end()
-    while pair := _block_pair().match(text, position):
+    block_pair, block_item = _reading(_BLOCK_PAIR, text), _reading(_BLOCK_ITEM, text)
+    while pair := block_pair.match(text, position):
         position = pair.end()
         if pair[2]:
             pairs.append((pair[1], _value(pair[2])))
             continue
-        items, position = _block_items(text, position)
+        items, position = _block_items(block_item, text, position)
         if not items and pair[0].rstrip("\n").endswith(":"):
             return None  # `key:` alone says nothing: neither a value after a blank nor a list
         pairs.append((pair[1], items or ""))
@@ -211,11 +210,11 @@ def _frontmatter(text: str) -> _Frontmatter | None:
     return _Frontmatter(tuple(pairs), closing.end()) if closing and pairs else None
 
 
-def _block_items(text: str, position: int) -> tuple[tuple[str, ...], int]:
+def _block_items(block_item: re.Pattern[str], text: str, position: int) -> tuple[tuple[str, ...], int]:
     """The ``- item`` lines from ``position``, all at one depth as YAML wants them, and where they end."""
     items: list[str] = []
     depth: str | None = None
-    while (item := _block_item().match(text, position)) and depth in {None, item[1]}:
+    while (item := block_item.match(text, position)) and depth in {None, item[1]}:
         depth = item[1]
         items.append(_scalar(item[2]))
         position = item.end()
@@ -285,9 +284,9 @@ def _write_value(key: str, value: str | Sequence[str]) -> str:
 
 
 def _write_scalar(key: str, value: str) -> str:
-    if _flow_plain_value().fullmatch(value):
+    if _reading(_FLOW_PLAIN, value).fullmatch(value):
         return value
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise EditError(f"the tag {key} holds a lone surrogate, which no UTF-8 file can", code="bad_tag", key=key)
     quoted = json.dumps(value, ensure_ascii=False)
-    return _MUST_ESCAPE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
+    return _reading(f"[{_CONTROL}]", quoted).sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, AnyStr
+from typing import TYPE_CHECKING, AnyStr, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,6 +102,22 @@ def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(sign, place + step)
+
+
+def pattern(written: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """What ``re.compile`` gives, compiled when it is first used: a run of the command line uses few."""
+    return cast("re.Pattern[str]", _Pattern(written, flags))
+
+
+class _Pattern:
+    def __init__(self, written: str, flags: re.RegexFlag) -> None:
+        self._written, self._flags = written, flags
+
+    def __getattr__(self, method: str) -> object:
+        # Called for what is not there: from now on it is.
+        found = getattr(re.compile(self._written, self._flags), method)
+        setattr(self, method, found)
+        return found
 
 
 class Words:

@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat, places
+from catmem.threats.finding import Threat, pattern, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ _GREEK = frozenset(char for char in _OTHER if "\u0370" <= char <= "\u03ff")
 _ALSO_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 # Variation selectors, tags and what is reserved beside them; noncharacters; reserved places of invisible characters.
-_INVISIBLE = re.compile(
+_INVISIBLE = pattern(
     "[\ufe00-\ufe0f\U000e0000-\U000e0fff\ufdd0-\ufdef\ufff0-\ufff8\u2065"
     + "".join(chr((plane << 16) + last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     + "]"
@@ -84,9 +84,9 @@ _OTHER_CLASS = (
     r"\u0531-\u0587\u13a0-\u13f5\uab70-\uabbf\u2c80-\u2ce4" + "".join(sorted(_GREEK))
 )
 _MARKS = r"[\u0300-\u036f]{0,8}"
-_SWITCH = re.compile(f"[{_LATIN_CLASS}]{_MARKS}[{_OTHER_CLASS}]|[{_OTHER_CLASS}]{_MARKS}[{_LATIN_CLASS}]")
-_OTHER_LETTER = re.compile(f"[{_OTHER_CLASS}]")
-_ACRONYM_WITH_SUFFIX = re.compile(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
+_SWITCH = pattern(f"[{_LATIN_CLASS}]{_MARKS}[{_OTHER_CLASS}]|[{_OTHER_CLASS}]{_MARKS}[{_LATIN_CLASS}]")
+_OTHER_LETTER = pattern(f"[{_OTHER_CLASS}]")
+_ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
 _BLOCK = 4096
@@ -309,7 +309,7 @@ _MAYBE_IN_PLACE = (
     | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 # Hebrew to Arabic Extended, and their presentation forms; without the marks that are asked about here.
-_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_RIGHT_TO_LEFT = pattern(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _REACH = 64
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat
+from catmem.threats.finding import Threat, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from catmem.threats.finding import Places
     from catmem.threats.fold import Folded
 
-_TEMPLATE_TOKEN = re.compile(
+_TEMPLATE_TOKEN = pattern(
     r"<\|[a-z0-9_\u2581 -]{2,40}\|>|<<\s?/?SYS\s?>>|</?(?:start|end)_of_turn>|"
     r"</?\s{0,4}(?:system|assistant|developer)"
     r"(?:[-_ ]?(?:prompt|message|reminder|instructions?|override|note))?\s{0,4}/?>|"
     r"</\s{0,4}(?:memory|memories|user_memory|context|instructions?|untrusted[\w-]{0,40})\s{0,4}>",
     re.IGNORECASE,
 )
-_INST = re.compile(r"\[/?INST\]")
-_BRACKET = re.compile(
+_INST = pattern(r"\[/?INST\]")
+_BRACKET = pattern(
     r"\[\s{0,4}(?:system|developer)\s(?:message|prompt|override|note|notice|update|instructions?|alert|command)\s{0,4}[\]:]",
     re.IGNORECASE,
 )
-_LINE_START = re.compile(r"(?:\A|\n)[\s>*_#-]{0,8}\Z")
+_LINE_START = pattern(r"(?:\A|\n)[\s>*_#-]{0,8}\Z")
 _ORDER = (
     r"(?: ?(?:message|prompt|note))?[*_]{0,2}\s{0,2}:[*_]{0,2}\s{0,8}"
     r"(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new (?:instruction|rule)|"
     r"sure[,!.]|certainly|of course|i will|the user (?:is|has)|execute|reveal|send )"
 )
-_ROLE = re.compile(r"(?:system|assistant|human)" + _ORDER, re.IGNORECASE)
-_ANSWER = re.compile(r"assistant[*_]{0,2}:", re.IGNORECASE)
-_QUESTION = re.compile(r"(?:\A|\n)[*_#> ]{0,6}(?:user|human)[*_]{0,2}:", re.IGNORECASE)
-_HEADING = re.compile(r"###\s{0,3}(?:instruction|response|system|assistant|human)\s{0,3}:", re.IGNORECASE)
-_FRAME = re.compile(
+_ROLE = pattern(r"(?:system|assistant|human)" + _ORDER, re.IGNORECASE)
+_ANSWER = pattern(r"assistant[*_]{0,2}:", re.IGNORECASE)
+_QUESTION = pattern(r"(?:\A|\n)[*_#> ]{0,6}(?:user|human)[*_]{0,2}:", re.IGNORECASE)
+_HEADING = pattern(r"###\s{0,3}(?:instruction|response|system|assistant|human)\s{0,3}:", re.IGNORECASE)
+_FRAME = pattern(
     r"[-=#*<\[\u2550]{2}\s{0,4}(?:begin|start|end)\s(?:of\s)?(?:the\s|your\s|new\s)?"
     r"(?:system(?:\s(?:prompt|message|instructions?))?|prompt|memory|user memory|context|instructions?|untrusted)\b"
     r"[^\n]{0,20}?[-=#*>\]\u2550]{2}",
@@ -60,9 +60,9 @@ def role_starts(folded: Folded, found: Places) -> list[int]:
     """Where a frame may begin, whatever line it is on; in a part of the text it begins nowhere else."""
     text = folded.text
     starts: list[int] = []
-    for sign, pattern in _WHOLE:
+    for sign, whole in _WHOLE:
         if sign in found:
-            starts += [place for place in found[sign] if pattern.match(text, place)]
+            starts += [place for place in found[sign] if whole.match(text, place)]
     for role in _ROLES:
         if role in found:
             starts += [place for place in found[role] if _ROLE.match(text, place) or _ANSWER.match(text, place)]
@@ -76,11 +76,11 @@ def find_roles(folded: Folded, found: Places) -> Iterator[Threat]:
     """All findings of ``role-marker``, by the places of ``ROLE_SIGNS``."""
     text = folded.text
     system = "system" in folded.letters
-    for sign, pattern in _WHOLE:
-        if pattern is _BRACKET and not system:
+    for sign, whole in _WHOLE:
+        if whole is _BRACKET and not system:
             continue
         for place in found.get(sign, ()):
-            if match := pattern.match(text, place):
+            if match := whole.match(text, place):
                 yield Threat("role-marker", *match.span())
     for role in _ROLES:
         if role != "human" or "Human:" in text:
@@ -111,41 +111,41 @@ def _frame(text: str, place: int) -> re.Match[str] | None:
 
 _REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
 
-_TAG = re.compile(r"<[a-z][^<>]{0,1000}", re.IGNORECASE)
-_LOADING_TAG = re.compile(
+_TAG = pattern(r"<[a-z][^<>]{0,1000}", re.IGNORECASE)
+_LOADING_TAG = pattern(
     r"<(?:img|image|video|audio|iframe|embed|object|source|script|link|track|input|svg|use)\b", re.IGNORECASE
 )
-_REMOTE_SOURCE = re.compile(r"\b(?:src|srcset|href|data|poster)\s{0,4}=\s{0,4}[\"']?\s{0,4}" + _REMOTE, re.IGNORECASE)
-_REMOTE_BACKGROUND = re.compile(
+_REMOTE_SOURCE = pattern(r"\b(?:src|srcset|href|data|poster)\s{0,4}=\s{0,4}[\"']?\s{0,4}" + _REMOTE, re.IGNORECASE)
+_REMOTE_BACKGROUND = pattern(
     r"(?:\bbackground\s{0,4}=\s{0,4}[\"']?\s{0,4}|\burl\(\s{0,4}[\"']?)" + _REMOTE, re.IGNORECASE
 )
-_HIDING_STYLE = re.compile(
+_HIDING_STYLE = pattern(
     r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|(?:font-size|(?<![\w-])opacity)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])|"
     r"(?<!-)color\s{0,3}:\s{0,3}(?:white|transparent|#fff(?:fff)?\b)|\shidden(?=[\s/]|\Z)",
     re.IGNORECASE,
 )
 
-_REMOTE_TARGET = re.compile(r"\]\(\s{0,16}<?" + _REMOTE, re.IGNORECASE)
-_DEFINITION = re.compile(r"\]:[ \t]{0,8}\n?[ \t]{0,8}<?" + _REMOTE, re.IGNORECASE)
-_LABEL = re.compile(r"!\[([^\[\]]{0,200})\](?:\[([^\[\]]{0,200})\])?")
+_REMOTE_TARGET = pattern(r"\]\(\s{0,16}<?" + _REMOTE, re.IGNORECASE)
+_DEFINITION = pattern(r"\]:[ \t]{0,8}\n?[ \t]{0,8}<?" + _REMOTE, re.IGNORECASE)
+_LABEL = pattern(r"!\[([^\[\]]{0,200})\](?:\[([^\[\]]{0,200})\])?")
 MARKUP_SIGNS = ("<", "![", "]:", "&#")
 """The signs in a text that the searches here start from."""
 _IMAGE_REACH = 512
 _LABEL_REACH = 200
 
 # What makes a comment more than a note between editors: it speaks to a model, or of its prompt.
-_TO_A_MODEL = re.compile(
+_TO_A_MODEL = pattern(
     r"\b(?:instructions?|system prompt|assistant|override|you (?:must|are|should|will|have to)|"
     r"(?:ignore|disregard|forget) (?:all|any|the|every|previous|prior|your|everything|what)|secret(?:ly)?|the user|"
     r"ai (?:agent|model|assistant)|language model|llms?|prompt|send|exfiltrate|password|api key|credentials?|"
     r"do not (?:tell|mention)|note to (?:the )?(?:ai|agent|model))\b",
     re.IGNORECASE,
 )
-_SUPPRESSION = re.compile(r"<!--\s{0,8}catmem:\s{0,8}ignore(?:[\s,]{1,4}[A-Z]{2}\d{3}){1,20}\s{0,8}-->")
-_LINK_COMMENT = re.compile(r"\]:[ \t]{0,4}<?#>?[ \t]{1,4}[(\"']")
+_SUPPRESSION = pattern(r"<!--\s{0,8}catmem:\s{0,8}ignore(?:[\s,]{1,4}[A-Z]{2}\d{3}){1,20}\s{0,8}-->")
+_LINK_COMMENT = pattern(r"\]:[ \t]{0,4}<?#>?[ \t]{1,4}[(\"']")
 _COMMENT_REACH = 4096
 
-_CHARACTER_REFERENCES = re.compile(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
+_CHARACTER_REFERENCES = pattern(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
 
 
 def markup_starts(text: str, found: Places) -> list[int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, Words, places
+from catmem.threats.finding import Threat, Words, pattern, places
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ _MANY_SIGNS = 10
 _TURNS = 0.3
 _BODY = 8000
 
-_PLACEHOLDER = re.compile(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
-_ONE_KIND = re.compile(r"[0-9]+|[a-z]+|[A-Z]+")
-_PIECES = re.compile(r"[A-Za-z0-9]{12,}")
+_PLACEHOLDER = pattern(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
+_ONE_KIND = pattern(r"[0-9]+|[a-z]+|[A-Z]+")
+_PIECES = pattern(r"[A-Za-z0-9]{12,}")
 
 
 class _Detector(NamedTuple):
@@ -88,31 +88,31 @@ def _is_name_and_password(match: re.Match[str]) -> bool:
 
 _VALUE = r"[\"'`]?(?P<value>[A-Za-z0-9_+/=~.-]{16,512})"
 _DETECTORS = (
-    _Detector("aws-access-key", ("AKIA", "ASIA"), re.compile(r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])")),
+    _Detector("aws-access-key", ("AKIA", "ASIA"), pattern(r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])")),
     _Detector(
         "google-key",
         ("AIza", "GOCSPX-", "ya29."),
-        re.compile(r"AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{28}|ya29\.[\w-]{20,2000}+", re.ASCII),
+        pattern(r"AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{28}|ya29\.[\w-]{20,2000}+", re.ASCII),
     ),
     _Detector(
         "azure-key",
         ("AccountKey=", "AccessKey=", "sig="),
-        re.compile(r"AccountKey=[A-Za-z0-9+/]{86}==|AccessKey=[A-Za-z0-9+/]{43}=|sig=[A-Za-z0-9%]{40,100}%3[Dd]"),
+        pattern(r"AccountKey=[A-Za-z0-9+/]{86}==|AccessKey=[A-Za-z0-9+/]{43}=|sig=[A-Za-z0-9%]{40,100}%3[Dd]"),
     ),
     _Detector(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        re.compile(r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
+        pattern(r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
     ),
     _Detector(
         "gitlab-token",
         ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"),
-        re.compile(r"(?<![\w-])gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}+", re.ASCII),
+        pattern(r"(?<![\w-])gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}+", re.ASCII),
     ),
     _Detector(
         "slack-token",
         ("xox", "xapp-"),
-        re.compile(
+        pattern(
             r"(?<![\w-])(?:xox[abeoprs](?:\.xox[bp])?-[0-9]{1,20}-[\w-]{10,250}+|"
             r"xapp-\d-\w{8,20}-\d{8,20}-\w{32,80})",
             re.ASCII,
@@ -121,7 +121,7 @@ _DETECTORS = (
     _Detector(
         "webhook-url",
         ("hooks.slack.com/", "/api/webhooks/"),
-        re.compile(
+        pattern(
             r"hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{20,40}|/api/webhooks/\d{16,20}/[\w-]{60,90}",
             re.ASCII,
         ),
@@ -129,12 +129,12 @@ _DETECTORS = (
     _Detector(
         "stripe-key",
         ("sk_live_", "rk_live_", "whsec_"),
-        re.compile(r"(?<!\w)(?:[sr]k_live_|whsec_)[A-Za-z0-9+/]{16,250}"),
+        pattern(r"(?<!\w)(?:[sr]k_live_|whsec_)[A-Za-z0-9+/]{16,250}"),
     ),
     _Detector(
         "model-key",
         ("sk-", "hf_", "gsk_", "r8_", "xai-", "pplx-", "nvapi-"),
-        re.compile(
+        pattern(
             r"(?<![\w-])(?:sk-(?:ant-[a-z]{3,8}\d\d|proj|svcacct|admin)-[\w-]{40,300}+|sk-[A-Za-z0-9]{48}|"
             r"sk-or-v1-[0-9a-f]{64}|hf_[A-Za-z]{34}|gsk_[A-Za-z0-9]{52}|r8_[A-Za-z0-9]{37}|xai-[A-Za-z0-9]{80}|"
             r"pplx-[A-Za-z0-9]{48}|nvapi-[\w-]{64})(?![\w-])",
@@ -144,7 +144,7 @@ _DETECTORS = (
     _Detector(
         "package-token",
         ("npm_", "pypi-", "dckr_pat_", "rubygems_"),
-        re.compile(
+        pattern(
             r"(?<!\w)(?:npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{50,400}|dckr_pat_[\w-]{27}|rubygems_[0-9a-f]{48})(?!\w)",
             re.ASCII,
         ),
@@ -153,18 +153,18 @@ _DETECTORS = (
         "service-token",
         ("hvs.", "dop_v1_", "doo_v1_", "shpat_", "SG.", "dapi", "glsa_", "figd_", "lin_api_", "ntn_", "PMAK-",
          "AGE-SECRET-KEY-1"),
-        re.compile(
+        pattern(
             r"(?<!\w)(?:hvs\.[\w-]{24,200}|do[op]_v1_[0-9a-f]{64}|shpat_[0-9a-f]{32}|SG\.[\w-]{22}\.[\w-]{43}|"
             r"dapi[0-9a-f]{32}|glsa_\w{32}_[0-9a-f]{8}|figd_[\w-]{40,60}|lin_api_\w{40}|ntn_\w{46}|"
             r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}|AGE-SECRET-KEY-1[0-9A-Z]{58})(?!\w)",
             re.ASCII,
         ),
     ),
-    _Detector("service-token", (":AA",), re.compile(r"(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])", re.ASCII), before=10),
+    _Detector("service-token", (":AA",), pattern(r"(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])", re.ASCII), before=10),
     _Detector(
         "private-key",
         ("-----BEGIN",),
-        re.compile(
+        pattern(
             r"-----BEGIN(?: [A-Z0-9]{2,12}){0,3} PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]){0,8}"
             r"(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n]{0,100}\s{1,4}){0,4}"
             rf"[A-Za-z0-9+/]{{16}}[A-Za-z0-9+/=\s\\]{{0,{_BODY}}}+(?:-----END[A-Z0-9 ]{{0,50}}-----)?"
@@ -173,12 +173,12 @@ _DETECTORS = (
     _Detector(
         "jwt",
         ("eyJ",),
-        re.compile(r"(?<![\w-])eyJ[\w-]{14,8000}+\.eyJ[\w-]{8,16000}+\.[\w-]{16,2000}", re.ASCII),
+        pattern(r"(?<![\w-])eyJ[\w-]{14,8000}+\.eyJ[\w-]{8,16000}+\.[\w-]{16,2000}", re.ASCII),
     ),
     _Detector(
         "basic-auth",
         ("basic",),
-        re.compile(r"(?<![a-z])basic\s{1,3}(?P<value>[A-Za-z0-9+/]{16,400}={0,2})", re.IGNORECASE),
+        pattern(r"(?<![a-z])basic\s{1,3}(?P<value>[A-Za-z0-9+/]{16,400}={0,2})", re.IGNORECASE),
         in_any_case=True,
         is_secret=_is_name_and_password,
     ),
@@ -186,7 +186,7 @@ _DETECTORS = (
         "assigned-secret",
         ("passw", "pwd", "secret", "token", "bearer", "api", "access", "auth", "account", "signing", "encryption",
          "private"),
-        re.compile(
+        pattern(
             r"(?:(?:passw(?:or)?d|passwd|pwd|secret|token(?!i)|"
             r"(?:api|access|secret|auth|account|signing|encryption|private)[_ -]?key)"
             r"[\w-]{0,20}+[\"'`*]{0,3}+(?:\s{0,3}(?::=|=>|[:=])| is)|bearer)\s{0,3}" + _VALUE,
@@ -206,9 +206,9 @@ SECRET_SIGNS = tuple(_BY_SIGN)
 """What the detectors of secrets start from, in a text in lower case."""
 _WORDS = Words(SECRET_SIGNS)
 
-_LINK = re.compile(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
+_LINK = pattern(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
 # In a link these stand for a password, or are what a fresh installation on one's own machine comes with.
-_NO_PASSWORD = re.compile(
+_NO_PASSWORD = pattern(
     r"(?:my|the|your|some|db)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|token|key|user(?:name)?|admin|root|postgres|guest|"
     r"changeme|example|test|dev|\.{3}|[x*]{3,100}|\d{1,5})|[$%{\[].{0,99}",
     re.IGNORECASE,
@@ -296,8 +296,8 @@ def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:
 
 
 # A slot may hold blanks: "?s=<short summary>".
-_URL = re.compile(r"://[^\s\"'`]{1,400}(?: [\w -]{1,40}[}>\]])?")
-_SLOT = re.compile(
+_URL = pattern(r"://[^\s\"'`]{1,400}(?: [\w -]{1,40}[}>\]])?")
+_SLOT = pattern(
     r"(?:[{<\[]|%7B)\s?(?:[\w-]{1,20}[_. -]){0,2}?"
     r"(?:conversation|chat|history|memory|memories|prompt|context|user_?(?:data|info|input|message)|summary|secrets?|passwords?|"
     r"credentials?|base64[\w-]{0,20}|instructions|private[\w-]{0,20}|cookies?)"
@@ -309,16 +309,16 @@ _HIDDEN_FILE = (
     r"USER\.md|MEMORY\.md)"
 )
 _KEY_VARIABLE = r"\$\{?\w{0,40}(?:KEY|TOKEN|SECRET|PASSW|CREDENTIAL)"
-_SECRET = re.compile(f"{_HIDDEN_FILE}|{_KEY_VARIABLE}", re.IGNORECASE)
-_INNER_COMMAND = re.compile(r"(?:\$\(|`)\s{0,4}(?:cat|env|printenv|base64)\b", re.IGNORECASE)
-_SENDS_SECRET = re.compile(
+_SECRET = pattern(f"{_HIDDEN_FILE}|{_KEY_VARIABLE}", re.IGNORECASE)
+_INNER_COMMAND = pattern(r"(?:\$\(|`)\s{0,4}(?:cat|env|printenv|base64)\b", re.IGNORECASE)
+_SENDS_SECRET = pattern(
     r"(?:\s-d|\s--data[\w-]{0,12}|\s-F|\s--form|\s-T|\s--upload-file|\s--post-(?:file|data))[ =]?[^\s|]{0,80}?"
     f"(?:{_HIDDEN_FILE}|{_KEY_VARIABLE})|[?&][\\w-]{{1,40}}={_KEY_VARIABLE}",
     re.IGNORECASE,
 )
-_READS_FILE = re.compile(r"\b(?:cat|tar|base64|head|less|zip)\b")
-_READS_ENVIRONMENT = re.compile(r"(?<![\w./-])(?:env|printenv)\s{0,4}\|")
-_SENDING = re.compile(
+_READS_FILE = pattern(r"\b(?:cat|tar|base64|head|less|zip)\b")
+_READS_ENVIRONMENT = pattern(r"(?<![\w./-])(?:env|printenv)\s{0,4}\|")
+_SENDING = pattern(
     fold_word(
         "(?:send|post|upload|transmit|forward|email|leak|exfiltrat|copy|submit|deliver|report|relay|push)(?:e|ing)?.{0,12}?"
         "(?:all|your|my|any|every|theuser|their|whole|entire|full|stored|content|the).{0,30}?(?:apikey|accesskey|password|secret|"
@@ -330,7 +330,7 @@ _SENDING = re.compile(
 _SENT = tuple(
     fold_word("key password secret credential token cookies conversation chat memor env data creditcard").split()
 )
-_NEGATED = re.compile(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
+_NEGATED = pattern(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
 _STRIDE = 64
 _SENDING_REACH = 280
 _SIGNS = ("://", "@", "|", "$")
@@ -339,7 +339,7 @@ _SENDERS = ("curl", "wget", "netcat", "nc ")
 _COMMANDS = ("curi", "wget", "nc")
 LEAK_SIGNS = ("://", "@", *_SENDERS)
 """The signs in a text in lower case that the searches here start from."""
-_PIPED = {sender: re.compile(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
+_PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
 def leak_starts(folded: Folded, found: Places) -> list[int]:

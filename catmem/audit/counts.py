@@ -94,6 +94,9 @@ class Counts:
         entity = line.entity_id
         if line.op == "bypass":
             return
+        # A prompt counts nothing and needs no store.
+        from catmem.store.contract import revision_number
+
         with self._lock:
             _count(self.writes, (entity, line.agent, line.status), (OTHER, OTHER, line.status))
             for reason in line.reasons:

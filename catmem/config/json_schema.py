@@ -428,13 +428,13 @@ def meant_tag(name: str, known: Collection[str]) -> str | None:
     return SLIPS.get(name) or nearest(name, known)
 
 
-_TOKEN = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?#[^)]*+\)|\((?>(?:\?(?:<?[=!]|[:>]|P?<\w++>|[aiLmsux-]++:))?)|[)|]|"
-    r"(?P<repeat>[*+]|\{[0-9]*+,[0-9]*+\}|\{[0-9]++\}|\?)(?P<kind>[+?]?)|.",
-    re.DOTALL,
+# These are compiled when a pattern is looked at, which few runs do.
+_PARTS = (
+    r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?#[^)]*+\)|\((?>(?:\?(?:<?[=!]|[:>]|P?<\w++>|[aiLmsux-]++:))?)|[)|]|"
+    r"(?P<repeat>[*+]|\{[0-9]*+,[0-9]*+\}|\{[0-9]++\}|\?)(?P<kind>[+?]?)|."
 )
-_OPEN = re.compile(r"[*+]|\{[0-9]*,\}")
-_BOUND = re.compile(r"\{(?P<least>[0-9]*)(?:,(?P<most>[0-9]+))?\}")
+_OPEN = r"[*+]|\{[0-9]*,\}"
+_BOUND = r"\{(?P<least>[0-9]*)(?:,(?P<most>[0-9]+))?\}"
 _LONG = 32
 
 
@@ -447,7 +447,7 @@ def pattern_fault(pattern: str) -> str | None:
     # Per open group: whether it can be matched in several ways. The first is the pattern itself.
     open_groups = [False]
     closed: bool | None = None
-    for token in _TOKEN.finditer(pattern):
+    for token in re.finditer(_PARTS, pattern):
         text = token.group()
         several, closed = closed, None
         if token["repeat"]:
@@ -468,7 +468,7 @@ def pattern_fault(pattern: str) -> str | None:
 
 
 def _repeats_long(repeat: str) -> bool:
-    if _OPEN.fullmatch(repeat):
+    if re.fullmatch(_OPEN, repeat):
         return True
-    bound = _BOUND.fullmatch(repeat)
+    bound = re.fullmatch(_BOUND, repeat)
     return bound is not None and int(bound["most"] or bound["least"] or 0) > _LONG

@@ -159,6 +159,8 @@ class Config:
     agents: Mapping[str, str] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
+    built: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """The last profile that was built with this configuration, by its name; ``config.profile`` keeps it."""
 
     @property
     def profiles_dir(self) -> Path:

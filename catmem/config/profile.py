@@ -189,7 +189,11 @@ def find_profile(config: Config, name: str) -> Profile:
             hint=suggestion(name, profile_names(folder), "profiles"),
         )
     layers = _layers(file, folder, known.layers.setdefault(folder, {}))
-    profile = known.profiles[folder, name] = _profile(layers, config, {})
+    kept = config.built.get(name)
+    if kept is None or kept[0] != layers:
+        kept = config.built[name] = layers, _profile(layers, config, {})
+    profile: Profile = kept[1]
+    known.profiles[folder, name] = profile
     return profile
 
 
@@ -293,13 +297,13 @@ def _file_of(folder: Path, name: str) -> Path | None:
 
 def _refuse_two_files(file: Path) -> None:
     for suffix in YAML_SUFFIXES:
-        other = file.with_suffix(suffix)
-        if suffix != file.suffix and os.path.lexists(other):
-            message = f"the profile {file.stem} stands in two files, {file.name} and {other.name}"
+        if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
+            message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
             raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
 
 
-@dataclass(frozen=True)
+# The same bytes give the same layer (see `_layer`), so layers are compared by which they are.
+@dataclass(frozen=True, eq=False)
 class _Layer:
     name: str
     path: Path

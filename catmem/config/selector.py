@@ -36,8 +36,10 @@ class Selectors:
 
     def deciding(self, category: str) -> int | None:
         """The index of the last selector that matches the category (a slug)."""
-        indexes = reversed(range(len(self.patterns)))
-        return next((index for index in indexes if self._applies(self.patterns[index], category)), None)
+        for index in range(len(self.patterns) - 1, -1, -1):
+            if self._applies(self.patterns[index], category):
+                return index
+        return None
 
     def matches(self, category: str) -> bool:
         """Whether the category is selected."""

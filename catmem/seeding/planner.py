@@ -36,9 +36,9 @@ from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.seeding.slices import (
     FilePlan,
     Parts,
-    is_named,
     is_settled,
     left_out,
+    named_of,
     offer,
     plan_file,
     slice_text,
@@ -229,10 +229,11 @@ class _Planning:
                     refused.append(SeedRefusal(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        order, warnings = list(self.asked.targets), self._about_files(files)
+        order = {name: number for number, name in enumerate(self.asked.targets)}
+        warnings = self._about_files(files)
         return SeedPlan(
             asked=self.asked,
-            files=tuple(sorted(files, key=lambda each: order.index(each.target.partition("/")[0]))),
+            files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
             warnings=warnings,
@@ -392,7 +393,7 @@ class _Planning:
         names = [
             name
             for name, profile in self.profiles.items()
-            if not any(is_named(category, target, profile, taxonomy) for target in targets)
+            if not any(named_of([category], target, profile, taxonomy) for target in targets)
         ]
         return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
 

@@ -104,18 +104,17 @@ def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) ->
     What has no category is part of it only if the profile says so itself: by that name, or with
     ``include_uncategorized: true``. A flat file is no reason to copy all of it to everybody.
     """
-    categories = {each.version.category for each in offered.entries}
-    named = {category for category in categories if is_named(category, target, profile, taxonomy)}
+    named = named_of({each.version.category for each in offered.entries}, target, profile, taxonomy)
     return tuple(each for each in offered.entries if each.version.category in named)
 
 
-def is_named(category: str, target: str, profile: Profile, taxonomy: Taxonomy) -> bool:
-    """Whether ``profile`` names a category (a slug) for its ``user`` or ``memory`` file."""
+def named_of(categories: Iterable[str], target: str, profile: Profile, taxonomy: Taxonomy) -> set[str]:
+    """Those of some categories (slugs) that ``profile`` names for its ``user`` or ``memory`` file."""
     selectors = profile.selectors(target, taxonomy)
-    if category != UNCATEGORIZED:
-        return selectors.matches(category)
-    is_included = profile.include_uncategorized is True and not selectors.takes_away(category)
-    return is_included or selectors.matches(category)
+    named = set(filter(selectors.matches, categories))
+    if profile.include_uncategorized is True and UNCATEGORIZED in categories:
+        named |= set() if selectors.takes_away(UNCATEGORIZED) else {UNCATEGORIZED}
+    return named
 
 
 def withheld(entries: Iterable[Offered]) -> tuple[Offered, ...]:

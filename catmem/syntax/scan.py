@@ -205,8 +205,11 @@ def boundary_lines(text: str, categories: Categories) -> list[int]:
     """Where in an entry's text lines begin that would be boundaries if it stood alone between two delimiters."""
     # A newline in front, so that the first line is looked at like any other. Delimiters are looked for first: once they
     # are escaped they no longer cut the text, and a fence may reach further. `¤` is as good as `§` in a slug.
-    alone = scan("\n" + text, categories)
-    whole = scan("\n" + text.replace("§", "¤"), categories)
+    text = "\n" + text
+    if "\n§" not in text and "\n#" not in text:
+        return []
+    alone = scan(text, categories)
+    whole = scan(text.replace("§", "¤"), categories)
     return [newline for newline, _ in alone.delimiters] + [header.start - 1 for header in whole.headers]
 
 

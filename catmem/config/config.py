@@ -173,7 +173,7 @@ class Config:
         template = expand_user(self.homes)
         if "{name}" in template:
             return self.root / template.replace("{name}", profile)
-        return self.root / template / profile
+        return self.root.joinpath(template, profile)
 
 
 NO_ROOT = Config(Path())

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from catmem.names import UNCATEGORIZED, slugify
@@ -77,11 +78,14 @@ class Selectors:
         return fnmatchcase(category, name)
 
 
+# A fleet asks for the same few selectors again and again.
+@lru_cache(maxsize=4096)
 def split(selector: str) -> tuple[bool, str]:
     """``(takes away, slug or pattern)`` of a selector."""
     return (True, selector[1:]) if selector.startswith("!") else (False, selector)
 
 
+@lru_cache(maxsize=4096)
 def is_pattern(name: str) -> bool:
     """Whether a selector (without its ``!``) is a pattern, not a slug."""
     return bool(_WILDCARD.search(name))

@@ -11,9 +11,9 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.config.schema_fit import FORMATS, matches, surely_fits
+from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
 from catmem.names import slugify
@@ -243,7 +243,7 @@ def _make_validator(contents: dict[str, Any]) -> Validator:
     from jsonschema.validators import extend
 
     def pattern(_: Validator, wanted: str, value: object, __: object) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not matches(wanted, value):
+        if isinstance(value, str) and not _matches(wanted, value):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
@@ -255,9 +255,90 @@ def _format_checker() -> FormatChecker:
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=())
-    for name, fits in FORMATS.items():
+    for name, fits in _FORMATS.items():
         checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
     return checker
+
+
+# --- a quick yes ----------------------------------------------------------------------------------------------------
+
+_TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+
+
+# Nearly every file fits, and jsonschema is slow to load: it is asked only about what does not surely fit by the rules
+# that the schemas in `schemas/` are made of.
+def surely_fits(value: Any, schema: Mapping[str, Any] | Literal[True, False]) -> bool:  # noqa: ANN401 - any JSON value
+    """Whether ``value`` fits by rules that are all known here; what is not known, such as ``$ref``, gives ``False``."""
+    if isinstance(schema, bool):
+        return schema
+    return all(
+        rule in _SAYS_NOTHING or _RULES.get(rule, _unknown)(value, said, schema) for rule, said in schema.items()
+    )
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a pattern of a schema is found in a text."""
+    # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
+    return re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether ``text`` is a day that exists, as ``YYYY-MM-DD``."""
+    return read_date(text) is not None
+
+
+def is_slug(text: str) -> bool:
+    """Whether ``text`` is the slug of some title, which is then its own slug."""
+    return bool(text) and slugify(text) == text
+
+
+_FORMATS: dict[str, Callable[[str], bool]] = {"date": is_date, "slug": is_slug}
+
+# `if` alone refuses nothing; what stands in `then` is asked of every value here.
+_SAYS_NOTHING = frozenset(
+    ("$schema", "$id", "$defs", "title", "description", "default", "examples", "x-set-by-writes", "if")
+)
+
+
+def _unknown(*_: object) -> bool:
+    return False
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any JSON value
+    return type(one) is type(other) and isinstance(one, str | int | bool) and bool(one == other)
+
+
+def _additional(value: Any, said: Any, schema: Mapping[str, Any]) -> bool:  # noqa: ANN401 - any JSON value
+    known = schema.get("properties", ())
+    return not isinstance(value, dict) or all(surely_fits(value[name], said) for name in value if name not in known)
+
+
+# A rule is asked of values of other kinds too, and lets them pass, as JSON Schema has it.
+_RULES: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
+    "type": lambda value, said, _: isinstance(said, str) and type(value) is _TYPES.get(said),
+    "enum": lambda value, said, _: any(_same(value, each) for each in said),
+    "const": lambda value, said, _: _same(value, said),
+    "pattern": lambda value, said, _: not isinstance(value, str) or _matches(said, value),
+    "format": lambda value, said, _: said in _FORMATS and (not isinstance(value, str) or _FORMATS[said](value)),
+    "minLength": lambda value, said, _: not isinstance(value, str) or len(value) >= said,
+    "maxLength": lambda value, said, _: not isinstance(value, str) or len(value) <= said,
+    "minItems": lambda value, said, _: not isinstance(value, list) or len(value) >= said,
+    "maxItems": lambda value, said, _: not isinstance(value, list) or len(value) <= said,
+    "minimum": lambda value, said, _: not isinstance(value, int | float) or value >= said,
+    "maximum": lambda value, said, _: not isinstance(value, int | float) or value <= said,
+    "required": lambda value, said, _: not isinstance(value, dict) or all(name in value for name in said),
+    "properties": lambda value, said, _: (
+        not isinstance(value, dict)
+        or all(surely_fits(each, said[name]) for name, each in value.items() if name in said)
+    ),
+    "additionalProperties": _additional,
+    "propertyNames": lambda value, said, _: (
+        not isinstance(value, dict) or all(surely_fits(name, said) for name in value)
+    ),
+    "items": lambda value, said, _: not isinstance(value, list) or all(surely_fits(each, said) for each in value),
+    "anyOf": lambda value, said, _: any(surely_fits(value, each) for each in said),
+    "then": lambda value, said, _: surely_fits(value, said),
+}
 
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------

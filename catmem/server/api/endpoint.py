@@ -23,8 +23,7 @@ from urllib.parse import parse_qsl
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.config.json_schema import nearest, shown
-from catmem.config.schema_fit import is_date
+from catmem.config.json_schema import is_date, nearest, shown
 from catmem.errors import CatmemError, OperationCollisionError, RequestError
 from catmem.server.caller import caller_of
 from catmem.server.error_responses import answer_of

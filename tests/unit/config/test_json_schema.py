@@ -16,10 +16,10 @@ from catmem.config.json_schema import (
     nearest,
     shown,
     suggestion,
+    surely_fits,
     tag_faults,
     validate,
 )
-from catmem.config.schema_fit import surely_fits
 from catmem.config.yamlfile import key_text, parse_yaml
 from catmem.errors import ConfigError
 from catmem.model.document import parse

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem import resources
-from catmem.config.json_schema import _validator
+from catmem.config.json_schema import _checker
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
@@ -34,9 +34,9 @@ def dicts(monkeypatch):
     """The new kind of store: its entry in the table, and its form in the schema of catmem.yaml."""
     monkeypatch.setitem(BACKENDS, "dict", Backend(opened))
     monkeypatch.setitem(STORE, "pattern", STORE["pattern"].replace(")", "|dict:.+)"))
-    _validator.cache_clear()  # it has the schema as it was
+    _checker.cache_clear()  # it has the schema as it was
     yield
-    _validator.cache_clear()
+    _checker.cache_clear()
 
 
 @pytest.fixture

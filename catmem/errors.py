@@ -262,7 +262,8 @@ class RefusedError(CatmemError):
     """A write that was refused because of what is there now. Nothing was written over bytes that are not recorded.
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
-    that holds an external writer's bytes, if there was one. Codes of its own: ``role_drift`` (the writer's profile is
+    that holds an external writer's bytes, if there was one. Of rows in a database also ``generation_observed`` and
+    ``generation_actual``: how often they had been changed when catmem last wrote, and now. Codes of its own: ``role_drift`` (the writer's profile is
     no longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
     caller or the root asked to be warned of that).
     """
@@ -286,11 +287,21 @@ class RefusedError(CatmemError):
         self.expected = expected
         self.found = found
         self.drift_backup = drift_backup
+        self.generation_observed: int | None = None
+        self.generation_actual: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``."""
+        """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``.
+
+        Of rows in a database ``generation_observed`` and ``generation_actual`` too.
+        """
         said = {"reason": self.code, "remediation": self.hint, "expected": self.expected, "found": self.found}
-        return {**super().to_dict(), **said, "drift_backup": self.drift_backup}
+        return {**super().to_dict(), **said, "drift_backup": self.drift_backup, **self.generations()}
+
+    def generations(self) -> dict[str, int]:
+        """The generations that are known, as fields."""
+        both = {"generation_observed": self.generation_observed, "generation_actual": self.generation_actual}
+        return {name: number for name, number in both.items() if number is not None}
 
 
 class StaleError(RefusedError):

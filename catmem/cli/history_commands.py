@@ -195,6 +195,8 @@ def _said(note: Mapping[str, Any]) -> str:
             return printable(f"{name} {', '.join(map(str, note[name]))}")
     if "after_stop" in note:
         return "after a stop of the machine"
+    if "set_back" in note:
+        return printable(f"set back: {', '.join(note['set_back'])}")
     if "restored" in note:
         return f"revision {note['restored']}"
     if "source" in note:

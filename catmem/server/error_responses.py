@@ -93,6 +93,8 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
         return status, data
     if status >= _FROM_INTERNAL and not isinstance(error, RequestError | BusyError):
         return status, {"code": error.code, **_OF_THE_SERVER}
+    if "drift_backup" in data:
+        data["message"] = data["message"].replace(f", snapshot at {data['drift_backup']}", "")
     return status, {name: value for name, value in data.items() if name not in _OF_PLACES}
 
 

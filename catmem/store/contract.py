@@ -191,6 +191,16 @@ class Fault(NamedTuple):
         return self._asdict()
 
 
+class Rows(NamedTuple):
+    """The rows of all entities that others may edit, with their columns, as JSON-ready data.
+
+    ``generations`` count the changes of the rows of each entity: what catmem recorded last, and what is there now.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    generations: Mapping[str, tuple[int, int]]
+
+
 class Store(Protocol):
     """Entities with their revisions. Every method may raise ``StoreError``; what is acknowledged stays.
 
@@ -265,6 +275,14 @@ class Store(Protocol):
 
     def rows(self) -> Mapping[str, int]:
         """How many rows each entity has that others may edit, unknown entities included."""
+        return {}
+
+    def all_rows(self) -> Rows | None:
+        """All rows as they are now, those that are no entries too; ``None`` where entities are no rows."""
+        return None
+
+    def generations(self) -> Mapping[str, tuple[int, int]]:
+        """Of each entity how often its rows were changed, by the last record and by now; none where there are none."""
         return {}
 
     def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:

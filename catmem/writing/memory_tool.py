@@ -234,7 +234,7 @@ class _BoundTool:
         if isinstance(error, RefusedError):
             # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
             fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
-            answer |= {name: value for name, value in fields.items() if value is not None}
+            answer |= {name: value for name, value in fields.items() if value is not None} | error.generations()
         if isinstance(error, AmbiguousError):
             answer |= {"candidates": list(error.candidates), "places": list(error.places)}
         if isinstance(error, OverBudgetError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
@@ -34,14 +35,20 @@ _TEXTS = (ENTRIES.c.category, ENTRIES.c.title, ENTRIES.c.content, ENTRIES.c.tags
 _OF = ENTRIES.c.entity == bindparam("entity")
 _IN_ORDER = (ENTRIES.c.position, ENTRIES.c.id)
 
+_COLUMNS = (ENTRIES.c.id, ENTRIES.c.position, ENTRIES.c.tier)
+
+
+def _found(kind: type[LargeBinary | Text]) -> Select[Any]:
+    return select(*_COLUMNS, *(cast(each, kind) for each in _TEXTS)).order_by(*_IN_ORDER)
+
+
 # SQLite lets any bytes into a text, and its driver then refuses the whole row.
-_ALL = Statement(
-    select(ENTRIES.c.id, ENTRIES.c.position, ENTRIES.c.tier, *(cast(each, LargeBinary) for each in _TEXTS))
-    .where(_OF)
-    .order_by(*_IN_ORDER),
-    select(ENTRIES.c.id, ENTRIES.c.position, ENTRIES.c.tier, *(cast(each, Text) for each in _TEXTS))
-    .where(_OF)
-    .order_by(*_IN_ORDER),
+_ALL = Statement(_found(LargeBinary).where(_OF), _found(Text).where(_OF))
+_OF_ALL = Statement(
+    *(
+        _found(kind).add_columns(cast(ENTRIES.c.entity, kind).label("of")).order_by(None).order_by("of", *_IN_ORDER)
+        for kind in (LargeBinary, Text)
+    )
 )
 _PLACES = select(ENTRIES.c.id, ENTRIES.c.position).where(_OF).limit(bindparam("count")).offset(bindparam("skipped"))
 _FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
@@ -99,11 +106,17 @@ class SingleChange(NamedTuple):
 
 def found_rows(link: Link, entity: str) -> list[FoundRow]:
     """All rows of an entity, in order."""
-    found: list[FoundRow] = []
-    for id_, position, tier, *texts in link.rows(_ALL, entity=entity):
-        category, title, content, tags, created_at, mark = map(_text, texts)
-        found.append(FoundRow(id_, position, category, title, tier, content, tags, created_at, mark))
-    return found
+    return [_row(*found) for found in link.rows(_ALL, entity=entity)]
+
+
+def shown_rows(link: Link) -> list[dict[str, Any]]:
+    """All rows of all entities as JSON-ready data, with all their columns; tags as what they say where they are JSON."""
+    return [{"entity": _jsonable(_text(entity))} | shown(_row(*found)) for *found, entity in link.rows(_OF_ALL)]
+
+
+def _row(id_: int, position: int, tier: object, *texts: object) -> FoundRow:
+    category, title, content, tags, created_at, mark = map(_text, texts)
+    return FoundRow(id_, position, category, title, tier, content, tags, created_at, mark)
 
 
 def _text(value: object) -> object:
@@ -115,12 +128,9 @@ def _text(value: object) -> object:
         return value
 
 
-def shown(rows: Iterable[FoundRow]) -> list[dict[str, Any]]:
-    """Rows as JSON-ready data, tags as what they say where they are JSON."""
-    return [
-        {name: _tags(value) if name == "tags" else _jsonable(value) for name, value in row._asdict().items()}
-        for row in rows
-    ]
+def shown(row: FoundRow | TableRow) -> dict[str, Any]:
+    """A row as JSON-ready data."""
+    return {name: _tags(value) if name == "tags" else _jsonable(value) for name, value in row._asdict().items()}
 
 
 def _tags(value: object) -> object:
@@ -141,7 +151,9 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _jsonable(value: object) -> object:
-    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def entities(link: Link) -> list[str]:
@@ -259,7 +271,8 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ta
             new.append((number * GAP, row))
             continue
         position = own.position if in_order else number * GAP
-        if _differs(own, row) or own.tags != row.tags or position != own.position:
+        is_same = not _differs(own, row) and own.tags == row.tags and row.tier in {None, own.tier}
+        if not is_same or position != own.position:
             moved.append(row._asdict() | {"row": own.id, "position": position})
     link.run_each(_PLACE, moved)
     _insert(link, entity, new)
@@ -275,6 +288,27 @@ def differ(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> bool:
     The tier is left out: rows only show it, and the profile may say another by now, or not be right.
     """
     return len(there) != len(rows) or any(_differs(found, row) for found, row in zip(there, rows, strict=True))
+
+
+def set_back(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> list[str]:
+    """The columns of which a change has no effect, and that were changed in rows which catmem wrote.
+
+    ``rows`` are those of the head. A row without a mark is a client's own, and may leave these columns out.
+    """
+    own = {row.mark: row for row in rows}
+    columns: set[str] = set()
+    for found in there:
+        row = own.get(str(found.mark))
+        if row is None:
+            columns |= {"mark"} if found.mark is not None else set()
+            continue
+        if row.tier not in {None, found.tier}:
+            columns.add("tier")
+        if found.title != row.title and found.category == row.category:
+            columns.add("title")
+        if found.created_at is None and row.created_at is not None:
+            columns.add("created_at")
+    return sorted(columns)
 
 
 def _differs(found: FoundRow, row: TableRow) -> bool:

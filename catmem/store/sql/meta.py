@@ -104,6 +104,11 @@ def look_at_all(link: Link) -> dict[str, Meta]:
     return {str(entity): Meta(*rest) for entity, *rest in link.rows(_ALL)}
 
 
+def generations(link: Link) -> dict[str, tuple[int, int]]:
+    """How often the rows of each entity were changed: by the last record of catmem, and by now."""
+    return {entity: (there.recorded, there.generation) for entity, there in look_at_all(link).items()}
+
+
 def lock(link: Link, entity: str) -> Meta:
     """What is known of an entity, which no other writer reaches until the end of the transaction."""
     found = link.first(_LOCK, name=entity)

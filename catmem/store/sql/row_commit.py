@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
@@ -13,6 +13,7 @@ from catmem.store.contract import (
     Change,
     Current,
     Revision,
+    Rows,
     Snapshot,
     branch_number,
     next_branch,
@@ -21,10 +22,10 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.judgement import Ground, Point, complete, drifted, judge
-from catmem.store.sql import entry_rows, meta
+from catmem.store.sql import entry_rows, meta, sql_upkeep
 from catmem.store.sql.link import DriverError
 from catmem.store.sql.revision_rows import Base, LogHistory, chain_start, columns_of, next_step
-from catmem.store.sql.row_copies import keep_rows
+from catmem.store.sql.row_copies import find_copy, keep_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
     from catmem.store.sql.revision_rows import Heads
+
+
+LOG = logging.getLogger("catmem.store.sql")
+
+_Refusal = TypeVar("_Refusal", bound=RefusedError)
 
 
 class RowsLeft(NamedTuple):
@@ -132,19 +138,28 @@ class SqlCommit:
         """Take in an external change of the rows, as a revision of its own."""
         rows = entry_rows.found_rows(self.link, self.entity)
         edited = self.codec.edited(self.entity, self.data, rows)
-        if not edited.bad and edited.data == self.data:
+        columns = entry_rows.set_back(rows, self.codec.rows(self.entity, self.data))
+        if not edited.bad and not columns and edited.data == self.data:
             entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
             meta.rows_are_recorded(self.link, self.entity)
             return
         generations = self.meta.recorded, self.meta.generation
         if self.folder is not None:
-            self.kept = keep_rows(self.folder, self.entity, generations, entry_rows.shown(rows))
+            self.kept = keep_rows(self.folder, self.entity, sql_upkeep.all_rows(self.link))
+        LOG.warning(
+            "%s: another program changed its rows%s: expected generation %d, found %d, snapshot at %s",
+            self.entity,
+            f" ({', '.join(columns)} is set back)" if columns else "",
+            *generations,
+            self.kept or "no place, since the store has no folder",
+        )
         if edited.bad:
-            raise self._bad_rows(edited.bad)
+            raise _with_rows(self._bad_rows(edited.bad), generations, self.kept)
         if self.meta.revision:
             now = self._now()
             self.before = Point(str(now.revision), now.digest, self.meta.sequence)
-        note = {"generation_observed": generations[0], "generation_actual": generations[1]}
+        note: dict[str, Any] = {"generation_observed": generations[0], "generation_actual": generations[1]}
+        note |= {"set_back": columns} if columns else {}
         adopting = Change(op="adopt", agent=EXTERNAL, note=note)
         self.data, old = edited.data, self.data
         entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
@@ -158,7 +173,6 @@ class SqlCommit:
             code="bad_rows",
             expected=str(self.meta.revision),
             found=f"generation {self.meta.generation}",
-            drift_backup=None if self.kept is None else str(self.kept),
             path=self.name,
             hint="Nothing was written. Mend these rows of user_memories, or delete them, with the program that wrote "
             "them; a copy of all rows is kept.",
@@ -206,26 +220,25 @@ class SqlCommit:
         return None if found is None else Point(found.revision, found.digest, found.sequence)
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
-        if complete(refusal, self.name, self.before, str(self.meta.revision)) and refusal.drift_backup is None:
-            refusal.drift_backup = self._copy(refusal, expected)
-
-    def _copy(self, refusal: RefusedError, expected: str | None) -> str | None:
-        """The copy of the last external change since what the caller saw."""
-        if self.kept is not None:
-            return str(self.kept)
-        if self.folder is None or (expected is None and refusal.code != "not_utf8"):
-            return None
+        if not complete(refusal, self.name, self.before, str(self.meta.revision)) or refusal.drift_backup is not None:
+            return
+        if expected is None and self.before is None and refusal.code != "not_utf8":
+            return
+        # The last external change since what the caller saw.
         seen = None if expected is None else self._seen(expected)
-        theirs = None if expected is None else self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
-        if theirs is None:
+        theirs = self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
+        if theirs is not None and "generation_actual" in theirs.note:
+            generations = int(theirs.note["generation_observed"]), int(theirs.note["generation_actual"])
+            _with_rows(refusal, generations, self.kept or self._copy(theirs, generations))
+
+    def _copy(self, theirs: Revision, generations: tuple[int, int]) -> Path | None:
+        """The copy of an external change, or another one, of what the history has of it."""
+        if self.folder is None:
             return None
-        rows = [
-            row._asdict() | {"tags": json.loads(row.tags)}
-            for row in self.codec.rows(self.entity, self.past.data(theirs))
-        ]
-        note = theirs.note
-        generations = int(note.get("generation_observed", 0)), int(note.get("generation_actual", 0))
-        return str(keep_rows(self.folder, self.entity, generations, rows))
+        rows = self.codec.rows(self.entity, self.past.data(theirs))
+        shown = [{"entity": self.entity} | entry_rows.shown(row) for row in rows]
+        there = find_copy(self.folder, self.entity, generations)
+        return there or keep_rows(self.folder, self.entity, Rows(shown, {self.entity: generations}))
 
     # --- the record ---------------------------------------------------------------------------------------------
 
@@ -297,3 +310,13 @@ class SqlCommit:
                 return
             if self.past.named(revision) is None:
                 raise unknown_revision(self.entity, revision)
+
+
+def _with_rows(refusal: _Refusal, generations: tuple[int, int], kept: Path | None) -> _Refusal:
+    """The refusal with the generation of the rows that was known, the one that was found, and the copy of them."""
+    refusal.generation_observed, refusal.generation_actual = generations
+    at = "" if kept is None else f", snapshot at {kept}"
+    refusal.drift_backup = None if kept is None else str(kept)
+    refusal.message += f" (expected generation {generations[0]}, found {generations[1]}{at})"
+    refusal.args = (refusal.message,)
+    return refusal

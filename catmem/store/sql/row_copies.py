@@ -1,6 +1,7 @@
-"""Copies of externally changed rows: ``memory.bak.<unix_ts>.json`` in a folder of the root.
+"""Copies of all rows: ``memory.bak.<unix_ts>.json`` in a folder of the root, for each external change.
 
-One for each content: a copy that is there already is used again. Old ones are removed, never the newest.
+A copy of the same change that is there already is used again. Old ones are removed, never the newest.
+A digest in it says whether it was edited.
 """
 
 from __future__ import annotations
@@ -13,54 +14,93 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
+from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import StoreError
 from catmem.files import os_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-KEPT = 10
-"""How many copies of one entity are kept."""
+    from catmem.store.contract import Rows
+
+KEPT, KEPT_BYTES = 100, 64 * 1024 * 1024
+"""How many copies are kept, and of how many bytes together; the newest ``KEPT_AT_LEAST`` stay whatever their size."""
+
+KEPT_AT_LEAST = 10
 
 KEPT_FOR = 30 * 24 * 3600
-"""For how many seconds; the newest stays whatever its age."""
+"""For how many seconds; the newest of all stays whatever its age."""
 
 _NAME = re.compile(r"memory\.bak\.(?P<stamp>\d+)(?:-(?P<number>\d+))?\.json")
-_MOST = 64 * 1024 * 1024
+_MOST = 1 << 30
 
 
-def keep_rows(folder: Path, entity: str, generations: tuple[int, int], rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Keep rows as they were found, and say where; ``generations`` are that observed and that which is there.
+def row_copy(rows: Rows, entity: str | None = None) -> dict[str, Any]:
+    """A copy of rows as JSON-ready data, with a digest of all that it says.
+
+    ``entity`` is the one whose rows had an external change; the generations, observed and actual, are those of it, else
+    of all entities together.
+    """
+    each = rows.generations.values() if entity is None else [rows.generations[entity]]
+    said = {
+        "timestamp": clock.timestamp_in_seconds(clock.now()),
+        "entity": entity,
+        "generation_observed": sum(observed for observed, _ in each),
+        "generation_actual": sum(actual for _, actual in each),
+        "entities": {name: list(both) for name, both in sorted(rows.generations.items())},
+        "entries": list(rows.rows),
+    }
+    return {"digest": copy_digest(said), **said}
+
+
+def copy_digest(said: Mapping[str, Any]) -> str:
+    """The digest that a copy has to say: of all its fields but that."""
+    return bytes_digest(canonical_json({name: value for name, value in said.items() if name != "digest"}))
+
+
+def copy_text(said: Mapping[str, Any]) -> bytes:
+    """A copy as it is written."""
+    return json.dumps(said, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def keep_rows(folder: Path, entity: str, rows: Rows) -> Path:
+    """Keep rows as they were found after an external change of those of an entity, and say where.
 
     Raises ``StoreError``: what depends on the copy must then not be done.
     """
-    entries = [{name: value for name, value in row.items() if name != "mark"} for row in rows]
     with os_errors(
         "no copy of the external change could be kept",
         path=folder,
         hint="So nothing else was written. Make the folder writable.",
         kind=StoreError,
     ):
-        own = [
-            path for path in copies(folder) if (there := read_copy(path)) is not None and there.get("entity") == entity
-        ]
-        for path in reversed(own):
-            if _texts((read_copy(path) or {}).get("entries")) == _texts(entries):
-                return path
-        saying = {
-            "timestamp": clock.timestamp_in_seconds(clock.now()),
-            "entity": entity,
-            "generation_observed": generations[0],
-            "generation_actual": generations[1],
-            "entries": entries,
-        }
-        path = _write(folder, json.dumps(saying, ensure_ascii=False, indent=1).encode() + b"\n")
-        oldest = time.time() - KEPT_FOR
-        for number, old in enumerate(own):
-            if number < len(own) + 1 - KEPT or old.stat().st_mtime < oldest:
-                old.unlink()
+        there = find_copy(folder, entity, rows.generations[entity])
+        if there is not None and rows_of(read_copy(there) or {}, entity) == rows_of({"entries": rows.rows}, entity):
+            return there
+        path = _write(folder, copy_text(row_copy(rows, entity)))
+        _remove_old(folder)
     return path
+
+
+def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path | None:
+    """The newest copy that was made of an external change, by the generations of its entity before and after."""
+    for path in reversed(copies(folder)):
+        said = read_copy(path) or {}
+        if said.get("entity") == entity:
+            if generations == (said.get("generation_observed"), said.get("generation_actual")):
+                return path
+    return None
+
+
+def _remove_old(folder: Path) -> None:
+    oldest, size = time.time() - KEPT_FOR, 0
+    for number, path in enumerate(reversed(copies(folder))):
+        about = path.stat()
+        size += about.st_size
+        too_many = number >= KEPT or (number >= KEPT_AT_LEAST and size > KEPT_BYTES)
+        if number and (too_many or about.st_mtime < oldest):
+            path.unlink()
 
 
 def copies(folder: Path) -> list[Path]:
@@ -75,11 +115,11 @@ def copies(folder: Path) -> list[Path]:
     ]
 
 
-def _texts(entries: object) -> list[str]:
-    """What tells one copy from another: what its entries say, in whatever order."""
-    rows = entries if isinstance(entries, list) else []
-    said = ([row.get(name) for name in ("category", "content", "tags")] for row in rows if isinstance(row, dict))
-    return sorted(json.dumps(each, sort_keys=True) for each in said)
+def rows_of(said: Mapping[str, Any], entity: str) -> list[dict[str, Any]]:
+    """The rows of an entity that a copy holds."""
+    rows = said.get("entries")
+    found = rows if isinstance(rows, list | tuple) else []
+    return [row for row in found if isinstance(row, dict) and row.get("entity") == entity]
 
 
 def read_copy(path: Path) -> dict[str, Any] | None:

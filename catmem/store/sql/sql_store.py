@@ -24,6 +24,7 @@ from catmem.store.contract import (
     FolderReport,
     LastingStore,
     Revision,
+    Rows,
     Snapshot,
     not_empty,
     unknown_revision,
@@ -303,6 +304,14 @@ class SqlStore(LastingStore):
         """How many rows each entity has, of any writer."""
         return self._found(sql_upkeep.count_rows, at_once=True) or {}
 
+    def all_rows(self) -> Rows:
+        """All rows as they are now, with all their columns."""
+        return self._found(sql_upkeep.all_rows) or Rows([], {})
+
+    def generations(self) -> Mapping[str, tuple[int, int]]:
+        """Of each entity how often its rows were changed, by the last record and by now."""
+        return self._found(meta.generations, at_once=True) or {}
+
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
         return self._found(lambda link: LogHistory(link, entity).with_digest(digest)) is not None
@@ -347,9 +356,8 @@ class SqlStore(LastingStore):
         """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
         if self._folder is None:
             raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
-        found = self._found(lambda link: (meta.look(link, entity), entry_rows.found_rows(link, entity)))
-        there, rows = found or (meta.NEVER, [])
-        return keep_rows(self._folder, entity, (there.recorded, there.generation), entry_rows.shown(rows))
+        rows = self.all_rows()
+        return keep_rows(self._folder, entity, rows._replace(generations={entity: (0, 0), **rows.generations}))
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """What copies of rows say of an entity, each as a memory file."""

@@ -19,13 +19,13 @@ from sqlalchemy import bindparam, func, select, update
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
 from catmem.store.changes import WholeText, splice, whole
-from catmem.store.contract import Fault, Feature, Kept, Left
+from catmem.store.contract import Fault, Feature, Kept, Left, Rows
 from catmem.store.graph import tips
 from catmem.store.sql import entry_rows, meta, revision_rows
 from catmem.store.sql.codec import FoundRow
 from catmem.store.sql.link import Statement
 from catmem.store.sql.revision_rows import LogHistory, Rebuilding, chain_start, chained, columns_of
-from catmem.store.sql.row_copies import copies, read_copy
+from catmem.store.sql.row_copies import copies, read_copy, rows_of
 from catmem.store.sql.tables import ENTRIES, LOG, is_counted, version_of
 
 if TYPE_CHECKING:
@@ -117,6 +117,12 @@ def count_rows(link: Link) -> dict[str, int]:
     return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
 
 
+def all_rows(link: Link) -> Rows:
+    """All rows as they are, and how often those of each entity were changed."""
+    rows = entry_rows.shown_rows(link)
+    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | meta.generations(link))
+
+
 def look_over(database: Database, codec: Codec) -> list[Fault]:
     """What is not right."""
     faults = list(_whole(database))
@@ -192,7 +198,7 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
     for id_, what in edited.bad:
         hint = "No write is made until the row is mended or deleted, with the program that wrote it."
         yield Fault("bad_rows", f"row {id_} is no entry: {what}", place, hint)
-    if edited.data != head:
+    if edited.data != head or (not edited.bad and entry_rows.set_back(rows, codec.rows(entity, head))):
         message = f"the rows have an external change since revision {there.revision}"
         hint = "The next write takes it into the history."
         yield Fault("changed_outside", message, place, hint, damage=False)
@@ -296,10 +302,9 @@ def clean_up(database: Database, entity: str) -> list[Left]:
 def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
     """What copies of rows say, as memory files."""
     for path in copies(folder):
-        said = read_copy(path)
-        if said is None or said.get("entity") != entity or not isinstance(said.get("entries"), list):
+        rows = [_row(number, each) for number, each in enumerate(rows_of(read_copy(path) or {}, entity))]
+        if not rows:
             continue
-        rows = [_row(number, each) for number, each in enumerate(said["entries"]) if isinstance(each, dict)]
         edited = codec.edited(entity, b"", rows)
         yield Kept(path, edited.data, "retired", entity)
         bad = {id_ for id_, _ in edited.bad}

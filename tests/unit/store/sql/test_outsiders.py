@@ -9,6 +9,9 @@ import pytest
 from catmem.errors import DriftError, StaleError
 from catmem.model.document import parse
 from catmem.store.contract import EXTERNAL, Change
+from catmem.store.sql.row_copies import copy_digest
+from catmem.store.sql.sql_store import SqlStore
+from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import shell
 
 USER, OTHER = "trinity/user", "neo/user"
@@ -134,6 +137,90 @@ def test_a_caller_with_a_view_is_refused_once_with_a_copy_of_the_rows(store, cli
     assert copy["generation_actual"] == copy["generation_observed"] + 1
     assert copy["timestamp"].endswith("Z")
     assert add(store, b"mine\n", error.found).revision == "3"
+
+
+def test_a_refusal_names_the_generations_and_the_copy_and_the_log_warns(store, client, folder, caplog):
+    seen = put(store)
+    put(store, b"## Rules\nhers\n", OTHER)
+    ((known, _),) = [each for entity, each in store.generations().items() if entity == USER]
+    client.run(INSERT)
+    client.run("UPDATE user_memories SET content = 'new' WHERE content = 'two'")
+    with pytest.raises(DriftError) as caught:
+        add(store, b"mine\n", seen.revision)
+    error = caught.value.to_dict()
+    path = error["drift_backup"]
+    assert (error["generation_observed"], error["generation_actual"]) == (known, known + 2)
+    assert f"(expected generation {known}, found {known + 2}, snapshot at {path})" in error["message"]
+    assert str(caught.value).endswith(error["message"])
+    (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert record.name.startswith("catmem")
+    assert path in record.getMessage()
+    # The next one, after the change was recorded, says the same.
+    with pytest.raises(DriftError) as caught:
+        add(store, b"mine\n", seen.revision)
+    assert caught.value.to_dict() == error
+
+
+def test_a_copy_holds_all_rows_of_all_entities_as_they_were(store, client, folder):
+    put(store)
+    put(store, b"## Rules\nhers\n", OTHER)
+    client.run(INSERT)
+    client.run("UPDATE user_memories SET tier = 4 WHERE content = 'hers'")
+    columns = "id, entity, position, category, title, tier, content, tags, created_at, mark"
+    found = client.run(f"SELECT {columns} FROM user_memories ORDER BY entity, position, id")  # noqa: S608 - a test
+    add(store, b"")
+    (copy,) = copies(folder)
+    names = columns.split(", ")
+    entries = [[row["tags"] if name == "tags" else row[name] for name in names] for row in copy["entries"]]
+    tags = names.index("tags")
+    for row in entries:
+        row[tags] = json.dumps(row[tags])
+    assert entries == [
+        [*row[:tags], row[tags] if isinstance(row[tags], str) else json.dumps(row[tags]), *row[tags + 1 :]]
+        for row in found
+    ]
+    assert copy["entities"] == {entity: list(both) for entity, both in copy["entities"].items()}
+    assert copy["entities"][USER] == [copy["generation_observed"], copy["generation_actual"]]
+    assert set(copy["entities"]) == {USER, OTHER}
+    assert copy["digest"] == copy_digest(copy)
+    copy["entries"][0]["content"] += "!"
+    assert copy["digest"] != copy_digest(copy)
+
+
+SET_BACK = {
+    "tier": "UPDATE user_memories SET tier = 3",
+    "title": "UPDATE user_memories SET title = 'Laws' WHERE category = 'rules'",
+    "mark": "UPDATE user_memories SET mark = 'x' WHERE content = 'two'",
+    "created_at": "UPDATE user_memories SET created_at = NULL WHERE content = 'one'",
+}
+
+
+@pytest.mark.parametrize("column", SET_BACK)
+def test_a_change_of_a_column_that_is_derived_is_drift_too(url, client, folder, column, caplog):
+    store = SqlStore(url, RowCodec(parse, lambda _: 2), folder=folder)
+    put(store)
+    before = client.run("SELECT title, tier, created_at, mark FROM user_memories ORDER BY position")
+    client.run(SET_BACK[column])
+    assert [fault.code for fault in store.verify()] == ["changed_outside"]
+    with pytest.raises(DriftError) as caught:
+        add(store, b"", on_drift="refuse")
+    assert caught.value.found == "2"
+    assert caught.value.drift_backup is not None
+    assert f"({column} is set back)" in caplog.text
+    head = store.head(USER)
+    assert (head.agent, head.note["set_back"], store.read(USER, "2").data) == (EXTERNAL, [column], TEXT)
+    assert client.run("SELECT title, tier, created_at, mark FROM user_memories ORDER BY position") == before
+    assert add(store, b"").adopted is None
+    assert store.verify() == []
+    store.close()
+
+
+def test_a_row_that_is_put_back_without_the_columns_of_catmem_is_no_drift(store, client):
+    put(store)
+    client.run("DELETE FROM user_memories WHERE content = 'three'")
+    client.run(INSERT.replace("'rules', 'theirs'", "'projects', 'three'"))
+    assert add(store, b"").adopted is None
+    assert store.verify() == []
 
 
 def test_many_refusals_after_one_change_keep_one_copy(store, client, folder):

@@ -152,7 +152,7 @@ class SourceError(UnreadableError):
     """What an import is given is not what the other program writes, or cannot be read now.
 
     Codes: ``locked`` (the program is writing), ``damaged`` (cut or broken), ``other_schema`` (something else),
-    ``too_many`` (files or rows).
+    ``too_many`` (files or rows), ``edited`` (a snapshot whose digest is another one).
     """
 
     code = "other_schema"
@@ -263,9 +263,9 @@ class RefusedError(CatmemError):
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
     that holds an external writer's bytes, if there was one. Of rows in a database also ``generation_observed`` and
-    ``generation_actual``: how often they had been changed when catmem last wrote, and now. Codes of its own: ``role_drift`` (the writer's profile is
-    no longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
-    caller or the root asked to be warned of that).
+    ``generation_actual``: how often they had been changed when catmem last wrote, and now. Codes of its own:
+    ``role_drift`` (the writer's profile is no longer the one that it knew), ``semantic_collision`` (the new text has
+    little in common with the old one, and the caller or the root asked to be warned of that).
     """
 
     code = "refused"

@@ -16,7 +16,6 @@ from catmem.cli.options import (
     format_choice,
     open_to_read,
     open_with_store,
-    profile_option,
     root_option,
     target_option,
 )
@@ -34,6 +33,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.importers import SOURCES
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,11 +66,18 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
         "catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run",
         "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style",
         "catmem import --from hermes -p trinity ~/.hermes",
+        "catmem import --snapshot memory.bak.1795417126.json --dry-run",
     ),
 )
-@click.argument("path")
-@click.option("--from", "source", type=click.Choice(list(SOURCES)), required=True, help="The program that wrote PATH.")
-@profile_option(required=True)
+@click.argument("path", required=False)
+@click.option("--from", "source", type=click.Choice(list(SOURCES)), help="The program that wrote PATH.")
+@click.option(
+    "--snapshot",
+    metavar="PATH",
+    help="Bring back a snapshot of all rows ('catmem export --snapshot', or a memory.bak.*.json): each entity that "
+    "differs from it becomes what it says, in one revision.",
+)
+@click.option("-p", "--profile", metavar="NAME", help="The profile whose memory this is.")
 @click.option(
     "-t",
     "--target",
@@ -88,14 +95,72 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
 )
 @dry_run_option
 @common_options
-def import_(  # noqa: PLR0913 - one parameter an option
-    path: str, source: str, profile: str, target: str | None, categories: dict[str, str], *, dry_run: bool
+def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
+    path: str | None,
+    source: str | None,
+    snapshot: str | None,
+    profile: str | None,
+    target: str | None,
+    categories: dict[str, str],
+    *,
+    dry_run: bool,
 ) -> None:
     """Bring the memory of another program, at PATH, into the files of a profile.
 
     PATH is the file or folder in which that program keeps its memory. It is read and never changed. What is there
     already is not added again, so the same import twice changes nothing. What has no place here is listed.
+
+    With --snapshot there is no other PATH, and -p and -t choose some of its entities. An edited snapshot is refused.
+    'catmem restore' undoes the revision of an entity.
     """
+    if snapshot is not None:
+        if path is not None or source is not None or categories:
+            raise click.UsageError("--snapshot names its own file: leave out PATH, --from and --map.")
+        _bring_back(snapshot, profile, target, dry_run=dry_run)
+        return
+    for given, name in ((source, "option '--from'"), (profile, "option '-p' / '--profile'"), (path, "argument 'PATH'")):
+        if given is None:
+            raise click.UsageError(f"Missing {name}.")
+    _import(str(path), str(source), str(profile), target, categories, dry_run=dry_run)
+
+
+def _bring_back(path: str, profile: str | None, target: str | None, *, dry_run: bool) -> None:
+    from catmem.workspace.snapshots import bring_back, read_snapshot
+
+    workspace = open_with_store()
+    if profile is not None:
+        workspace.profile(profile)
+    done = bring_back(workspace, read_snapshot(Path(path)), profile=profile, target=target, dry_run=dry_run)
+    if in_json():
+        emit_json(
+            {
+                "snapshot": path,
+                "timestamp": done.timestamp,
+                "dry_run": dry_run,
+                "files": [_file_dict(each) for each in done.written],
+                "same": list(done.same),
+                "left_out": [each._asdict() for each in done.left_out],
+            }
+        )
+        return
+    for each in done.written:
+        if dry_run:
+            emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))
+        else:
+            emit(printable(f"{each.entity} is as in the snapshot (revision {each.revision})\n"))
+    if not done.written:
+        emit("all is as in the snapshot; nothing written\n")
+    for line in dict.fromkeys(said for each in done.written for said in (*each.warnings, *each.notes)):
+        say(line)
+    for left in done.left_out:
+        say(f"left out: {left.entity}{'' if left.row is None else f', row {left.row}'}: {left.why}")
+    if dry_run and done.written:
+        say("Nothing was written.")
+
+
+def _import(  # noqa: PLR0913 - one parameter an option
+    path: str, source: str, profile: str, target: str | None, categories: dict[str, str], *, dry_run: bool
+) -> None:
     from catmem.importers import read
     from catmem.importers.importing import carry_out, plan_import, remarks_on
 
@@ -131,19 +196,16 @@ def _import_dict(
         "path": path,
         "profile": plan.profile,
         "dry_run": dry_run,
-        "files": [
-            {
-                "entity": each.entity,
-                "revision": each.revision,
-                "digest": each.digest,
-                "usage": {"size": each.usage.size, "limit": each.usage.limit},
-            }
-            for each in written
-        ],
+        "files": [_file_dict(each) for each in written],
         "entries": [each.to_dict() for each in plan.entries],
         "left_out": [each._asdict() for each in plan.left_out],
         "notes": [*remarks_on(written), *plan.notes],
     }
+
+
+def _file_dict(written: Written) -> dict[str, object]:
+    usage = {"size": written.usage.size, "limit": written.usage.limit}
+    return {"entity": written.entity, "revision": written.revision, "digest": written.digest, "usage": usage}
 
 
 def _remarks(plan: ImportPlan) -> Iterator[str]:
@@ -180,6 +242,7 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
         "catmem export --format json",
         "catmem export -p trinity -t memory --format hermes > MEMORY.md",
         "catmem export --format markdown -o handbook",
+        "catmem export --snapshot before.json",
     ),
 )
 @click.option("-p", "--profile", "profiles", metavar="NAME", multiple=True, help="Whose memory. By default everyone's.")
@@ -187,7 +250,13 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
 @format_choice(
     *("json", "hermes", "markdown"),
     said="Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people.",
-    required=True,
+    default=None,
+)
+@click.option(
+    "--snapshot",
+    metavar="PATH",
+    help="Write the rows of all entities, with their columns and a digest, to a file of its own, for 'catmem import "
+    "--snapshot'. Leave out -p, -t, --format and -o.",
 )
 @click.option(
     "-o",
@@ -197,9 +266,17 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
     show_default=True,
     help="A folder, in which each profile gets its own; - is standard output.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of DIR; never the memory files of the root.")
+@click.option("--overwrite", is_flag=True, help="Replace files of DIR, or PATH; never the memory files of the root.")
 @root_option
-def export(profiles: tuple[str, ...], target: str | None, form: Form, output: str, *, overwrite: bool) -> None:
+def export(  # noqa: PLR0913 - one parameter an option
+    profiles: tuple[str, ...],
+    target: str | None,
+    form: Form | None,
+    snapshot: str | None,
+    output: str,
+    *,
+    overwrite: bool,
+) -> None:
     """Write the memory files of profiles in a form that other programs read.
 
     An export is for people: it holds whole files, categories that the profile does not see included. What the form has
@@ -207,11 +284,25 @@ def export(profiles: tuple[str, ...], target: str | None, form: Form, output: st
 
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
-    if overwrite and output == "-":
-        raise click.UsageError("--overwrite is for the files of a folder: name it with -o.")
+    from catmem.workspace.exporting import write_snapshot
+
+    if snapshot is not None:
+        if profiles or target is not None or form is not None or output != "-":
+            raise click.UsageError("--snapshot takes all rows, to its PATH: leave out -p, -t, --format and -o.")
+        count = write_snapshot(open_to_read(), Path(snapshot), overwrite=overwrite)
+        say(f"wrote {shown_path(Path(snapshot).absolute())} ({counted(count, 'row')})")
+    else:
+        _export(profiles, target, form, output, overwrite=overwrite)
+
+
+def _export(profiles: tuple[str, ...], target: str | None, form: Form | None, output: str, *, overwrite: bool) -> None:
     from catmem.workspace.exporting import export, write_export
     from catmem.workspace.root import entities_of_each
 
+    if form is None:
+        raise click.UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
+    if overwrite and output == "-":
+        raise click.UsageError("--overwrite is for the files of a folder: name it with -o.")
     workspace = open_to_read()
     unreadable: Sequence[CatmemError] = ()
     if not profiles:

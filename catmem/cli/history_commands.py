@@ -189,18 +189,23 @@ def _remarks(revision: Revision) -> str:
     return ", ".join(part for part in (origin, _said(revision.note)) if part)
 
 
+_SAID = {
+    "merged": "merged {}",
+    "dropped": "dropped {}",
+    "after_stop": "after a stop of the machine",
+    "restored": "revision {}",
+    "source": "from {}",
+    "snapshot": "snapshot of {}",
+    "set_back": "set back: {}",
+}
+"""What the note of a revision says, the first of them."""
+
+
 def _said(note: Mapping[str, Any]) -> str:
-    for name in ("merged", "dropped"):
+    for name, words in _SAID.items():
         if name in note:
-            return printable(f"{name} {', '.join(map(str, note[name]))}")
-    if "after_stop" in note:
-        return "after a stop of the machine"
-    if "set_back" in note:
-        return printable(f"set back: {', '.join(note['set_back'])}")
-    if "restored" in note:
-        return f"revision {note['restored']}"
-    if "source" in note:
-        return printable(f"from {note['source']}")
+            value = note[name] if isinstance(note[name], list) else [note[name]]
+            return printable(words.format(", ".join(map(str, value))))
     said = note.get("actions", ())
     actions = Counter(f"{action['action']} {action['category']}" for action in said)
     done = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items())

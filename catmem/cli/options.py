@@ -35,8 +35,8 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
     return day
 
 
-def _remember_format(ctx: click.Context, _param: click.Parameter, value: str) -> str:
-    ctx.meta["catmem.json"] = value.startswith("json")
+def _remember_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    ctx.meta["catmem.json"] = value is not None and value.startswith("json")
     return value
 
 

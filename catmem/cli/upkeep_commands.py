@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.model.document import Entry
     from catmem.store.contract import FolderReport
-    from catmem.workspace.copying import CopiedEntity
+    from catmem.workspace.copying import CopiedEntity, StoredEntity
     from catmem.workspace.purging import PurgeReport
     from catmem.workspace.repairing import Remedy, RepairPlan
 
@@ -280,6 +280,9 @@ def store() -> None:
 def info() -> None:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
 
+    In a database also its generation, how often its rows were changed: `4, found 7` means that another program changed
+    them since catmem recorded generation 4. The next write takes that in.
+
     Exit status 2 if a profile is not right, so that the place of its files is unknown; all others are there.
     """
     from catmem.config.profile import refuse_no_root
@@ -297,12 +300,21 @@ def info() -> None:
         emit_json({"store": where, "entities": [each.to_dict() for each in found], "unreadable": errors})
         raise SystemExit(print_unreadable(unreadable))
     say(f"store: {where}")
-    rows = [("entity", "head", "revisions", "branches")]
-    rows += [(each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-") for each in found]
+    has_rows = any(each.generation_actual is not None for each in found)
+    rows = [("entity", "head", "revisions", "branches", *(["generation"] if has_rows else []))]
+    rows += [_stored_row(each, has_rows=has_rows) for each in found]
     emit(printable(columns(rows)) if found else "")
     if not found:
         say("No entity has a revision yet.")
     raise SystemExit(print_unreadable(unreadable))
+
+
+def _stored_row(each: StoredEntity, *, has_rows: bool) -> tuple[str, ...]:
+    row = each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-"
+    if not has_rows:
+        return row
+    known, found = each.generation_observed, each.generation_actual
+    return *row, f"{found}" if known == found else f"{known}, found {found}"
 
 
 @store.command(

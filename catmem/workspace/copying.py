@@ -87,12 +87,17 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
 
 
 class StoredEntity(NamedTuple):
-    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
+    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged.
+
+    Of rows how often they were changed, too, when catmem recorded them last and by now.
+    """
 
     entity: str
     head: str
     revisions: int
     branches: tuple[str, ...]
+    generation_observed: int | None
+    generation_actual: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """The entity as JSON-ready data."""
@@ -102,9 +107,14 @@ class StoredEntity(NamedTuple):
 def store_info(store: Store) -> list[StoredEntity]:
     """What a store keeps, entity by entity."""
     heads = {entity: store.head(entity) for entity in store.entities()}
+    generations = store.generations()
     return [
         StoredEntity(
-            entity, head.revision if head else "0", sum(1 for _ in store.log(entity)), _branches(store, entity)
+            entity,
+            head.revision if head else "0",
+            sum(1 for _ in store.log(entity)),
+            _branches(store, entity),
+            *generations.get(entity, (None, None)),
         )
         for entity, head in heads.items()
     ]

@@ -13,10 +13,12 @@ from catmem.model.compose import composed
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
+from catmem.store.sql.row_copies import copy_text
 from catmem.text import printable_json
 from catmem.workspace.init import is_there
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.seen_entry import value_texts
+from catmem.workspace.snapshots import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,6 +131,14 @@ def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, ove
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, each.text.encode())
     return [each.name for each in changed]
+
+
+def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> int:
+    """Write a snapshot of all rows of the root to ``path``; returns their number. Raises as ``write_export``."""
+    made = take_snapshot(workspace)
+    text = copy_text(made).decode()
+    write_export(workspace, [Exported("", "", made, path.name, text)], path.absolute().parent, overwrite=overwrite)
+    return len(made["entries"])
 
 
 def _memory_files(workspace: Root) -> Iterator[str]:

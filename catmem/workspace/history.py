@@ -74,37 +74,46 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         seen = checked_expected(expected)
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
-        limit = None
         if store is None:
-            entity = trying.entity = entity_of(workspace, entity)
-            owner, _, target = entity.partition("/")
-            limit = limit_of(workspace.profile(owner), target, workspace.config)
-        opened = workspace.store if store is None else store
-        old = opened.read(entity, revision).data
-        before = opened.read(entity)
-        data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
-        restored: tuple[str, ...] = ()
-        repeated = False
-        if dry_run:
-            if seen is not None and not sees(seen, before.revision, before.digest):
-                if not seen.startswith("sha256:"):
-                    opened.read(entity, seen)  # says so if there is no such revision
-                raise stale(entity, seen, before.revision or before.digest)
-        else:
-            repeated = True  # unless the store asks for the bytes
+            trying.entity = entity_of(workspace, entity)
+        old = (workspace.store if store is None else store).read(trying.entity, revision).data
+        request = content_digest(["restore", revision, actor]) if op_id else None
+        change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
+        done = put_back(workspace, trying, old, seen, change, dry_run=dry_run)
+    return replace(done, crowded=crowded_out(workspace, done, actor))
 
-            def update(current: Current) -> bytes:
-                nonlocal data, repeated
-                data, repeated = current.data, False
-                return old
 
-            request = content_digest(["restore", revision, actor]) if op_id else None
-            change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
-            written = trying.commit(seen, update, change)
-            found, digest, adopted = written.revision, written.digest, written.adopted
-            restored = on_restoration(written)
+def put_back(  # noqa: PLR0913 - what is written, on what, and how
+    workspace: Root, trying: gate.Attempt, old: bytes, seen: str | None, change: Change, *, dry_run: bool = False
+) -> Written:
+    """Make the entity of an attempt the bytes ``old``, by a writer who saw ``seen``. Raises ``RefusedError``."""
+    entity, store, limit = trying.entity, trying.store, None
+    if store is None:
+        store = workspace.store
+        owner, _, target = entity.partition("/")
+        limit = limit_of(workspace.profile(owner), target, workspace.config)
+    before = store.read(entity)
+    data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
+    restored: tuple[str, ...] = ()
+    repeated = False
+    if dry_run:
+        if seen is not None and not sees(seen, before.revision, before.digest):
+            if not seen.startswith("sha256:"):
+                store.read(entity, seen)  # says so if there is no such revision
+            raise stale(entity, seen, before.revision or before.digest)
+    else:
+        repeated = True  # unless the store asks for the bytes
+
+        def update(current: Current) -> bytes:
+            nonlocal data, repeated
+            data, repeated = current.data, False
+            return old
+
+        written = trying.commit(seen, update, change)
+        found, digest, adopted = written.revision, written.digest, written.adopted
+        restored = on_restoration(written)
     text = _text(old)
-    done = Written(
+    return Written(
         entity=entity,
         revision=found,
         digest=digest,
@@ -118,7 +127,6 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         adopted=adopted,
         repeated=repeated,
     )
-    return replace(done, crowded=crowded_out(workspace, done, actor))
 
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) -> str:

@@ -38,6 +38,8 @@ def did(revision: Revision) -> str:
         "seed": f"Seeded from {note.get('source', 'another profile')}",
         "late": "A late change from outside taken in",
     }.get(revision.op)
+    if "snapshot" in note:
+        said = f"Snapshot of {note['snapshot']} restored"
     for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
         if name in note:
             said = f"{word} {', '.join(map(str, note[name]))}"

@@ -110,7 +110,7 @@ def found_rows(link: Link, entity: str) -> list[FoundRow]:
 
 
 def shown_rows(link: Link) -> list[dict[str, Any]]:
-    """All rows of all entities as JSON-ready data, with all their columns; tags as what they say where they are JSON."""
+    """All rows of all entities as JSON-ready data, with all their columns."""
     return [{"entity": _jsonable(_text(entity))} | shown(_row(*found)) for *found, entity in link.rows(_OF_ALL)]
 
 
@@ -129,7 +129,7 @@ def _text(value: object) -> object:
 
 
 def shown(row: FoundRow | TableRow) -> dict[str, Any]:
-    """A row as JSON-ready data."""
+    """A row as JSON-ready data, tags as what they say where they are JSON."""
     return {name: _tags(value) if name == "tags" else _jsonable(value) for name, value in row._asdict().items()}
 
 

@@ -33,7 +33,9 @@ KEPT_FOR = 30 * 24 * 3600
 """For how many seconds; the newest of all stays whatever its age."""
 
 _NAME = re.compile(r"memory\.bak\.(?P<stamp>\d+)(?:-(?P<number>\d+))?\.json")
-_MOST = 1 << 30
+
+MOST_BYTES = 1 << 30
+"""Of a copy that is read."""
 
 
 def row_copy(rows: Rows, entity: str | None = None) -> dict[str, Any]:
@@ -87,9 +89,11 @@ def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path |
     """The newest copy that was made of an external change, by the generations of its entity before and after."""
     for path in reversed(copies(folder)):
         said = read_copy(path) or {}
-        if said.get("entity") == entity:
-            if generations == (said.get("generation_observed"), said.get("generation_actual")):
-                return path
+        if (said.get("entity"), said.get("generation_observed"), said.get("generation_actual")) == (
+            entity,
+            *generations,
+        ):
+            return path
     return None
 
 
@@ -125,7 +129,7 @@ def rows_of(said: Mapping[str, Any], entity: str) -> list[dict[str, Any]]:
 def read_copy(path: Path) -> dict[str, Any] | None:
     """What a copy says; ``None`` for a file that only has the name of one."""
     try:
-        if path.is_symlink() or path.stat().st_size > _MOST:
+        if path.is_symlink() or path.stat().st_size > MOST_BYTES:
             return None
         there = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

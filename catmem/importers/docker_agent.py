@@ -1,5 +1,7 @@
-"""docker-agent: the table ``memories(id, created_at, memory, category)`` of its SQLite database.
+"""docker-agent: the tables ``memories`` and ``user_memories`` of its SQLite database, either or both.
 
+``memories(id, created_at, memory, category)`` is its own; ``user_memories(id, content, category, created_at, tags)`` is
+that of a guarded memory, which catmem's own databases have too, with more columns.
 The database is opened for reading only. One that its program keeps in WAL mode and does not use now is opened as one
 that does not change, and with a log beside it as a copy in a temporary folder, because SQLite would otherwise put files
 beside it.
@@ -7,16 +9,17 @@ beside it.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from catmem.errors import SourceError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.importers.source_files import (
     FOLDER_BYTES,
@@ -30,6 +33,7 @@ from catmem.importers.source_files import (
     refuse_too_many,
     source_tag,
 )
+from catmem.syntax.tags import write_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,40 +47,73 @@ _SECONDS = 60.0
 _STEPS = 10_000
 """SQLite's own steps from one look at the clock to the next."""
 _DATABASE_BYTES = 1 << 30
-_NEEDED = ("id", "created_at", "memory")
-_KNOWN = (*_NEEDED, "category")
+
+
+class _Table(NamedTuple):
+    """Which column has the text, which are there in every version, and which have a place here besides ``id``."""
+
+    text: str
+    needed: tuple[str, ...]
+    known: tuple[str, ...]
+
+
+_TABLES = {
+    "memories": _Table("memory", ("id", "created_at", "memory"), ("created_at", "category")),
+    "user_memories": _Table("content", ("id", "content"), ("created_at", "category", "tags")),
+}
+_WHY = {"tier": "here a profile has a tier, and no entry"}
 
 
 def read(path: Path) -> Imported:
     """Read the database at ``path``."""
     refuse_missing(path)
-    columns, rows = _rows(path)
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
-    for row in rows:
+    for table, columns, row in _rows(path):
         values = dict(zip(columns, row, strict=True))
-        name, day, body, kind = (_text(values.get(each)) for each in _KNOWN)
-        place = f"memories.id={(name or '?')[:SOURCE_LENGTH]}"
-        left_out += _without_place(values, place)
+        wanted = ("id", "created_at", _TABLES[table].text, "category")
+        name, day, body, kind = (_text(values.get(each)) for each in wanted)
+        place = f"{table}.id={(name or '?')[:SOURCE_LENGTH]}"
+        left_out += _without_place(values, place, _TABLES[table])
         if body is None:
             continue
+        own = _tags(values, place, left_out) if table == "user_memories" else {}
         tags, rest = dated({"created_at": day} if day else {}, {"created_at": "created"})
-        tags["source"] = source_tag("docker-agent", name or "?")
-        entries.append(ImportedEntry(body, place, kind or None, tags, rest, single=bool(name)))
+        # Rows of both tables may have the same id.
+        where = "" if table == "memories" else f"{table}/"
+        tags["source"] = source_tag("docker-agent", f"{where}{name or '?'}")
+        entries.append(ImportedEntry(body, place, kind or None, {**own, **tags}, rest, single=bool(name)))
     return Imported(entries, left_out)
 
 
-def _without_place(values: Mapping[str, object], place: str) -> Iterator[LeftOut]:
+def _tags(values: Mapping[str, object], place: str, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
+    """The column ``tags``, a JSON object of texts and lists of texts, but for the ``source``."""
+    text = _text(values.get("tags"))
+    if not text:
+        return {}
+    try:
+        tags = dict(json.loads(text))
+        write_block(tags)
+    except (CatmemError, ValueError, TypeError, AttributeError, RecursionError):
+        left_out.append(LeftOut(place, "tags", text, "it is no JSON object of tags"))
+        return {}
+    if "source" in tags:
+        left_out.append(LeftOut(place, "source", str(tags.pop("source")), "the source of the entry is its row"))
+    return tags
+
+
+def _without_place(values: Mapping[str, object], place: str, table: _Table) -> Iterator[LeftOut]:
     for column, value in values.items():
         text = _text(value)
-        if text is None and (value is not None or column == "memory"):
+        if text is None and (value is not None or column == table.text):
             said = value.decode(errors="replace") if isinstance(value, bytes) else ""
             yield LeftOut(place, column, said, "it is no text")
-        elif text and column not in _KNOWN:
-            yield LeftOut(place, column, text, "docker-agent itself has no such column")
+        elif text and column not in {"id", table.text, *table.known}:
+            yield LeftOut(place, column, text, _WHY.get(column, "docker-agent itself has no such column"))
 
 
-def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
+def _rows(path: Path) -> list[tuple[str, Sequence[str], tuple[object, ...]]]:
+    """Each row with its table and the names of its columns."""
     try:
         with _opened(path) as address, closing(sqlite3.connect(address, uri=True, timeout=_WAIT)) as database:
             database.text_factory = bytes  # what is no UTF-8 is left out, row by row
@@ -86,23 +123,25 @@ def _rows(path: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
             # What the schema computes is for its own program: no functions, no checks, and no columns made of others.
             database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA ignore_check_constraints = ON")
-            columns = _columns(database, path)
+            tables = _columns(database, path)
             if database.execute("PRAGMA quick_check(1)").fetchone() != (b"ok",):
                 raise _damaged(path, "its pages do not fit together")
-            # Not in double quotes: SQLite takes those for a text where no column is called so.
-            named = ", ".join("`" + column.replace("`", "``") + "`" for column in columns)
-            asked = f"SELECT {named} FROM memories ORDER BY created_at, rowid LIMIT {MOST_ENTRIES + 1}"  # noqa: S608
-            rows: list[tuple[object, ...]] = []
+            rows: list[tuple[str, Sequence[str], tuple[object, ...]]] = []
             size = 0
-            for row in database.execute(asked):
-                rows.append(row)
-                size += sum(len(value) for value in row if isinstance(value, bytes))
-                if size > FOLDER_BYTES:
-                    raise TooLargeError("text", size, FOLDER_BYTES, path=path)
+            for table, columns in tables.items():
+                # Not in double quotes: SQLite takes those for a text where no column is called so.
+                named = ", ".join("`" + column.replace("`", "``") + "`" for column in columns)
+                order = ", ".join([*(["created_at"] if "created_at" in columns else []), "rowid"])
+                asked = f"SELECT {named} FROM {table} ORDER BY {order} LIMIT {MOST_ENTRIES + 1}"  # noqa: S608
+                for row in database.execute(asked):
+                    rows.append((table, columns, row))
+                    size += sum(len(value) for value in row if isinstance(value, bytes))
+                    if size > FOLDER_BYTES:
+                        raise TooLargeError("text", size, FOLDER_BYTES, path=path)
     except sqlite3.Error as error:
         raise _fault(path, error) from error
     refuse_too_many(len(rows), path)
-    return columns, rows
+    return rows
 
 
 @contextmanager
@@ -155,14 +194,21 @@ def _first_bytes(path: Path) -> bytes:
         return stream.read(100)
 
 
-def _columns(database: sqlite3.Connection, path: Path) -> list[str]:
-    found = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'memories'").fetchone()
-    columns: list[str] = []
-    if found is not None and found[0].upper().startswith(b"CREATE TABLE"):
-        columns = [name.decode(errors="replace") for _, name, *_ in database.execute("PRAGMA table_info(memories)")]
-    if not set(columns).issuperset(_NEEDED):
-        raise _other(path, f"has no table memories with the columns {', '.join(_NEEDED)}")
-    return columns
+def _columns(database: sqlite3.Connection, path: Path) -> dict[str, list[str]]:
+    """The columns of the tables that are there."""
+    tables: dict[str, list[str]] = {}
+    for name, table in _TABLES.items():
+        asked = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
+        found = database.execute(asked, [name]).fetchone()
+        if found is not None and found[0].upper().startswith(b"CREATE TABLE"):
+            about = database.execute(f"PRAGMA table_info({name})")
+            tables[name] = [column.decode(errors="replace") for _, column, *_ in about]
+            if not set(tables[name]).issuperset(table.needed):
+                raise _other(path, f"its table {name} has not the columns {', '.join(table.needed)}")
+    if not tables:
+        wanted = " and no ".join(f"table {name} ({', '.join(table.needed)})" for name, table in _TABLES.items())
+        raise _other(path, f"has no {wanted}")
+    return tables
 
 
 def _text(value: object) -> str | None:

@@ -215,6 +215,54 @@ def test_docker_agent(tmp_path, wal):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+# The table of a guarded memory, as the document on its drift has it.
+USER_MEMORIES = (
+    "CREATE TABLE user_memories (id INTEGER PRIMARY KEY, content TEXT, category TEXT, tier INTEGER, created_at TEXT)"
+)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_docker_agent_with_user_memories(tmp_path, both):
+    file = docker_agent(tmp_path / "memory.db", ROWS[:1]) if both else tmp_path / "memory.db"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute(USER_MEMORIES)
+        database.execute("INSERT INTO user_memories VALUES (1, 'Drinks tea.', 'preference', 2, '2026-05-03T08:00:00Z')")
+        database.execute("INSERT INTO user_memories (content) VALUES ('In Lyon.')")
+    imported = read("docker-agent", file)
+    memories = [("preference", "Prefers short answers.", {"created": "2026-05-01", "source": "docker-agent/1"})]
+    assert told(imported) == [
+        *(memories if both else []),
+        (None, "In Lyon.", {"source": "docker-agent/user_memories/2"}),
+        ("preference", "Drinks tea.", {"created": "2026-05-03", "source": "docker-agent/user_memories/1"}),
+    ]
+    assert imported.left_out == [
+        ("user_memories.id=1", "tier", "2", "here a profile has a tier, and no entry"),
+    ]
+
+
+def test_docker_agent_with_a_table_of_catmem(tmp_path):
+    from catmem.store.contract import Change
+    from tests.store.stores import sql_store
+
+    store = sql_store(f"sqlite:///{tmp_path}/memory.db", tmp_path)
+    text = b"## Rules\n[created: 2026-05-01, domain: [a, b], source: neo] one\n\xc2\xa7\ntwo\n"
+    store.commit("neo/user", None, lambda _: text, Change())
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as database, database:
+        database.execute("INSERT INTO user_memories (entity, content, tags) VALUES ('neo/user', 'x', '{\"A b\": 1}')")
+    imported = read("docker-agent", tmp_path / "memory.db")
+    assert sorted(told(imported), key=str) == [
+        ("__uncategorized__", "x", {"source": "docker-agent/user_memories/3"}),
+        (
+            "rules",
+            "one",
+            {"created": "2026-05-01", "domain": ["a", "b"], "source": "docker-agent/user_memories/1"},
+        ),
+        ("rules", "two", {"source": "docker-agent/user_memories/2"}),
+    ]
+    assert {each.what for each in imported.left_out} == {"entity", "position", "title", "mark", "source", "tags"}
+
+
 def test_a_database_that_is_in_use_is_read(tmp_path):
     file = docker_agent(tmp_path / "memory.db", wal=True)
     with closing(sqlite3.connect(file)) as other, other:

@@ -356,8 +356,9 @@ class SqlStore(LastingStore):
         """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
         if self._folder is None:
             raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
-        rows = self.all_rows()
-        return keep_rows(self._folder, entity, rows._replace(generations={entity: (0, 0), **rows.generations}))
+        found = self.all_rows()
+        rows = [row for row in found.rows if row["entity"] == entity]
+        return keep_rows(self._folder, entity, Rows(rows, {entity: found.generations.get(entity, (0, 0))}))
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """What copies of rows say of an entity, each as a memory file."""

@@ -39,7 +39,16 @@ def test_info(root):
 def test_info_as_json(root):
     assert json.loads(run("store", "info", "--root", root, "--format", "json").stdout) == {
         "store": "files",
-        "entities": [{"entity": "neo/user", "head": "2", "revisions": 2, "branches": []}],
+        "entities": [
+            {
+                "entity": "neo/user",
+                "head": "2",
+                "revisions": 2,
+                "branches": [],
+                "generation_observed": None,
+                "generation_actual": None,
+            }
+        ],
         "unreadable": [],
     }
 

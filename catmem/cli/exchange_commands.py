@@ -70,14 +70,14 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
     ),
 )
 @click.argument("path", required=False)
-@click.option("--from", "source", type=click.Choice(list(SOURCES)), help="The program that wrote PATH.")
+@click.option("--from", "source", type=click.Choice(list(SOURCES)), help="The program that wrote PATH; needed for it.")
 @click.option(
     "--snapshot",
     metavar="PATH",
     help="Bring back a snapshot of all rows ('catmem export --snapshot', or a memory.bak.*.json): each entity that "
     "differs from it becomes what it says, in one revision.",
 )
-@click.option("-p", "--profile", metavar="NAME", help="The profile whose memory this is.")
+@click.option("-p", "--profile", metavar="NAME", help="The profile whose memory this is; needed for PATH.")
 @click.option(
     "-t",
     "--target",
@@ -249,7 +249,8 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
 @target_option
 @format_choice(
     *("json", "hermes", "markdown"),
-    said="Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people.",
+    said="Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people. "
+    "Needed, but for --snapshot.",
     default=None,
 )
 @click.option(

@@ -36,7 +36,14 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
 
 
 def _remember_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    ctx.meta["catmem.json"] = value is not None and value.startswith("json")
+    ctx.meta["catmem.json"] = is_json = value is not None and value.startswith("json")
+    if is_json:
+        import logging
+
+        # What is logged, and has no other place to go, would stand before the JSON of stderr, which says the same.
+        logger = logging.getLogger("catmem")
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
     return value
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from catmem import Workspace, memory_tool
+from catmem.writing.memory_tool import ToolSession
 from tests.commands import catmem
 
 if TYPE_CHECKING:
@@ -102,6 +104,27 @@ def test_a_stale_view_is_refused_and_a_copy_kept(root):
     assert copy.name in said
     assert [each["content"] for each in json.loads(copy.read_text())["entries"]][-1] == "From a shell."
     root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "3")
+
+
+def test_a_tool_is_told_the_generations_and_the_snapshot(root):
+    session = ToolSession()
+    with closing(Workspace.open(root.folder, search=False).store) as store:
+        workspace = Workspace.open(root.folder, search=False, store=store)
+
+        def call(**arguments):
+            return memory_tool(workspace, "orchestrator", arguments, session=session)
+
+        assert call(action="add", content="Mine.", category="projects")["success"]
+        known = store.generations()["orchestrator/user"][0]
+        for text in ("Tea at five.", "Tea at six.", "Tea at seven."):
+            root.sql(f"UPDATE user_memories SET content = '{text}' WHERE content LIKE 'Tea%'")  # noqa: S608 - a test
+        refused = call(action="remove", old_text="Tea at")
+    (copy,) = root.folder.glob("memory.bak.*.json")
+    assert (refused["success"], refused["reason"]) == (False, "drift")
+    assert f"generation {known}, found {known + 3}, snapshot at {copy}" in refused["error"]
+    assert (refused["generation_observed"], refused["generation_actual"]) == (known, known + 3)
+    assert refused["drift_backup"] == str(copy)
+    assert {"expected", "found", "remediation"} <= refused.keys()
 
 
 def test_lint_looks_at_the_rows(root):

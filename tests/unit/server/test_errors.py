@@ -94,6 +94,9 @@ def test_a_person_is_told_all():
         ConfigError("/srv/root is odd", path="/srv/root/catmem.yaml", key="homes"),
         NotUtf8Error(17, "r", path="/srv/root/USER.md"),
         DriftError("neo/user was changed", path="/srv/root/USER.md", drift_backup="/srv/root/USER.md.bak.1"),
+        DriftError(
+            "rows were changed (found 7, snapshot at /srv/root/memory.bak.1)", drift_backup="/srv/root/memory.bak.1"
+        ),
         BusyError("neo/user is written", path="/srv/root/USER.md"),
     ],
     ids=lambda error: type(error).__name__,

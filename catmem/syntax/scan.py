@@ -140,8 +140,8 @@ class Scan:
         """How many there are with something before them: a delimiter line that is the first line has nothing."""
         lines, title = self.delimiters, self.title
         return (
-            bisect_left(lines, (position,))
-            - bisect_left(lines, (self.start,))
+            lines.before(position)
+            - lines.before(self.start)
             + _headers_before(self, position)
             + (title is not None and title.start < position)
         )
@@ -166,12 +166,12 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
 def pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
     delimiters = boundaries.delimiters
-    first = bisect_left(delimiters, (start,))
+    first = delimiters.before(start)
     position = delimiters[first - 1][1] if first else boundaries.start
     category = category_at(boundaries, position)
     marks = iter(_marks(boundaries, position))
     mark = next(marks, None)
-    last = bisect_left(delimiters, (end,), lo=first)
+    last = delimiters.before(end)
     for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
         while mark and mark.start < newline:
             yield category, position, mark.start
@@ -235,8 +235,10 @@ def out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
 
     Its newline counts as part of the one, the newline in front of it as part of the other.
     """
-    before = bisect_right(old.delimiters, start, key=lambda line: _line_end(old.text, line[1]))
-    return before, bisect_left(old.delimiters, end, lo=before, key=_newline)
+    before = old.delimiters.before(start)
+    while before and _line_end(old.text, old.delimiters[before - 1][1]) > start:
+        before -= 1
+    return before, max(before, old.delimiters.before(end))
 
 
 def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
@@ -294,10 +296,6 @@ def _line_end(text: str, position: int) -> int:
     """The offset behind the newline of the line that holds ``position``; past the text where it has no newline yet."""
     newline = text.find("\n", position)
     return len(text) + 1 if newline < 0 else newline + 1
-
-
-def _newline(delimiter: tuple[int, int]) -> int:
-    return delimiter[0]
 
 
 def _delimiters(text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -527,9 +525,12 @@ class DelimiterLines(Sequence[Line]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Line, ...]: ...
     def __getitem__(self, index: int | slice) -> Line | tuple[Line, ...]:
-        """A line, counted from either end, or several."""
+        """A line, counted from either end, or several in a row."""
         if isinstance(index, slice):
-            return tuple(self[each] for each in range(*index.indices(len(self))))
+            start, stop, _ = index.indices(len(self))
+            split = len(self._head)
+            moved = _moved(self._tail[max(start - split, 0) : max(stop - split, 0)], self._shift)
+            return self._head[start:stop] + moved
         if index < 0:
             index += len(self)
         behind = index - len(self._head)
@@ -542,6 +543,12 @@ class DelimiterLines(Sequence[Line]):
         """All lines."""
         yield from self._head
         yield from _moved(self._tail, self._shift)
+
+    def before(self, offset: int) -> int:
+        """How many lines begin before an offset."""
+        if self._tail and self._tail[0][0] + self._shift < offset:
+            return len(self._head) + bisect_left(self._tail, (offset - self._shift,))
+        return bisect_left(self._head, (offset,))
 
     def __eq__(self, other: object) -> bool:
         """Whether the lines are the same, however they were edited."""

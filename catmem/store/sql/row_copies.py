@@ -140,7 +140,11 @@ def read_copy(path: Path) -> dict[str, Any] | None:
 def _write(folder: Path, data: bytes) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     stamp, number = int(time.time()), 1
-    path = folder / f"memory.bak.{stamp}.json"
+    # Its name comes behind all others, also in the same second, and whatever the clock says.
+    for newest in (_NAME.fullmatch(each.name) for each in copies(folder)[-1:]):
+        if newest is not None and int(newest["stamp"]) >= stamp:
+            stamp, number = int(newest["stamp"]), int(newest["number"] or 1) + 1
+    path = folder / (f"memory.bak.{stamp}.json" if number == 1 else f"memory.bak.{stamp}-{number}.json")
     while True:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

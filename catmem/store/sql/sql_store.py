@@ -285,7 +285,7 @@ class SqlStore(LastingStore):
             try:
                 done += self._again(partial(self._take_in, entity))
             except DriftError as error:
-                done.append(f"{entity}: left as it is, {error.message} ({error.drift_backup or 'no copy'})")
+                done.append(f"{entity}: left as it is, {error.message}")
             done += self._again(partial(sql_upkeep.mend, self._database, entity))
         return done
 

@@ -7,6 +7,7 @@ import pytest
 from catmem.errors import DamagedError
 from catmem.model.document import parse
 from catmem.store.contract import Change
+from catmem.store.sql import row_copies
 from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 from tests.erasures import erasure_of
@@ -123,6 +124,36 @@ def test_erasing_nothing_changes_nothing(store):
     before = list(store.replay(USER))
     assert store.erase(USER, erasure_of(lambda data: data)).revisions == 0
     assert list(store.replay(USER)) == before
+
+
+def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, folder, monkeypatch):
+    def changed(count):
+        for number in range(count):
+            client.run(f"UPDATE user_memories SET content = 'theirs {number}'")  # noqa: S608 - a test
+            put(store, b"## A\n%d\n" % number)
+        return len(list(folder.glob("memory.bak.*.json")))
+
+    put(store, b"## A\none\n")
+    monkeypatch.setattr(row_copies, "KEPT", 6)
+    assert changed(9) == 6
+    monkeypatch.setattr(row_copies, "KEPT_BYTES", 1)
+    monkeypatch.setattr(row_copies, "KEPT_AT_LEAST", 3)
+    assert changed(1) == 3
+    assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))
+    monkeypatch.setattr(row_copies, "KEPT_FOR", -1)
+    assert changed(1) == 1
+
+
+def test_a_text_is_erased_from_a_copy_that_was_made_of_another_entity(store, client, folder):
+    put(store, b"## A\n%s\n" % SECRET)
+    store.commit("neo/user", None, lambda _: b"## A\nhers\n", Change())
+    client.run("UPDATE user_memories SET content = 'theirs' WHERE entity = 'neo/user'")
+    store.commit("neo/user", None, lambda current: current.data, Change())
+    (path,) = folder.glob("memory.bak.*.json")
+    put(store, b"## A\nlast\n")
+    assert SECRET in path.read_bytes()
+    assert store.erase(USER, erasure_of(redact)).removed == (path,)
+    assert not path.exists()
 
 
 def test_what_is_kept_are_the_copies_of_rows(store, client, folder):

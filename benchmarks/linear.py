@@ -27,16 +27,20 @@ def _repeated(piece: str) -> Callable[[int], str]:
     return lambda size: piece * (size // len(piece))
 
 
+# Text between headers: a file of over 100,000 sections is refused.
+_BODY = "a " * 100
+
+
 INPUTS: dict[str, Callable[[int], str]] = {
     "an ordinary file": memory_file,
-    "open fences, one entry": _repeated("```\n## a\n~~~~\n"),
+    "open fences, one entry": _repeated(f"```\n## a\n{_BODY}\n~~~~\n"),
     "fences, each longer than the last": lambda size: "".join(
         f"{'`' * (3 + number)}\n## a\n" for number in range(int((2 * size) ** 0.5))
     ),
-    "an open fence in each entry": _repeated("```\ntext\n## a\n§\n"),
-    "open comments, one entry": _repeated("<!--\n## a\n"),
+    "an open fence in each entry": _repeated(f"```\n{_BODY}\n## a\n§\n"),
+    "open comments, one entry": _repeated(f"<!--\n## a\n{_BODY}\n"),
     "comments opened in a row": lambda size: "<!--" * (size // 4) + "\n## a\n",
-    "comments that almost end": _repeated("<!-- -- > --\n## a\n"),
+    "comments that almost end": _repeated(f"<!-- -- > --\n## a\n{_BODY}\n"),
     "brackets": lambda size: "[" * size,
     "brackets, each an entry": _repeated("[a: [[[[\n§\n"),
     "things like tags": _repeated("[a: b] "),

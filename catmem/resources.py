@@ -18,12 +18,22 @@ SCHEMA_NAMES = ("category", "config", "document", "envelope", "profile", "tags",
 _PACKAGE = Path(__file__).parent
 
 
-def schema_text(name: str) -> str:
-    """The text of ``schemas/<name>.schema.json``; ``name`` is one of ``SCHEMA_NAMES``."""
+def schemas_folder() -> Path:
+    """The folder of the schemas."""
+    return _shipped("schemas")
+
+
+def schema_path(name: str) -> Path:
+    """The path of ``<name>.schema.json``; ``name`` is one of ``SCHEMA_NAMES``. Raises ``ConfigError``."""
     if name not in SCHEMA_NAMES:
         hint = f"The schemas are {', '.join(SCHEMA_NAMES)}."
         raise ConfigError(f"there is no schema {name!r}", code="unknown_schema", hint=hint)
-    return (_shipped("schemas") / f"{name}.schema.json").read_text(encoding="utf-8")
+    return schemas_folder() / f"{name}.schema.json"
+
+
+def schema_text(name: str) -> str:
+    """The text of a schema. Raises ``ConfigError``."""
+    return schema_path(name).read_text(encoding="utf-8")
 
 
 @cache

@@ -30,6 +30,7 @@ GROUPS = {
         "review": "Walk through the facts that are stale, expired or unverified.",
         "lint": "Find what is wrong in memory files, profiles and configuration.",
         "rule": "Print the page of a lint rule.",
+        "schema": "Print a JSON schema of what catmem reads and prints.",
         "seed": "Copy slices of one profile's memory to others, again and again.",
         "fmt": "Put memory files into one layout.",
         "migrate": "Turn labels in the text of entries into sections and tags.",

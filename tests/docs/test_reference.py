@@ -40,7 +40,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
@@ -87,6 +87,7 @@ JSON_CALLS = {
     "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],
+    "schema": ["schema"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
     "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],

@@ -1,0 +1,56 @@
+"""``catmem schema``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from catmem import resources
+from tests.commands import catmem
+
+
+def test_every_schema_has_a_line(tmp_path):
+    lines = catmem(tmp_path, ["schema"]).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(resources.SCHEMA_NAMES)
+    for line, name in zip(lines, resources.SCHEMA_NAMES, strict=True):
+        assert line.split()[1] == f"urn:catmem:schema:{name}:1"
+        assert line.split(maxsplit=2)[2] in resources.schema(name)["description"]
+
+
+def test_the_lines_in_json(tmp_path):
+    said = json.loads(catmem(tmp_path, ["schema", "--format", "json"]).stdout)
+    assert [each["name"] for each in said["schemas"]] == list(resources.SCHEMA_NAMES)
+    for each in said["schemas"]:
+        parsed = json.loads(Path(each["path"]).read_text(encoding="utf-8"))
+        assert {name: parsed[key] for name, key in {"id": "$id", "title": "title", "description": "description"}.items()} == {
+            name: each[name] for name in ("id", "title", "description")
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_schema_is_printed_as_it_is_shipped(tmp_path, name, form):
+    result = catmem(tmp_path, ["schema", name, "--format", form])
+    assert (result.exit_code, result.stdout) == (0, resources.schema_text(name))
+
+
+def test_the_folder(tmp_path):
+    folder = Path(catmem(tmp_path, ["schema", "--path"]).stdout.removesuffix("\n"))
+    assert sorted(path.name for path in folder.iterdir()) == [f"{name}.schema.json" for name in resources.SCHEMA_NAMES]
+    one = Path(catmem(tmp_path, ["schema", "tags", "--path"]).stdout.removesuffix("\n"))
+    assert one == folder / "tags.schema.json"
+    assert json.loads(catmem(tmp_path, ["schema", "--path", "--format", "json"]).stdout) == {"path": str(folder)}
+
+
+def test_a_name_that_is_no_schema(tmp_path):
+    result = catmem(tmp_path, ["schema", "profil"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no schema 'profil'" in result.stderr
+    assert "profile" in result.stderr
+
+
+def test_a_root_that_is_not_right_is_in_no_way(tmp_path):
+    (tmp_path / "catmem.yaml").write_text("verion: [", encoding="utf-8")
+    assert catmem(tmp_path, ["schema", "config"]).exit_code == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import common_options, dry_run_option, open_with_store, open_workspace
+from catmem.cli.options import common_options, dry_run_option, open_to_read, open_workspace
 from catmem.cli.output import (
     columns,
     emit,
@@ -30,18 +30,18 @@ from catmem.names import UNCATEGORIZED
 from catmem.text import counted, plural, unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from catmem.model.layout import Layout
     from catmem.workspace.formatting import PlannedFormat
     from catmem.workspace.migrating import Migrated, PlannedMigration
-    from catmem.workspace.migration import Migration
+    from catmem.workspace.migration import Migration, Proposed
     from catmem.workspace.workspace import Workspace
 
 _REPEATED_WIDTH = 60
 _ENTRY_WIDTH = 48
 _MOST_LABELS = 8
-"""How many undeclared labels are named."""
+"""How many categories for undeclared labels are named."""
 
 
 @click.command(
@@ -128,14 +128,20 @@ def _warn(planned: PlannedFormat) -> None:
     cls=Command,
     examples=(
         "catmem migrate --dry-run homes/neo/USER.md",
-        "catmem migrate homes/neo/USER.md",
+        "catmem migrate --declare homes/neo/USER.md",
         "catmem migrate - < old.md > new.md",
     ),
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--declare",
+    "declares",
+    is_flag=True,
+    help="First declare in catmem.yaml a category for each label that names none; without it they are only proposed.",
+)
 @dry_run_option
 @common_options
-def migrate(files: tuple[str, ...], *, dry_run: bool) -> None:
+def migrate(files: tuple[str, ...], *, declares: bool, dry_run: bool) -> None:
     """Turn labels in the text of entries, such as [COMM] or [project:x], into sections and tags.
 
     A label that names a category of catmem.yaml by its slug, title or an alias ([COMM] ..., Finance: ...) moves its
@@ -145,49 +151,91 @@ def migrate(files: tuple[str, ...], *, dry_run: bool) -> None:
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.workspace.migrating import Migrated, apply_migration, files_to_migrate, plan_file, to_dict
+    from catmem.text import DEFAULT_LIMITS
+    from catmem.workspace.migrating import Migrated, apply_migration, to_dict
+    from catmem.workspace.migration import propose
 
-    workspace = open_with_store()
-    if files == ("-",):
-        _migrate_stdin(workspace, dry_run=dry_run)
-    said = []
+    data = read_stdin(DEFAULT_LIMITS.file_bytes) if files == ("-",) else None
+    workspace = open_to_read()
+    declared: tuple[Proposed, ...] = ()
+    if declares:
+        workspace, declared = _declared(workspace, files, data, dry_run=dry_run)
+    if data is None:
+        click.get_current_context().call_on_close(workspace.store.close)
+    said: list[dict[str, object]] = []
+    migrations: list[Migration] = []
     status = 0
-    for path, may_be_link in files_to_migrate(workspace, files).items():
+    for planned in _plans(workspace, files, data):
         try:
-            planned = plan_file(workspace, path, may_be_link=may_be_link)
-            done = Migrated() if dry_run else apply_migration(workspace, planned)
+            if isinstance(planned, CatmemError):
+                raise planned
+            done = Migrated() if dry_run or data is not None else apply_migration(workspace, planned)
         except CatmemError as error:
             # The other files are migrated all the same; the worst status is what the command ends with.
             print_error(error)
             status = max(status, error.exit_status)
             continue
+        migrations.append(planned.migration)
         if in_json():
-            said.append({**to_dict(planned, done, written=not dry_run), "path": shown_path(path)})
+            text = {} if data is None else {"text": planned.migration.new}
+            written = not dry_run and data is None
+            said.append({**to_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
+        elif data is not None and not dry_run:
+            emit_text(planned.migration.new)
+            say(f"-: {_counted(planned.migration)}")
         else:
             _show(planned, done, dry_run=dry_run)
+    left = propose(migrations, workspace.config.taxonomy)
     if in_json():
-        emit_json({"files": said, "dry_run": dry_run})
+        named = {"declared": declared, "proposed": left}
+        emit_json({"files": said, "dry_run": dry_run, **{key: [x._asdict() for x in of] for key, of in named.items()}})
+    else:
+        _say_proposed(left)
     raise SystemExit(status)
 
 
-def _migrate_stdin(workspace: Workspace, *, dry_run: bool) -> NoReturn:
+def _plans(workspace: Workspace, files: Sequence[str], data: bytes | None) -> Iterator[PlannedMigration | CatmemError]:
+    """The plan of each file, or of what stood on standard input; or what is wrong with it."""
     from pathlib import Path
 
-    from catmem.text import DEFAULT_LIMITS
-    from catmem.workspace.migrating import Migrated, PlannedMigration, to_dict
+    from catmem.workspace.migrating import PlannedMigration, files_to_migrate, plan_file
     from catmem.workspace.migration import plan_migration
 
-    document = workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
-    planned = PlannedMigration(Path("-"), None, plan_migration(document, workspace.config), ())
-    if in_json():
-        file = {**to_dict(planned, Migrated(), written=False), "text": planned.migration.new}
-        emit_json({"files": [file], "dry_run": dry_run})
-    elif dry_run:
-        _show(planned, Migrated(), dry_run=True)
-    else:
-        emit_text(planned.migration.new)
-        say(f"-: {_counted(planned.migration)}")
-    raise SystemExit(0)
+    try:
+        if data is not None:
+            yield PlannedMigration(Path("-"), None, plan_migration(workspace.parse(data), workspace.config), ())
+            return
+    except CatmemError as error:
+        yield error
+        return
+    for path, may_be_link in files_to_migrate(workspace, files).items():
+        try:
+            yield plan_file(workspace, path, may_be_link=may_be_link)
+        except CatmemError as error:
+            yield error
+
+
+def _declared(
+    workspace: Workspace, files: Sequence[str], data: bytes | None, *, dry_run: bool
+) -> tuple[Workspace, tuple[Proposed, ...]]:
+    """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
+    from catmem.workspace.migrating import PlannedMigration, declare, plan_declaration
+    from catmem.workspace.migration import propose
+
+    plans = [each.migration for each in _plans(workspace, files, data) if isinstance(each, PlannedMigration)]
+    proposed = propose(plans, workspace.config.taxonomy)
+    if not proposed:
+        say("no label is without a category: nothing to declare")
+        return workspace, ()
+    declaration = plan_declaration(workspace.config, proposed)
+    if not dry_run:
+        declare(declaration)
+    if not in_json():
+        if dry_run and data is None:
+            emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
+        say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
+        _say_rows(proposed)
+    return type(workspace)(declaration.config), proposed
 
 
 def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
@@ -200,7 +248,6 @@ def _show(planned: PlannedMigration, done: Migrated, *, dry_run: bool) -> None:
     emit(printable(f"{name}: {verb}: {_counted(migration)}\n"))
     if migration.title is not None:
         say(f"the heading '# {migration.title}' {'would be' if dry_run else 'is'} the title of the file")
-    _say_unknown(migration)
     if done.before is not None:
         where = "" if done.revision is None else f" (revision {done.revision})"
         say(f"to take it back{where}: catmem restore {planned.entity} {done.before}")
@@ -229,10 +276,24 @@ def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _say_unknown(migration: Migration) -> None:
-    if not migration.unknown:
+def _say_proposed(proposed: Sequence[Proposed]) -> None:
+    if not proposed:
         return
-    named = [f"{label} ({number})" for label, number in migration.unknown.items()]
-    more = f" and {len(named) - _MOST_LABELS} more" if len(named) > _MOST_LABELS else ""
-    say(f"labels that name no category: {', '.join(named[:_MOST_LABELS])}{more}")
-    say("  Give them as aliases under taxonomy.categories in catmem.yaml, then run this again.")
+    say("labels that name no category; --declare would declare these in catmem.yaml:")
+    _say_rows(proposed)
+    say("  Or give the labels there as aliases of another category, and run this again.")
+
+
+def _say_rows(proposed: Sequence[Proposed]) -> None:
+    rows = [
+        (
+            "",
+            f"{each.slug}: {{title: {each.title}}}",
+            counted(each.entries, "entry"),
+            f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
+        )
+        for each in proposed[:_MOST_LABELS]
+    ]
+    say_all(columns(rows).splitlines())
+    if len(proposed) > _MOST_LABELS:
+        say(f"  and {len(proposed) - _MOST_LABELS} more")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import split
-from catmem.config.yamlfile import YamlFile, key_text, load_yaml
+from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import UNCATEGORIZED, is_name, slugify
 from catmem.resources import schema
@@ -212,8 +212,20 @@ def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
     # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
     if not os.path.lexists(path):
         return Config(folder), ()
-    file = load_yaml(path)
-    source = _Source(path, file)
+    return _read(folder, load_yaml(path))
+
+
+def config_of(root: str | Path, text: str) -> Config:
+    """The configuration that a text as its ``catmem.yaml`` would give ``root``. Raises ``ConfigError``."""
+    folder = _absolute(root)
+    config, faults = _read(folder, parse_yaml(text, folder / CONFIG_NAME))
+    if faults:
+        raise faults[0]
+    return config
+
+
+def _read(folder: Path, file: YamlFile) -> tuple[Config, tuple[ConfigError, ...]]:
+    source = _Source(folder / CONFIG_NAME, file)
     config = _config(folder, source, _fitting(source, {} if file.data is None else file.data))
     return config, tuple(source.faults)
 

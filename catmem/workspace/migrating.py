@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import visible
+from catmem.config.config import CONFIG_NAME, config_of
+from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import limit_of
+from catmem.config.profile import limit_of, refuse_no_root
+from catmem.config.yamlfile import YAML_LIMIT
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded, rewrite_file
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.config.config import Config
-    from catmem.workspace.migration import Migration
+    from catmem.workspace.migration import Migration, Proposed
     from catmem.workspace.root import Root
 
 
@@ -108,6 +111,33 @@ def apply_migration(workspace: Root, planned: PlannedMigration) -> Migrated:
             backup.unlink(missing_ok=True)  # there is nothing to take back
         raise
     return Migrated(backup=backup)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The text of ``catmem.yaml`` before and after some categories are declared in it, and what it then says."""
+
+    old: str
+    new: str
+    config: Config
+
+
+def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaration:
+    """What declaring categories makes of ``catmem.yaml``.
+
+    Raises ``ConfigError`` where no root is, or where the file cannot be edited (``declare_by_hand``), and
+    ``UnreadableError``.
+    """
+    refuse_no_root(config)
+    path = config.root / CONFIG_NAME
+    old = read_bounded(path, YAML_LIMIT).decode()
+    new = with_categories(old, {each.slug: each.title for each in proposed}, path)
+    return Declaration(old, new, config_of(config.root, new))
+
+
+def declare(declaration: Declaration) -> None:
+    """Write ``catmem.yaml``. Raises ``ChangedMeanwhileError`` and ``UnreadableError``; the file is then as it was."""
+    rewrite_file(declaration.config.root / CONFIG_NAME, declaration.old.encode(), declaration.new.encode())
 
 
 def _still_holds(path: Path, data: bytes) -> bool:

@@ -6,10 +6,12 @@ an entry whose labels say nothing, or too much, stays where it is. Nothing of an
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from catmem.config.json_schema import nearest
 from catmem.config.labels import Labels, Meanings, read_labels
 from catmem.errors import EditError
 from catmem.model.document import Document
@@ -17,18 +19,20 @@ from catmem.model.edit import TextEdit, apply_edits
 from catmem.model.layout import formatted, is_shared
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from catmem.config.config import Config
+    from catmem.config.config import Config, Taxonomy
     from catmem.model.document import Entry, TagValue
 
 Action = Literal["moved", "tagged", "stayed"]
 _ACTIONS: tuple[Action, ...] = ("moved", "tagged", "stayed")
+_TICKET = re.compile(r"[ _/-][0-9]+\Z")
+"""What a ticket ends with (``OPS-112``): it names no category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,37 @@ class Migration:
     def unknown(self) -> dict[str, int]:
         """Undeclared labels, with the number of entries that begin with them, the most frequent first."""
         return dict(Counter(each.unknown for each in self.entries if each.unknown is not None).most_common())
+
+
+class Proposed(NamedTuple):
+    """A category for labels that name none: how often they stand first, and the declared one that is spelled alike."""
+
+    slug: str
+    title: str
+    labels: tuple[str, ...]
+    entries: int
+    near: str | None
+
+
+def propose(migrations: Iterable[Migration], taxonomy: Taxonomy) -> tuple[Proposed, ...]:
+    """The categories to declare for the labels that are ``unknown``, the most frequent first."""
+    found: Counter[str] = Counter()
+    for each in migrations:
+        found.update(each.unknown)
+    labels: dict[str, list[str]] = {}
+    for label in found:
+        if not _TICKET.search(label):
+            labels.setdefault(slugify(label), []).append(label)
+    known = taxonomy.declared().keys() - {UNCATEGORIZED}
+    proposed = [
+        Proposed(slug, _title(same[0]), tuple(same), sum(found[label] for label in same), nearest(slug, known))
+        for slug, same in labels.items()
+    ]
+    return tuple(sorted(proposed, key=lambda each: -each.entries))
+
+
+def _title(label: str) -> str:
+    return label.replace("-", " ").title()
 
 
 def plan_migration(document: Document, config: Config) -> Migration:

@@ -43,8 +43,9 @@ def test_a_dry_run_shows_the_diff_and_a_table_and_writes_nothing(place):
     )
     assert result.stderr == (
         "the heading '# About' would be the title of the file\n"
-        "labels that name no category: OPS (1)\n"
-        "  Give them as aliases under taxonomy.categories in catmem.yaml, then run this again.\n"
+        "labels that name no category; --declare would declare these in catmem.yaml:\n"
+        "  ops: {title: Ops}  1 entry  [OPS]\n"
+        "  Or give the labels there as aliases of another category, and run this again.\n"
     )
     assert (place / "homes" / "neo" / "USER.md").read_text() == FLAT
     assert [path.name for path in (place / "homes" / "neo").iterdir()] == ["USER.md"]
@@ -125,3 +126,86 @@ def test_what_a_terminal_would_act_on_is_written_out(place):
     put(place / "notes.md", "[\x1b[31mOPS] x\n§\n[COMM] \x1b[31my")
     result = run("notes.md", "--dry-run")
     assert "\x1b" not in result.output
+
+
+# --- labels that nobody declared ---
+
+LABELLED = "[WORK FLOW] One.\n§\n[COMM] Short.\n§\n[WORK-FLOW] Two.\n§\n[HR/PAY] Three.\n§\n[COMMUNICATION STILE] Four.\n§\n[OPS-112] Ticket.\n"
+
+
+def test_categories_are_proposed_for_labels_that_name_none(place):
+    put(place / "more.md", "[WORK-FLOW] Five.\n")
+    put(place / "labels.md", LABELLED)
+    result = run("labels.md", "more.md", "--dry-run")
+    assert result.stderr.splitlines()[-5:] == [
+        "labels that name no category; --declare would declare these in catmem.yaml:",
+        "  work-flow: {title: Work Flow}                      3 entries  [WORK FLOW], [WORK-FLOW]",
+        "  hr-pay: {title: Hr/Pay}                            1 entry    [HR/PAY]",
+        "  communication-stile: {title: Communication Stile}  1 entry    [COMMUNICATION STILE] "
+        "(did you mean communication-style?)",
+        "  Or give the labels there as aliases of another category, and run this again.",
+    ]
+    assert (place / "catmem.yaml").read_text() == CONFIG
+
+
+def test_they_are_declared_when_asked(place):
+    put(place / "catmem.yaml", "# ours\ntaxonomy:\n  categories:\n    comm: {}   # talk\nversion: 1\n")
+    put(place / "homes" / "neo" / "USER.md", LABELLED)
+    result = run("homes/neo/USER.md", "--declare")
+    assert result.exit_code == 0, result.output
+    assert (place / "catmem.yaml").read_text() == (
+        "# ours\ntaxonomy:\n  categories:\n    comm: {}   # talk\n    work-flow: {title: Work Flow}\n"
+        "    hr-pay: {title: Hr/Pay}\n    communication-stile: {title: Communication Stile}\nversion: 1\n"
+    )
+    assert (place / "homes" / "neo" / "USER.md").read_text() == (
+        "[OPS-112] Ticket.\n\n## Comm\nShort.\n\n## Work Flow\nOne.\n§\nTwo.\n\n## Hr/Pay\nThree.\n\n"
+        "## Communication Stile\nFour.\n"
+    )
+    assert "catmem.yaml declares these categories:\n  work-flow: {title: Work Flow} " in result.stderr
+    files = {name: (place / name).read_bytes() for name in ("catmem.yaml", "homes/neo/USER.md")}
+    again = run("homes/neo/USER.md", "--declare")
+    assert (again.exit_code, again.stderr) == (0, "no label is without a category: nothing to declare\n")
+    assert files == {name: (place / name).read_bytes() for name in files}
+
+
+def test_a_dry_run_declares_nothing_and_shows_all(place):
+    put(place / "catmem.yaml", "version: 1\n")
+    result = run("old notes.md", "--declare", "--dry-run")
+    assert result.stdout.startswith("--- a/catmem.yaml\n+++ b/catmem.yaml\n")
+    assert "+    comm: {title: Comm}\n" in result.stdout
+    assert "+## Comm\n" in result.stdout
+    assert (place / "catmem.yaml").read_text() == "version: 1\n"
+    assert (place / "old notes.md").read_text() == FLAT
+
+
+def test_proposals_in_json(place):
+    said = json.loads(run("old notes.md", "--dry-run", "--format", "json").stdout)
+    row = {"slug": "ops", "title": "Ops", "labels": ["OPS"], "entries": 1, "near": None}
+    assert (said["declared"], said["proposed"]) == ([], [row])
+    said = json.loads(run("old notes.md", "--declare", "--format", "json").stdout)
+    assert (said["declared"], said["proposed"]) == ([row], [])
+
+
+def test_standard_input_declares_too(place):
+    result = run("-", "--declare", input=FLAT)
+    assert result.stdout == "# About\n\n## Communication Style\nShort.\n\n## Ops\nPlain.\n"
+    assert "ops: {title: Ops}" in (place / "catmem.yaml").read_text()
+
+
+def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
+    put(place / "catmem.yaml", "version: 1\n...\n")
+    result = run("old notes.md", "--declare")
+    assert result.exit_code == 2
+    assert "error[declare_by_hand]: catmem.yaml" in result.stderr
+    assert "comm: {title: Comm}, ops: {title: Ops}" in result.stderr
+    assert (place / "catmem.yaml").read_text() == "version: 1\n...\n"
+    assert (place / "old notes.md").read_text() == FLAT
+
+
+def test_without_a_root_nothing_is_declared(tmp_path, monkeypatch):
+    put(tmp_path / "alone" / "notes.md", FLAT)
+    monkeypatch.chdir(tmp_path / "alone")
+    result = run("notes.md", "--declare")
+    assert result.exit_code == 2
+    assert "error[no_root]" in result.stderr
+    assert (tmp_path / "alone" / "notes.md").read_text() == FLAT

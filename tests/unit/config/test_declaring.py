@@ -1,0 +1,108 @@
+"""Categories written into ``catmem.yaml``, with everything else in it as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catmem.config.config import config_of
+from catmem.config.declaring import with_categories
+from catmem.errors import ConfigError
+
+NEW = {"comm": "Comm", "r-d": "R&D"}
+LINES = "comm: {title: Comm}", "r-d: {title: R&D}"
+
+TEXTS = {
+    "nothing": ("", "taxonomy:\n  categories:\n    {0}\n    {1}\n"),
+    "another key, no newline": ("version: 1", "version: 1\ntaxonomy:\n  categories:\n    {0}\n    {1}\n"),
+    "categories in lines": (
+        ("# head\ntaxonomy:\n  closed: true  # so\n  categories:\n    # about\n    a: {{title: A}}  # first\n\n    # last\n    b:\n"
+        "      title: B  # of all\n\n# behind\ndomains: {{}}\n"),
+        ("# head\ntaxonomy:\n  closed: true  # so\n  categories:\n    # about\n    a: {{title: A}}  # first\n\n    # last\n    b:\n"
+        "      title: B  # of all\n    {0}\n    {1}\n\n# behind\ndomains: {{}}\n"),
+    ),
+    "no newline at the end": (
+        "taxonomy:\n  categories:\n    a: {{}}",
+        "taxonomy:\n  categories:\n    a: {{}}\n    {0}\n    {1}\n",
+    ),
+    "carriage returns": (
+        "version: 1\r\ntaxonomy:\r\n  categories:\r\n    a: {{}}\r\nstale_after: 9d\r\n",
+        "version: 1\r\ntaxonomy:\r\n  categories:\r\n    a: {{}}\r\n    {0}\r\n    {1}\r\nstale_after: 9d\r\n",
+    ),
+    "no categories": (
+        "taxonomy:\n    closed: true # so\nversion: 1\n",
+        "taxonomy:\n    closed: true # so\n    categories:\n      {0}\n      {1}\nversion: 1\n",
+    ),
+    "in braces": (
+        "taxonomy: {{closed: true, categories: {{a: {{title: A}} }} }} # one line\n",
+        "taxonomy: {{closed: true, categories: {{a: {{title: A}}, {0}, {1} }} }} # one line\n",
+    ),
+    "empty braces": (
+        "taxonomy:\n  categories: {{}} # none yet\n",
+        "taxonomy:\n  categories: {{{0}, {1}}} # none yet\n",
+    ),
+    "braces without categories": (
+        "taxonomy: {{closed: true}}\n",
+        "taxonomy: {{closed: true, categories: {{{0}, {1}}}}}\n",
+    ),
+    "all in braces": ("{{version: 1}}\n", "{{version: 1, taxonomy: {{categories: {{{0}, {1}}}}}}}\n"),
+    "a block of text at the end": (
+        "taxonomy:\n  categories:\n    a:\n      title: |-\n        A\nversion: 1\n",
+        "taxonomy:\n  categories:\n    a:\n      title: |-\n        A\n    {0}\n    {1}\nversion: 1\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), TEXTS.values(), ids=TEXTS)
+def test_nothing_else_changes(tmp_path, old, new):
+    made = with_categories(old.format(), NEW, tmp_path / "catmem.yaml")
+    assert made == new.format(*LINES)
+    categories = config_of(tmp_path, made).taxonomy.categories
+    assert list(categories)[-2:] == ["comm", "r-d"]
+    assert (categories["comm"].title, categories["r-d"].title) == ("Comm", "R&D")
+
+
+@pytest.mark.parametrize("old", ["taxonomy:\n", "taxonomy:\n  categories:\nversion: 1\n", "version: 1\n...\n"])
+def test_what_is_empty_or_ends_oddly(tmp_path, old):
+    try:
+        made = with_categories(old, NEW, tmp_path / "catmem.yaml")
+    except ConfigError as error:
+        assert error.code == "declare_by_hand"
+    else:
+        assert list(config_of(tmp_path, made).taxonomy.categories) == list(NEW)
+
+
+@given(
+    st.permutations(
+        ["version: 1", "stale_after: 9d  # long", "# alone", "taxonomy: {closed: true}", "", "domains:\n  x: {}\n"]
+    )
+)
+def test_every_line_that_was_there_is_still_there_in_order(tmp_path_factory, parts):
+    old = "\n".join(parts)
+    made = with_categories(old, NEW, tmp_path_factory.getbasetemp() / "catmem.yaml")
+    kept = iter(made.replace(", categories: {comm: {title: Comm}, r-d: {title: R&D}}", "").splitlines())
+    assert all(line in kept for line in old.splitlines())
+
+
+def test_behind_a_key_without_a_value(tmp_path):
+    made = with_categories("taxonomy:\n categories:\n   a:   # none\n\n# end", NEW, tmp_path / "catmem.yaml")
+    assert made == "taxonomy:\n categories:\n   a:   # none\n   {}\n   {}\n\n# end".format(*LINES)
+
+
+def test_words_that_yaml_takes_for_something_else(tmp_path):
+    made = with_categories("", {"true": "True", "null": "Null"}, tmp_path / "catmem.yaml")
+    assert [each.title for each in config_of(tmp_path, made).taxonomy.categories.values()] == ["True", "Null"]
+
+
+def test_a_file_that_is_not_right_is_not_edited(tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        with_categories("taxonomy: [\n", NEW, tmp_path / "catmem.yaml")
+    assert caught.value.code == "yaml_syntax"
+
+
+def test_what_cannot_be_edited_is_left_to_a_person(tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        with_categories("taxonomy: {categories: [a]}\n", NEW, tmp_path / "catmem.yaml")
+    assert caught.value.code == "declare_by_hand"
+    assert "comm: {title: Comm}" in caught.value.hint

@@ -13,7 +13,7 @@ from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from catmem.errors import CatmemError
     from catmem.hermes.setup_root import MadeOver
@@ -24,10 +24,24 @@ _SKIPPED = 2
 
 @click.command(
     cls=Command,
-    examples=("catmem init", "catmem init --example demo", "catmem init --git", "catmem init --from-hermes"),
+    examples=(
+        "catmem init",
+        "catmem init --example demo",
+        "catmem init --profile neo --profile trinity",
+        "catmem init --git",
+        "catmem init --from-hermes",
+    ),
 )
 @click.argument("named", metavar="[DIR]", required=False, type=click.Path(file_okay=False))
 @click.option("--example", is_flag=True, help="Write the worked example: an orchestrator and its specialists.")
+@click.option(
+    "--profile",
+    "profiles",
+    metavar="NAME",
+    multiple=True,
+    help="A shipped profile to write, with those that it extends or is seeded from; may be given several times. By "
+    "default the orchestrator.",
+)
 @click.option(
     "--git",
     "with_git",
@@ -42,7 +56,7 @@ _SKIPPED = 2
     "each of its profiles, and nothing of its own changed.",
 )
 @format_option
-def init(named: str | None, *, example: bool, with_git: bool, from_hermes: bool) -> None:
+def init(named: str | None, *, example: bool, profiles: tuple[str, ...], with_git: bool, from_hermes: bool) -> None:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
@@ -50,12 +64,17 @@ def init(named: str | None, *, example: bool, with_git: bool, from_hermes: bool)
     """
     if from_hermes and (example or with_git):
         raise click.UsageError("--from-hermes makes a root over what is there: leave --example and --git out.")
+    if profiles and (example or from_hermes):
+        raise click.UsageError(
+            "--profile names what is written into a new root: leave --example and --from-hermes out."
+        )
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
         made, skipped = _over_hermes(named)
     else:
-        made, git = _made(Path("." if named is None else named), example=example, with_git=with_git)
+        folder = Path("." if named is None else named)
+        made, git = _made(folder, example=example, profiles=profiles, with_git=with_git)
     if in_json():
         said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         if git is not None:
@@ -71,20 +90,21 @@ def init(named: str | None, *, example: bool, with_git: bool, from_hermes: bool)
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if made.written:
-        emit(f"\nNext: {_next(where, example=example, from_hermes=from_hermes)}")
+        emit(f"\nNext: {_next(where, profiles, example=example, from_hermes=from_hermes)}")
     for name, error in skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
     raise SystemExit(_SKIPPED if skipped else 0)
 
 
-def _made(folder: Path, *, example: bool, with_git: bool) -> tuple[NewRoot, GitSetup | None]:
+def _made(folder: Path, *, example: bool, profiles: Sequence[str], with_git: bool) -> tuple[NewRoot, GitSetup | None]:
     from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
 
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
-    made = NewRoot(folder, (), ()) if with_git and is_root and not example else make_root(folder, example=example)
+    git_alone = with_git and is_root and not (example or profiles)
+    made = NewRoot(folder, (), ()) if git_alone else make_root(folder, example=example, profiles=profiles)
     return made, set_up_git(folder) if with_git else None
 
 
@@ -95,11 +115,12 @@ def _over_hermes(named: str | None) -> MadeOver:
     return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
 
 
-def _next(where: str, *, example: bool, from_hermes: bool) -> str:
+def _next(where: str, profiles: Sequence[str], *, example: bool, from_hermes: bool) -> str:
     if from_hermes:
         return "name in the profiles what each may read, then catmem hermes install --all --dry-run\n"
     place = "" if where == "." else f"cd {where} && "
     if example:
         return f"{place}catmem prompt trinity --explain\n"
     first = f"write what you know into {where}/homes/orchestrator/USER.md, a § line between entries, then\n"
-    return f"{first}      {place}catmem prompt orchestrator\n"
+    other = next((f"{name} --from orchestrator" for name in profiles if name != "orchestrator"), "orchestrator")
+    return f"{first}      {place}catmem prompt {other}\n"

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.errors import GitError, UnreadableError, WouldOverwriteError
+from catmem.config.config import CONFIG_NAME
+from catmem.config.declaring import with_categories
+from catmem.config.json_schema import shown
+from catmem.config.selector import Selectors
+from catmem.config.yamlfile import parse_yaml
+from catmem.errors import GitError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.names import FILE_NAMES
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 _IGNORED = (".catmem/", "*.bak.*")
@@ -68,19 +73,19 @@ class NewRoot:
     """Files that were there already, with the same content."""
 
 
-def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
+def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[str] = ()) -> NewRoot:
     """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
-    With ``example`` they are those of the worked example. Raises ``WouldOverwriteError``, and ``UnreadableError``
-    (``not_writable``, ``not_a_file``, ``symlink`` for a linked folder in ``folder``, …).
+    With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
+    the orchestrator, with those that they extend or are seeded from. Raises ``UnknownNameError`` for a name that is
+    not shipped, ``WouldOverwriteError``, and ``UnreadableError`` (``not_writable``, ``not_a_file``, ``symlink`` for a
+    linked folder in ``folder``, …).
     """
     root = Path(folder)
-    files = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
-    if example:
-        files |= example_files()
-    else:
-        files = {name: data for name, data in files.items() if Path(name).stem in _STARTERS}
-        files |= {"catmem.yaml": _CONFIG, "homes/orchestrator/USER.md": _USER}
+    shipped = profile_texts()
+    chosen = shipped if example else _chosen(shipped, profiles or _STARTERS)
+    files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
+    files |= example_files() if example else {CONFIG_NAME: _config_for(chosen), "homes/orchestrator/USER.md": _USER}
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
     kept = [name for name, data in files.items() if is_there(root / name, data)]
@@ -106,6 +111,41 @@ def make_root(folder: str | Path, *, example: bool = False) -> NewRoot:
                 stream.write(to_ignore)
             written.append(ignored.name)
     return NewRoot(root, tuple(written), tuple(kept))
+
+
+def _chosen(shipped: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The shipped profiles of these names, and what they extend or are seeded from. Raises ``UnknownNameError``."""
+    chosen: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in shipped:
+            hint = f"Nothing was written. The shipped profiles are {', '.join(shipped)}."
+            raise UnknownNameError(f"there is no shipped profile {shown(name)}", hint=hint)
+        if name not in chosen:
+            chosen[name] = shipped[name]
+            said = parse_yaml(shipped[name]).data
+            waiting += [said[key] for key in ("extends", "seed_from") if key in said]
+    return chosen
+
+
+def _config_for(profiles: Mapping[str, str]) -> bytes:
+    """The first configuration, with the categories of the worked example that these profiles name."""
+    example = parse_yaml(example_files()[CONFIG_NAME]).data["taxonomy"]["categories"]
+    own = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
+    lists = ("user_memory_categories", "memory_categories", "writable_categories")
+    said = [parse_yaml(text).data for text in profiles.values()]
+    selectors = Selectors(
+        tuple(
+            selector.removeprefix("!")
+            for each in said
+            for key in lists
+            for selector in each.get(key, ())
+            if selector != "*"
+        )
+    )
+    titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
+    return with_categories(_CONFIG.decode(), titles, Path(CONFIG_NAME)).encode()
 
 
 def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ import sysconfig
 import pytest
 from click.testing import CliRunner
 
+from catmem import resources
 from catmem.cli.main import group
 from tests.golden.case import put
 
@@ -122,3 +123,62 @@ def test_git_without_a_repository_writes_nothing(tmp_path, monkeypatch):
     result = run(tmp_path / "new", "--git")
     assert (result.exit_code, "error[no_repository]" in result.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+# --- shipped profiles by name ---
+
+
+def test_shipped_profiles_by_name(tmp_path):
+    result = run(tmp_path, "--profile", "trinity")
+    assert result.exit_code == 0, result.output
+    assert sorted(contents(tmp_path)) == [
+        ".gitignore", "catmem.yaml", "homes/orchestrator/USER.md",
+        "profiles/orchestrator.yaml", "profiles/specialist.yaml", "profiles/trinity.yaml",
+    ]  # fmt: skip
+    shipped = resources.profile_texts()
+    assert (tmp_path / "profiles" / "trinity.yaml").read_text() == shipped["trinity"]
+    lint = CliRunner().invoke(group, ["lint", "--root", str(tmp_path)])
+    assert (lint.exit_code, lint.stderr) == (0, "5 files: 1 hint\n"), lint.output  # that a section is empty
+
+
+@pytest.mark.parametrize("names", [*([name] for name in resources.profile_texts()), ["neo", "morpheus"]], ids="-".join)
+def test_every_root_of_shipped_profiles_works(tmp_path, names):
+    result = run(tmp_path, *[word for name in names for word in ("--profile", name)])
+    assert result.exit_code == 0, result.output
+    again = run(tmp_path, *[word for name in names for word in ("--profile", name)])
+    assert again.stdout == "nothing to do\n"
+    put(tmp_path / "homes" / "orchestrator" / "USER.md", "# About\n\n## Communication Style\nShort.\n")
+    found = {path.stem for path in (tmp_path / "profiles").iterdir()}
+    assert found == {"orchestrator", *names} | ({"specialist"} if names != ["orchestrator"] else set())
+    for name in names:
+        prompt = CliRunner().invoke(group, ["prompt", name, "--from", "orchestrator", "--root", str(tmp_path)])
+        assert (prompt.exit_code, "Short." in prompt.stdout) == (0, name != "specialist"), prompt.output
+        assert "warning" not in prompt.stderr
+
+
+def test_the_orchestrator_alone_is_what_is_made_anyway(tmp_path):
+    run(tmp_path / "a", "--profile", "orchestrator")
+    run(tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_what_it_proposes_next_for_a_profile_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("new", "--profile", "neo")
+    assert result.stdout.endswith("cd new && catmem prompt neo --from orchestrator\n")
+
+
+def test_a_name_that_is_not_shipped(tmp_path):
+    result = run(tmp_path / "new", "--profile", "neo", "--profile", "Trinty")
+    assert result.exit_code == 2
+    assert "there is no shipped profile 'Trinty'" in result.stderr
+    assert all(name in result.stderr for name in resources.profile_texts())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("other", ["--example", "--from-hermes"])
+def test_profiles_by_name_are_no_part_of_another_root(tmp_path, other):
+    result = run(tmp_path / "new", "--profile", "neo", other)
+    assert result.exit_code == 2
+    assert "--profile" in result.stderr
+    assert not (tmp_path / "new").exists()

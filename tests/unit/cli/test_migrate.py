@@ -141,8 +141,10 @@ def test_categories_are_proposed_for_labels_that_name_none(place):
         "labels that name no category; --declare would declare these in catmem.yaml:",
         "  work-flow: {title: Work Flow}                      3 entries  [WORK FLOW], [WORK-FLOW]",
         "  hr-pay: {title: Hr/Pay}                            1 entry    [HR/PAY]",
-        "  communication-stile: {title: Communication Stile}  1 entry    [COMMUNICATION STILE] "
-        "(did you mean communication-style?)",
+        (
+            "  communication-stile: {title: Communication Stile}  1 entry    [COMMUNICATION STILE] "
+            "(did you mean communication-style?)"
+        ),
         "  Or give the labels there as aliases of another category, and run this again.",
     ]
     assert (place / "catmem.yaml").read_text() == CONFIG

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from catmem.linting.diagnostic import Diagnostic
     from catmem.linting.engine import lint
     from catmem.model.conflict import Conflict
-    from catmem.model.document import Document, Entry, Problem, Section, parse
+    from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
     from catmem.model.merge import Merge, merge
     from catmem.prompt.prompt import Prompt, build_prompt
     from catmem.store.envelope import Envelope
@@ -59,7 +59,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "catmem.model.conflict": ("Conflict",),
-    "catmem.model.document": ("Document", "Entry", "Problem", "Section", "parse"),
+    "catmem.model.document": ("Document", "Entry", "Problem", "Section", "Tags", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
     "catmem.linting.diagnostic": ("Diagnostic",),
     "catmem.linting.engine": ("lint",),
@@ -88,6 +88,7 @@ __all__ = [  # noqa: RUF022 - the functions first, as a reader meets them
     "Document",
     "Section",
     "Entry",
+    "Tags",
     "Problem",
     "Profile",
     "Prompt",

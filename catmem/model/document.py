@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date  # noqa: TC003 - who asks `Tags` for its types gets them
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
+from catmem.clock import read_date
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
@@ -27,6 +29,17 @@ FORMAT_VERSION = 1
 _LOOKS_TAGGED = re.compile(r"(?:[-*+] )?\[(?:verified|created|expires|domain|source)(?:[_ -]?date)?\s*:", re.IGNORECASE)
 
 TagValue = str | list[str]
+_DAYS: tuple[Literal["verified_date", "created", "expires"], ...] = ("verified_date", "created", "expires")
+
+
+class Tags(TypedDict, total=False):
+    """The tags of the format as values of Python. For tags of your own, ``class OurTags(catmem.Tags, total=False)``."""
+
+    verified_date: date
+    created: date
+    expires: date
+    domain: list[str]
+    source: str
 
 
 class Span(NamedTuple):
@@ -93,6 +106,19 @@ class Entry(NamedTuple):
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return {}
         return first_of_each(tag_blocks.read_pairs(self.text, self.tag_limit))
+
+    @property
+    def typed_tags(self) -> Tags:
+        """The tags of the format: dates as dates, and domains as a list. A value that does not fit is left out."""
+        tags, typed = self.tags, Tags()
+        for name in _DAYS:
+            if day := read_date(tags.get(name)):
+                typed[name] = day
+        if domain := tags.get("domain"):
+            typed["domain"] = [domain] if isinstance(domain, str) else domain
+        if isinstance(source := tags.get("source"), str):
+            typed["source"] = source
+        return typed
 
     @property
     def repeated_tags(self) -> tuple[str, ...]:

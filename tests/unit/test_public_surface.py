@@ -93,7 +93,7 @@ MEMBERS = {
     },
     "Entry": {
         "body", "category", "count", "end", "html", "id", "index", "plain_text", "raw", "repeated_tags", "start",
-        "tag_limit", "tags", "text",
+        "tag_limit", "tags", "text", "typed_tags",
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
@@ -116,7 +116,7 @@ MEMBERS = {
         "repeated", "revision", "to_dict", "usage", "warnings",
     },
 }  # fmt: skip
-NAMES = {"Profile", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}
+NAMES = {"Profile", "Tags", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}
 NAMES |= set(MEMBERS) | set(ERRORS)
 
 

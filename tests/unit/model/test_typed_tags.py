@@ -1,0 +1,95 @@
+"""`Entry.typed_tags`: the tags of the format as values of Python, which a type checker and an editor know."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+from typing import get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import catmem
+from catmem.resources import schema
+from catmem.syntax import tags as tag_blocks
+
+
+def typed(text):
+    (entry,) = catmem.parse(text).entries
+    return entry.typed_tags
+
+
+def test_dates_are_dates_and_domains_a_list():
+    text = "[verified_date: 2026-05-01, created: 2026-04-01, expires: 2027-01-01, domain: finance, source: a call]\nx"
+    assert typed(text) == {
+        "verified_date": date(2026, 5, 1),
+        "created": date(2026, 4, 1),
+        "expires": date(2027, 1, 1),
+        "domain": ["finance"],
+        "source": "a call",
+    }
+    assert typed("[domain: [finance, legal]] x") == {"domain": ["finance", "legal"]}
+
+
+@pytest.mark.parametrize(
+    "tags",
+    ["", "[expires: soon] ", "[created: [2026-05-01]] ", "[verified_date: 2026-02-30] ", "[source: [a, b]] ",
+     "[owner: ann] "],
+)  # fmt: skip
+def test_what_does_not_fit_is_left_out_and_stays_in_tags(tags):
+    (entry,) = catmem.parse(f"{tags}x").entries
+    assert entry.typed_tags == {}
+    assert len(entry.tags) == (tags != "")
+
+
+def test_it_has_every_tag_of_the_format():
+    assert get_type_hints(catmem.Tags).keys() == schema("tags")["properties"].keys()
+    assert catmem.Tags.__optional_keys__ == catmem.Tags.__annotations__.keys()
+
+
+TAGS = st.dictionaries(
+    st.sampled_from(sorted(catmem.Tags.__annotations__)),
+    st.one_of(
+        st.dates().map(str), st.sampled_from(["x", "2026-13-01"]), st.lists(st.sampled_from(["a", "b"]), min_size=1)
+    ),
+)
+
+
+@given(TAGS)
+def test_dates_come_back_as_they_were_written(tags):
+    text = tag_blocks.write(tags, "x")
+    found = typed(text)
+    assert found.keys() <= tags.keys()
+    for name, value in found.items():
+        assert str(value) == tags[name] if isinstance(value, date) else value in (tags[name], [tags[name]])
+
+
+PROGRAM = """\
+import catmem
+from datetime import date, timedelta
+
+def due(entry: catmem.Entry) -> date | None:
+    tags: catmem.Tags = entry.typed_tags
+    day = tags.get("expires")
+    return None if day is None else day - timedelta(days=7)
+
+def wrong(entry: catmem.Entry) -> str:
+    tags = entry.typed_tags
+    print(tags["expire"])
+    catmem.Tags(created="2026-05-01")
+    return tags["created"]
+"""
+CAUGHT = {11: "typeddict-item", 12: "typeddict-item", 13: "return-value"}
+
+
+def test_a_type_checker_catches_a_wrong_use(tmp_path, root):
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context", str(tmp_path / "program.py")],
+        capture_output=True, text=True, check=False, cwd=root,
+    )  # fmt: skip
+    errors = [line for line in run.stdout.splitlines() if ": error:" in line]
+    found = {int(line.split(":")[1]): line.rpartition("[")[2].rstrip("]") for line in errors}
+    assert found == CAUGHT, run.stdout + run.stderr

@@ -25,10 +25,11 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.errors import UnknownNameError
+from catmem.seeding.plan import OVER
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.errors import CatmemError
@@ -81,6 +82,12 @@ _WIDTH = 60
     help="Settle conflicts: keep the target's entries for good, or take the source's.",
 )
 @click.option(
+    "--fit",
+    is_flag=True,
+    help="Where a slice is over a target's limit, seed what fits and name the rest: expired and stale entries stay out "
+    "first, then those of the last category in the target's profile.",
+)
+@click.option(
     "--on-drift",
     type=click.Choice(["adopt", "refuse"]),
     help="If a target has an external change: merge into what is there (adopt), or refuse that file once and "
@@ -101,6 +108,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     target: str | None,
     categories: tuple[str, ...],
     resolve: Resolve | None,
+    fit: bool,
     on_drift: OnDrift | None,
     actor: str | None,
     as_of: date | None,
@@ -116,8 +124,10 @@ def seed(  # noqa: PLR0913 - one parameter an option
     _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
     if on_drift and (dry_run or check or status or ephemeral):
         raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
-    if ephemeral and resolve:
-        raise click.UsageError("--resolve settles conflicts in files, and --ephemeral has none.")
+    if ephemeral and (resolve or fit):
+        raise click.UsageError(
+            "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none."
+        )
     workspace = open_with_store()
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
@@ -129,7 +139,8 @@ def seed(  # noqa: PLR0913 - one parameter an option
     unknown: UnknownNameError | None = None
     for each, named in seeds:
         try:
-            plan = workspace.plan_seed(each, named, target=target, resolve=resolve, every_entry=status, **filters)
+            how = {**filters, "resolve": resolve, "fit": fit}
+            plan = workspace.plan_seed(each, named, target=target, every_entry=status, **how)
         except UnknownNameError as error:
             # Of all sources one may have a category that another has not.
             if source is not None or error.code != "unknown_category":
@@ -220,6 +231,7 @@ def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *,
             for each in plan.files:
                 emit(_status(each) if status else _line(each) if check else plan_diff(each))
                 emit(conflict_lines(each))
+                say_all(() if status else _left_out(each))
             say_refused(plan.refused)
         _say_summary(plans, in_sync=in_sync, whole=not unreadable)
     if check:
@@ -260,6 +272,14 @@ def _status(plan: FilePlan) -> str:
     return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
 
 
+def _left_out(plan: FilePlan) -> Iterator[str]:
+    """The entries that a target did not get for its limit."""
+    for each in plan.withheld:
+        if str(each.withheld).startswith(OVER):
+            text = first_line(each.version.body, _WIDTH)
+            yield f"{plan.target}: left out, {each.withheld}: {each.version.category}: {text}"
+
+
 _WORDS: dict[State, str] = {
     "new": "added",
     "changed_in_source": "changed",
@@ -277,7 +297,10 @@ def _said(plan: FilePlan) -> str:
     if not plan.changes and not plan.conflicts:
         parts = ["in sync"]
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
-    kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
+    kinds = Counter(
+        OVER if str(each.withheld).startswith(OVER) else str(each.withheld).partition(" ")[0].rstrip(":")
+        for each in plan.withheld
+    )
     parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
     return ", ".join(parts)
 
@@ -295,6 +318,7 @@ def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemErro
         for each in result.files:
             revision = "" if each.revision is None else f" (revision {each.revision})"
             emit(_line(each.plan, revision) + conflict_lines(each.plan))
+            say_all(_left_out(each.plan))
             say_all(f"{each.plan.target}: {note}" for note in each.notes)
         say_all(result.notes)
         say_refused(result.refused)

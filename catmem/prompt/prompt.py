@@ -243,7 +243,12 @@ class _Draft:
         # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
         # the last in the prompt leaves first. Halving finds how many must leave in few renderings.
         leaving = [
-            (self._fits(candidate, budget), _kind(candidate), -index, candidate)
+            (
+                self._fits(candidate, budget),
+                leaving_rank(candidate.freshness, candidate.entry.category),
+                -index,
+                candidate,
+            )
             for index, candidate in enumerate(staying)
         ]
         order = [candidate for *_, candidate in sorted(leaving, key=lambda place: place[:3])]
@@ -371,13 +376,13 @@ class _Draft:
         return candidate.body.partition("\n")[0][:_PREVIEW]
 
 
-def _kind(candidate: _Candidate) -> int:
+def leaving_rank(state: Freshness, category: str) -> int:
     """Which entries leave first when a budget is too small: expired, too old, uncategorized, the others."""
-    if candidate.freshness.state == "expired":
+    if state.state == "expired":
         return 0
-    if candidate.freshness.overdue:
+    if state.overdue:
         return 1
-    return 2 if candidate.entry.category == UNCATEGORIZED else 3
+    return 2 if category == UNCATEGORIZED else 3
 
 
 def _ends(pieces: Sequence[Piece]) -> list[int]:

@@ -20,13 +20,13 @@ from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
 from catmem.seeding.planner import (
     on_hidden,
     plan_seed,
+    plan_within,
     refuse_bounded,
-    refuse_too_long,
     refuse_unmerged,
     replanned,
 )
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
-from catmem.seeding.slices import FilePlan, plan_file
+from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change
 from catmem.writing import gate
@@ -199,10 +199,8 @@ class _Applying:
 
     def _again(self, planned: FilePlan, document: Document) -> FilePlan:
         """The same slice for what is there now."""
-        plan = plan_file(self.plan.parts[planned.target], document, resolve=self.plan.asked.resolve)
         profile = self.workspace.profile(planned.target.partition("/")[0])
-        refuse_too_long(self.workspace, profile, plan, self.plan.asked.as_of)
-        return plan
+        return plan_within(self.workspace, self.plan.asked, profile, self.plan.parts[planned.target], document)
 
     def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
@@ -221,20 +219,22 @@ _MOST_ROWS = 50
 _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
-def seed_answer(
+def seed_answer(  # noqa: PLR0913 - what is asked for
     workspace: Root,
     name: str,
     targets: Sequence[str] | None,
     only: str | None,
     categories: Sequence[str] | None = None,
+    *,
+    fit: bool = False,
 ) -> dict[str, Any]:
     """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
 
-    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories. Raises what ``Workspace.plan_seed``
-    and ``apply_seed`` raise.
+    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories, ``fit`` to what fits. Raises what
+    ``Workspace.plan_seed`` and ``apply_seed`` raise.
     """
     refuse_bounded(workspace, name)
-    plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories)
+    plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories, fit=fit)
     result = apply_seed(workspace, plan)
     rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_urgency))]
     left_out = len(rows) - _MOST_ROWS
@@ -282,6 +282,7 @@ def _row(each: SeededFile) -> dict[str, Any]:
         "changed": plan.count("changed_in_source", "changed_in_both") + settled,
         "removed": plan.count("removed_from_source"),
         "conflicts": len(plan.conflicts),
+        "left_out": len(plan.withheld),
         "revision": each.revision,
     }
 

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from catmem.store.contract import Snapshot
 
 
+OVER = "over the limit"
+"""How the reason of an entry begins that a seed leaves out to fit."""
+
+
 class SeedRequest(NamedTuple):
-    """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
+    """What was asked for, so that a plan can be made again.
+
+    ``categories`` are slugs, ``None`` for all; ``fit`` leaves out what is over a target's limit.
+    """
 
     source: str
     targets: tuple[str, ...]
@@ -27,6 +34,7 @@ class SeedRequest(NamedTuple):
     resolve: Resolve | None
     actor: str | None
     categories: tuple[str, ...] | None = None
+    fit: bool = False
 
 
 class SeedRefusal(NamedTuple):
@@ -145,7 +153,13 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
             for conflict in plan.conflicts
         ],
         "withheld": [
-            {"category": each.version.category, "id": each.id, "reason": each.withheld} for each in plan.withheld
+            {
+                "category": each.version.category,
+                "id": each.id,
+                "reason": each.withheld,
+                "body": None if each.is_hostile else each.version.body,
+            }
+            for each in plan.withheld
         ],
     }
 

@@ -29,6 +29,7 @@ from catmem.errors import (
 from catmem.model.compose import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
+from catmem.seeding.fitting import plan_fitting
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.order import known_profiles, seed_chain, seed_order
 from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.config.profile import Profile
+    from catmem.model.document import Document
     from catmem.seeding.seed_lock import Seeded, SeedRecord
     from catmem.seeding.slices import Offer, Offered, Resolve
     from catmem.store.contract import Snapshot
@@ -78,6 +80,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     actor: str | None = None,
     every_entry: bool = False,
     categories: Sequence[str] | str | None = None,
+    fit: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
     """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
@@ -98,7 +101,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
         named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
         only = None if target is None else known_target(target)
         slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
-        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs)
+        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, fit)
         plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
         return replace(plan, unreadable=unreadable) if unreadable else plan
 
@@ -355,9 +358,7 @@ class _Planning:
         _refuse_unfit(self.workspace, entity, data)
         if data and not every_entry and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
-        plan = plan_file(parts, legible(self.workspace.parse, entity, data), resolve=self.asked.resolve)
-        refuse_too_long(self.workspace, profile, plan, self.asked.as_of)
-        return plan
+        return plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
 
     def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
         """What a profile is to have of an offer, of the categories that are asked for."""
@@ -471,6 +472,16 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
     raise error
 
 
+def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Parts, document: Document) -> FilePlan:
+    """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
+    if asked.fit:
+        plan = plan_fitting(parts, document, profile, workspace.config, resolve=asked.resolve)
+    else:
+        plan = plan_file(parts, document, resolve=asked.resolve)
+    refuse_too_long(workspace, profile, plan, asked.as_of)
+    return plan
+
+
 def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: date) -> None:
     """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
     target, config = plan.target.partition("/")[2], workspace.config
@@ -491,5 +502,8 @@ def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: da
             enough.append(each)
             over -= each["size"]
     error = over_budget(plan.target, before, after, limit, enough)
-    error.hint = "Nothing was written to it. Remove or shorten entries there or in the source, or raise its limit."
+    error.hint = (
+        "Nothing was written to it. Seed what fits (--fit), remove or shorten entries there or in the source, or raise "
+        "its limit."
+    )
     raise error

@@ -218,7 +218,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     ``resolve`` settles conflicts for one side; without it the target's entries stay, and the conflicts are open.
     Raises ``EditError`` (``not_possible``).
     """
-    like, base = parts.offered.document, _base(parts, ours)
+    like, base = parts.offered.document, base_of(parts, ours)
     if not (base or ours.text):
         return _first(parts, ours)
     arriving, out, kept = _arriving(parts, base, ours)
@@ -264,7 +264,7 @@ def _on_record(parts: Parts, ours: Document, seeded: Sequence[Seeded]) -> tuple[
     return tuple(sorted((*seeded, *parts.beside), key=lambda each: rank.get(each.category, len(rank))))
 
 
-def _base(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
+def base_of(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
     """What was seeded last, as far as it counts."""
     if not ours.text.strip():
         return ()  # the file is gone or was emptied: it is filled anew

@@ -327,6 +327,7 @@ class Workspace(Root):
         actor: str | None = None,
         every_entry: bool = False,
         categories: Sequence[str] | str | None = None,
+        fit: bool = False,
     ) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
 
@@ -334,8 +335,9 @@ class Workspace(Root):
         with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
         ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
         copied nor removed, and stay on record), ``resolve`` settles conflicts for one side, and ``every_entry`` tells
-        also of entries in files that cannot change. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
-        ``DriftError``, ``UnreadableError``.
+        also of entries in files that cannot change. ``fit`` leaves out what would put a file over its limit, as a
+        prompt over its budget does; it is ``withheld`` in the plan. Raises ``ConfigError`` and its kinds,
+        ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
         """
         from catmem.seeding.planner import plan_seed
 
@@ -349,6 +351,7 @@ class Workspace(Root):
             actor=actor,
             every_entry=every_entry,
             categories=categories,
+            fit=fit,
         )
 
     def ephemeral_seed(

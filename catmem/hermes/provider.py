@@ -53,7 +53,7 @@ _DESCRIPTION = (
 )
 _UNREADABLE = "Your memory (catmem) could not be read ({code}), so nothing of it is here. Do not take it for empty."
 _NO_WRITES = "memory is read only in this kind of session ({context})"
-_LOOKING = ("list", "search")
+_LOOKING = ("list", "search", "prompt")
 
 log = logging.getLogger("catmem.hermes")
 
@@ -219,11 +219,16 @@ class Provider:
         if self._context != "primary" and action not in _LOOKING:
             why = _NO_WRITES.format(context=self._context)
             return _refusal(why, "read_only", "Say what is worth keeping in your answer.")
+        from catmem.hermes.sync import keep_shared
+
         try:
             settings, workspace = self._at_hand()
             answer = memory_tool(workspace, settings.profile, args, session=self._session)
             if answer.get("changed"):
                 self._keep_shared(workspace, settings.profile, answer)
+            for seeded in answer.get("files", ()):
+                if seeded.get("revision") is not None:
+                    keep_shared(workspace, *seeded["entity"].split("/"))
         except CatmemError as error:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
         return answer

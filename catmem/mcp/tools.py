@@ -158,10 +158,24 @@ _KINDS = {
             "target": _EITHER_TARGET,
             "categories": "Only these.",
             "category": _NARROWS,
+            "fit": "Leave out what is over a file's limit.",
         },
         (),
         _SEEDS,
         _SEEDED,
+    ),
+    "memory_prompt": _Kind(
+        "prompt",
+        "Slice of memory",
+        "Give a slice of what you see as text, for an agent without a profile.",
+        {
+            "categories": "Only these, or patterns (rules-*, !rules-pay).",
+            "budget": "At most so many characters.",
+            "from": "The profile whose files it is made of (tier 1 only).",
+        },
+        (),
+        _READS,
+        {**_FAILURE, "text": _TEXT, "message": _TEXT},
     ),
 }
 

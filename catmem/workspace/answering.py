@@ -20,7 +20,7 @@ from catmem.prompt.prompt import build_prompt
 from catmem.staleness.freshness import advice, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import entity_of, refuse_bounded
-from catmem.workspace.profile_memory import parsed_at
+from catmem.workspace.profile_memory import ProfileMemory, parsed_at
 from catmem.workspace.seen_entry import entry_dict, rules_in
 
 if TYPE_CHECKING:
@@ -144,23 +144,37 @@ def branches_answer(workspace: Root, name: str | None, actor: str | None) -> dic
     return said
 
 
-def prompt_answer(
-    workspace: Root, name: str, actor: str | None, *, style: Style | None = None, as_of: date | None = None
+def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword
+    workspace: Root,
+    name: str,
+    actor: str | None,
+    *,
+    source: str | None = None,
+    categories: Sequence[str] = (),
+    budget: int | None = None,
+    style: Style | None = None,
+    as_of: date | None = None,
 ) -> LazyAnswer:
     """A profile's prompt, and the role that its envelopes name; for a person also what the prompt is made of.
 
-    A profile is given its own, one of tier 1 only its own as well: what others see is none of its business.
+    A profile is given its own, one of tier 1 only its own as well: what others see is none of its business. The files
+    of another profile (``source``) are for a person and for tier 1. ``categories`` and ``budget`` narrow it; see
+    ``ProfileMemory.narrowed``.
     """
     if actor is not None and name != actor:
         _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
         raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
     profile, day = workspace.profile(name), as_of or clock.today()
-    paths = {target: workspace.path_of(profile, target) for target in TARGETS}
-    files = {target: workspace.bytes_of(profile, target, path) for target, path in paths.items()}
+    if actor is not None and source is not None:
+        _rights(workspace, profile).refuse_other_owner(source)
+    owner = profile if source is None else workspace.profile(source)
+    paths = {target: workspace.path_of(owner, target) for target in TARGETS}
+    files = {target: workspace.bytes_of(owner, target, path) for target, path in paths.items()}
 
     def make() -> dict[str, Any]:
         documents = {target: parsed_at(workspace, data, paths[target]) for target, data in files.items()}
-        prompt = build_prompt(documents, profile, as_of=day, config=workspace.config, style=style)
+        reader = ProfileMemory(profile, owner, documents, paths, workspace.config).narrowed(categories, budget).profile
+        prompt = build_prompt(documents, reader, as_of=day, config=workspace.config, style=style)
         said = prompt.to_dict()
         role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
         warnings: list[str] = []
@@ -172,7 +186,7 @@ def prompt_answer(
             return {**shown, "manifest": said["manifest"]}
         return shown | advice(row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
 
-    return LazyAnswer(make, (profile, day, *files.values()))
+    return LazyAnswer(make, (profile, owner, day, *files.values()))
 
 
 def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:

@@ -179,9 +179,18 @@ class _BoundTool:
         from catmem.seeding.applying import seed_answer
 
         only = None if call.anywhere else call.target
-        answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories)
+        answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories, fit=call.fit)
         self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
         return answer
+
+    def prompted(self, call: Call) -> dict[str, Any]:
+        """A slice of what the profile sees, as text for an agent that has no profile of its own."""
+        from catmem.workspace.answering import prompt_answer
+
+        how: dict[str, Any] = {"source": call.source, "categories": call.categories or (), "budget": call.budget}
+        said = prompt_answer(self.workspace, self.profile, self.profile, **how).make()
+        given = {name: value for name, value in said.items() if name in {"text", "warnings", "advice"}}
+        return {"success": True, "action": "prompt", **given, "message": f"{len(said['text']):,} characters."}
 
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
@@ -313,6 +322,7 @@ _ACTIONS = {
     "list": _Action(_BoundTool.listed, writes=False),
     "search": _Action(_BoundTool.searched, writes=False),
     "seed": _Action(_BoundTool.seeded),
+    "prompt": _Action(_BoundTool.prompted, writes=False),
     "add": _Action(_BoundTool.written, done="Added to"),
     "replace": _Action(_BoundTool.written, done="Replaced in"),
     "remove": _Action(_BoundTool.written, done="Removed from"),

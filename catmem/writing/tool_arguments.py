@@ -56,7 +56,13 @@ class Call(NamedTuple):
     targets: tuple[str, ...] | None = None
     """The profiles that a seed goes to; ``None`` is all that are seeded from this one."""
     categories: tuple[str, ...] | None = None
-    """The categories that a seed keeps to; ``category`` alone is one of them."""
+    """The categories that a seed or a prompt keeps to; ``category`` alone is one of them."""
+    fit: bool = False
+    """Whether a seed leaves out what is over a limit."""
+    source: str | None = None
+    """The profile of whose files a prompt is made; ``None`` is this one."""
+    budget: int | None = None
+    """Characters that a prompt may have."""
 
 
 def read_arguments(arguments: object) -> Call:
@@ -86,6 +92,9 @@ def read_arguments(arguments: object) -> Call:
         "target" not in given,
         tuple(given["targets"]) if "targets" in given else None,
         _categories(given),
+        given.get("fit", False),
+        given.get("from"),
+        None if "budget" not in given else int(given["budget"]),
     )
 
 

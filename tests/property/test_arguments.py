@@ -32,7 +32,7 @@ TEXT = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
 VALUES: dict[str, Any] = {
     "targets": ["neo"], "categories": ["talk"], "query": "tea", "target": "user", "content": "Likes milk.",
     "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1, "evidence": "the bill", "confirm": True,
-    "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a",
+    "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a", "fit": True, "from": "boss", "budget": 900,
 }  # fmt: skip
 NEEDS = {"add": ["content"], "search": ["query"], "move": ["old_text", "category"], "replace": ["old_text", "content"]}
 ACTIONS = sorted(set(TAKES) - {"operations"})
@@ -51,7 +51,7 @@ def workspace(tmp_path_factory):
 
 def call_of(action: str) -> dict[str, Any]:
     """A call that is right."""
-    needs = NEEDS.get(action, [] if action in {"list", "seed"} else ["old_text"])
+    needs = NEEDS.get(action, [] if action in {"list", "seed", "prompt"} else ["old_text"])
     return {name: VALUES[name] for name in needs}
 
 

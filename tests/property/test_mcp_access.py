@@ -41,7 +41,18 @@ asked = st.one_of(
     well_formed.map(fitting),
     st.tuples(st.just("tool"), st.sampled_from(sorted(TAKES)), st.one_of(calls, batches)),
     st.tuples(st.just("resource"), names.map("memory://{}".format), st.just({})),
-    st.tuples(st.just("prompt"), st.sampled_from(["context", "vault"]), st.just({})),
+    st.tuples(
+        st.just("prompt"),
+        st.sampled_from(["context", "vault"]),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "categories": names,
+                "budget": st.sampled_from(["1", "90", "x"]),
+                "from": st.sampled_from(["neo", "other", "x"]),
+            },
+        ),
+    ),
     st.tuples(st.sampled_from(["resources", "tools"]), st.just(""), st.just({})),
 )
 sequences = st.lists(asked, min_size=1, max_size=6)
@@ -59,7 +70,7 @@ async def answer_to(client: Client, kind: str, name: str, arguments: dict) -> st
             case "resource":
                 answer = await client.read_resource(name)
             case "prompt":
-                answer = await client.get_prompt(name)
+                answer = await client.get_prompt(name, arguments)
             case "resources":
                 answer = await client.list_resources()
             case _:

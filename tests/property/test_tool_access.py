@@ -54,7 +54,9 @@ names = st.sampled_from(
     ]
 )  # fmt: skip
 contents = st.one_of(guesses, bodies(), st.sampled_from(["", "§", "## Vault\nx", "\ufeffx", "y" * 700]))
-actions = st.sampled_from(["add", "replace", "remove", "move", "verify", "list", "search", "seed", "show", ""])
+actions = st.sampled_from(
+    ["add", "replace", "remove", "move", "verify", "list", "search", "seed", "prompt", "show", ""]
+)
 tag_values = st.one_of(st.none(), st.text(max_size=6), st.lists(st.text(max_size=4), max_size=2), st.integers())
 tags = st.dictionaries(
     st.sampled_from(["verified_date", "created", "source", "a b", "category"]), tag_values, max_size=2
@@ -89,6 +91,14 @@ well_formed = st.one_of(
     st.fixed_dictionaries({"action": st.just("remove"), "old_text": guesses, "category": names}),
     st.fixed_dictionaries({"action": st.just("move"), "old_text": guesses, "category": names}),
     st.fixed_dictionaries({"action": st.just("list")}, optional={"category": names}),
+    st.fixed_dictionaries(
+        {"action": st.just("prompt")},
+        optional={
+            "categories": st.lists(names, min_size=1, max_size=3),
+            "from": st.sampled_from(["neo", "other", "x"]),
+            "budget": st.integers(1, 400),
+        },
+    ),
     st.fixed_dictionaries(
         {"action": st.just("search"), "query": queries},
         optional={"category": names, "target": st.sampled_from(["user", "memory"]), "offset": st.integers(0, 3)},

@@ -73,7 +73,7 @@ CALLS = {
     "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
         "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
-        "categories=None)"
+        "categories=None, fit=False)"
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",

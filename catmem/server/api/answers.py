@@ -75,7 +75,14 @@ def branches(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
 def prompt(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     """The prompt of a profile, as text or with its role."""
     answer = answering.prompt_answer(
-        workspace, asked.get("profile"), caller.profile, style=asked.get("style"), as_of=asked.get("as_of")
+        workspace,
+        asked.get("profile"),
+        caller.profile,
+        source=asked.get("from"),
+        categories=_split(asked.get("categories")) or (),
+        budget=asked.get("budget"),
+        style=asked.get("style"),
+        as_of=asked.get("as_of"),
     )
 
     def make() -> Answer:
@@ -219,6 +226,7 @@ def seed_plan(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer
         target=asked.get("target"),
         as_of=asked.get("as_of"),
         categories=_categories(_split(asked.get("categories")), asked.get("category")),
+        fit=asked.get("fit") or False,
     )
     return Answer(plan.to_dict())
 
@@ -243,7 +251,12 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     categories = _categories(fields.get("categories"), fields.get("category"))
     if caller.profile is None:
         plan = workspace.plan_seed(
-            fields["source"], targets, target=only, resolve=fields.get("resolve"), categories=categories
+            fields["source"],
+            targets,
+            target=only,
+            resolve=fields.get("resolve"),
+            categories=categories,
+            fit=fields.get("fit", False),
         )
         answer = workspace.apply_seed(plan).to_dict()
         errors = [*(each["error"] for each in answer["refused"]), *answer["unreadable"]]
@@ -257,7 +270,7 @@ def seed(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
             f"{caller.profile} may not seed that",
             hint="A profile of tier 1 seeds from its own files, and settles nothing.",
         )
-    answer = seed_answer(workspace, caller.profile, targets, only, categories)
+    answer = seed_answer(workspace, caller.profile, targets, only, categories, fit=fields.get("fit", False))
     if answer["success"]:
         return Answer(answer)
     return Answer({**answer, "code": answer["reason"], "message": answer["error"]}, status=409)

@@ -221,6 +221,7 @@ BODIES: dict[str, Schema] = {
             },
             "category": {**CATEGORY, "description": "The same for one category."},
             "resolve": {"type": "string", "enum": ["target", "source"], "description": "Settle conflicts."},
+            "fit": {**YES, "description": "Leave out what would put a file over its limit."},
         },
     ),
 }  # fmt: skip

@@ -118,10 +118,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answers.prompt, "Prompt",
         (
             Parameter("profile", "Whose prompt.", PROFILE, required=True, place="path"),
+            Parameter("from", "Of the files of this profile; for a person and tier 1.", PROFILE),
+            Parameter(
+                "categories", "Only these, as selectors of a profile with commas between.",
+                {"type": "string", "maxLength": 65_536},
+            ),
+            Parameter("budget", "At most so many characters.", {"type": "integer", "minimum": 1, "maximum": 10**9}),
             _STYLE,
             _AS_OF,
         ),
-        as_text=True, refusals=_READS,
+        as_text=True, refusals=(*_READS, 422), statuses={"selector": 422},
     ),
     Endpoint(
         "GET", "/seed", "seed_plan", "What a seed would do",
@@ -135,6 +141,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
                 "categories", "Only these categories, separated by commas.", {"type": "string", "maxLength": 65_536}
             ),
             Parameter("category", "Only this category.", CATEGORY),
+            Parameter("fit", "Leave out what would put a file over its limit.", {"type": "boolean"}),
             _AS_OF,
         ),
         refusals=(400, 404, 422), statuses=_SEED_STATUSES,

@@ -253,3 +253,35 @@ def test_what_hermes_setup_asks_for_is_kept(home, tmp_path):
 def test_a_session_that_has_ended_refuses(provider):
     provider.shutdown()
     assert call(provider, action="list")["reason"] == "no_session"
+
+
+# --- what Hermes Agent's own tool has no word for ---
+
+
+def test_the_tool_seeds_other_homes_in_the_layout_that_is_safe_there(provider, home, tmp_path):
+    put(tmp_path / "catmem-profiles" / "coder.yaml", PROFILE + "tier: 1\n")
+    put(
+        tmp_path / "catmem-profiles" / "default.yaml",
+        "memory_dir: memories\nseed_from: coder\nuser_memory_categories: [tastes]\n",
+    )
+    answer = call(provider, action="seed", fit=True)
+    assert (answer["success"], answer["files"][0]["added"]) == (True, 1), answer
+    text = (tmp_path / "memories" / "USER.md").read_text(encoding="utf-8")
+    assert "Tea, not coffee." in text
+    assert "CANARY" not in text
+    assert is_shared(parse(text))
+
+
+def test_a_profile_below_tier_1_seeds_nobody(provider):
+    assert call(provider, action="seed")["reason"] == "forbidden"
+
+
+def test_a_session_that_only_reads_may_ask_for_a_slice(home):
+    provider = Provider()
+    provider.initialize("one", hermes_home=str(home.path), agent_context="cron")
+    answer = call(provider, action="prompt", categories=["tastes"])
+    assert "Tea, not coffee." in answer["text"]
+    assert "CANARY" not in answer["text"]
+    assert call(provider, action="prompt", categories=["payroll"])["text"] == ""
+    assert call(provider, action="prompt", **{"from": "default"})["reason"] == "unknown_name"
+    provider.shutdown()

@@ -83,7 +83,7 @@ async def test_what_nobody_foresaw_is_logged_and_the_client_is_told_no_more(tmp_
             with pytest.raises(MCPError) as caught:
                 await read()
             assert CANARY not in str(caught.value)
-        assert len(listed) == 8
+        assert len(listed) == 9
     assert CANARY in caplog.text
 
 
@@ -295,3 +295,14 @@ async def test_another_prompt_is_unknown(tmp_path):
     async with client_of(root(tmp_path)) as client:
         with pytest.raises(MCPError, match="Unknown prompt: boss"):
             await client.get_prompt("boss")
+
+
+@talks
+async def test_the_prompt_is_narrowed_by_its_arguments(tmp_path):
+    workspace = root(tmp_path)
+    async with client_of(workspace) as client:
+        prompt = await client.get_prompt("context", {"categories": "talk", "budget": "10000", "from": " "})
+        assert prompt.messages[0].content.text == workspace.prompt("neo", categories=["talk"], budget=10_000).text
+        for wrong in ({"budget": "0"}, {"budget": "ten"}, {"category": "talk"}, {"categories": "a!"}, {"from": "boss"}):
+            with pytest.raises(MCPError):
+                await client.get_prompt("context", wrong)

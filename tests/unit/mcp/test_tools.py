@@ -16,7 +16,7 @@ from tests.unit.mcp.talk import USER, root
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 DOCS = Path(__file__).parents[3] / "docs"
-READING = {"memory_search", "memory_list"}
+READING = {"memory_search", "memory_list", "memory_prompt"}
 
 
 def test_every_action_of_the_memory_tool_is_a_tool():

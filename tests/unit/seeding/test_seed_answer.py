@@ -34,6 +34,7 @@ def row(entity, *, added=0, changed=0, removed=0, conflicts=0, revision="1"):
         "changed": changed,
         "removed": removed,
         "conflicts": conflicts,
+        "left_out": 0,
         "revision": revision,
     }
 
@@ -88,6 +89,17 @@ def test_a_file_that_is_refused_has_its_reason_and_the_others_are_done(call, wor
         "over_budget",
     )
     assert "private" not in json.dumps(answer)
+
+
+def test_what_fits_is_seeded_and_the_rest_is_a_number(call, workspace, tmp_path):
+    limited = "seed_from: boss\nuser_memory_categories: [talk, rules]\nlimits: {user: 60}\n"
+    put(tmp_path / "profiles" / "neo.yaml", limited)
+    answer = call(action="seed", targets=["neo"], fit=True)
+    (neo,) = answer["files"]
+    assert (answer["success"], neo["added"], neo["left_out"]) == (True, len(bodies(workspace)), 3 - neo["added"])
+    assert 0 < neo["added"] < 3
+    assert call(action="seed", targets=["neo"], fit=True)["files"][0]["revision"] is None
+    assert not any(text in json.dumps(answer) for text in ("Acme", "tea", "calls"))
 
 
 @pytest.mark.parametrize("targets", [["ann"], ["nobody"], None])

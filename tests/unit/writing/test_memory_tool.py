@@ -184,7 +184,7 @@ def test_a_retry_by_op_id(call):
     ("arguments", "error", "remediation"),
     [
         ({}, "the action is missing", "Give action, or several changes as operations."),
-        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, search, seed, and is the text 'ad'", "Did you mean 'add'?"),
+        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, search, seed, prompt, and is the text 'ad'", "Did you mean 'add'?"),
         ({"action": "add", "contents": "x"}, "contents: the key 'contents' is not known here", "Did you mean 'content'?"),
         ({"action": "add", "text": "x"}, "text: the key 'text' is not known here", "Did you mean 'content'?"),
         ({"operations": [{"action": "remove", "id": "x"}]}, "operations[0].id: the key 'id' is not known here", "Did you mean 'old_text'?"),
@@ -606,3 +606,36 @@ def test_a_profile_that_is_gone_hears_of_no_other(workspace, call, asked):
     answer = call(**asked)
     assert (answer["success"], answer["reason"]) == (False, "unknown_name")
     assert "boss" not in json.dumps(answer)
+
+
+# --- a slice for another agent ---
+
+
+def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace):
+    answer = call(action="prompt", categories=["rules", "pay"])
+    assert answer["text"] == workspace.prompt("neo", categories=["rules"]).text
+    assert answer["success"]
+    assert "be kind" in answer["text"]
+    assert call(action="prompt")["text"] == workspace.prompt("neo").text
+    short = call(action="prompt", categories=["talk"], budget=60)["text"]
+    assert 0 < len(short) <= 60
+    assert (
+        call(action="prompt", categories=["pay"])["text"]
+        == call(action="prompt", categories=["not-there"])["text"]
+        == ""
+    )
+
+
+def test_the_files_of_another_profile_are_for_tier_1(call, workspace):
+    refused = call(action="prompt", **{"from": "boss"})
+    assert refused["reason"] == "unknown_name"
+    assert call(action="prompt", **{"from": "nobody"})["error"] == refused["error"].replace("boss", "nobody")
+    answer = memory_tool(workspace, "boss", {"action": "prompt", "from": "neo", "categories": ["pay"]})
+    assert "hidden" in answer["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("budget", 0), ("budget", "ten"), ("categories", []), ("categories", ["a!"])]
+)
+def test_a_slice_that_makes_no_sense_is_refused_by_the_tool(call, name, value):
+    assert call(action="prompt", **{name: value})["reason"] in {"bad_arguments", "selector"}

@@ -289,3 +289,32 @@ def test_the_day_counts(served, neo):
     assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
     assert neo.get("/mem/read", params=USER | {"as_of": "2029-01-02"}).json()["entries"][0]["state"] == "stale"
     assert neo.get("/mem/read", params=asked).json()["entries"][0]["state"] == "fresh"
+
+
+# --- a slice without a profile file ---
+
+
+def test_a_slice_has_the_categories_that_are_asked_for_and_no_more_than_the_budget(served, neo, person):
+    whole = neo.get("/prompt/neo").text
+    (category, *_) = served.workspace.view("neo", "user").categories
+    part = neo.get("/prompt/neo", params={"categories": f"{category}, !x", "budget": 10_000}).text
+    assert part == served.workspace.prompt("neo", categories=[category, "!x"], budget=10_000).text
+    assert 0 < len(part) <= len(whole)
+    assert neo.get("/prompt/neo", params={"budget": 1}).text == ""
+    assert neo.get("/prompt/neo", params={"categories": "no-such"}).text == ""
+    for_person = person.get("/prompt/neo", params={"from": "boss", "categories": category})
+    assert for_person.text == served.workspace.prompt("neo", source="boss", categories=[category]).text
+
+
+def test_the_files_of_another_are_for_tier_1_and_a_person(served, neo, boss):
+    assert boss.get("/prompt/boss", params={"from": "neo"}).text == served.workspace.prompt("boss", source="neo").text
+    refused = neo.get("/prompt/neo", params={"from": "boss"})
+    assert refused.status_code == 404
+    assert neo.get("/prompt/neo", params={"from": "nobody"}).text == refused.text.replace("boss", "nobody")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("budget", "0"), ("budget", "much"), ("categories", "a*b!"), ("from", "A B")]
+)
+def test_a_slice_that_makes_no_sense_is_refused(neo, name, value):
+    assert neo.get("/prompt/neo", params={name: value}).status_code in {400, 422}

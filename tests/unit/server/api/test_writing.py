@@ -418,6 +418,16 @@ def test_a_seed_that_was_refused_in_part_is_a_409(served, person, boss):
     assert "a long fact" in text_of(served.workspace, "other/user")
 
 
+def test_what_fits_is_seeded_over_http(served, person, boss):
+    served.workspace.add("boss", "a long fact " * 100, category="talk")  # over the limit of neo
+    (plan,) = person.get("/seed?source=boss&targets=neo&fit=true").json()["files"]
+    assert any(each["reason"].startswith("over the limit of ") for each in plan["withheld"])
+    for client in (person, boss):
+        response = client.post("/seed", json={"source": "boss", "targets": ["neo"], "fit": True})
+        assert response.status_code == 200, response.text
+    assert "a long fact" not in text_of(served.workspace)
+
+
 def test_a_profile_that_is_not_right_stops_the_seed_of_no_other(served, person):
     root = served.workspace.root
     put(root / "profiles" / "other.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")

@@ -95,7 +95,6 @@ class Counts:
         if line.op == "bypass":
             return
         # A prompt counts nothing and needs no store.
-        from catmem.store.contract import revision_number
 
         with self._lock:
             _count(self.writes, (entity, line.agent, line.status), (OTHER, OTHER, line.status))

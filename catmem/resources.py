@@ -54,6 +54,11 @@ def example_files() -> dict[str, bytes]:
     return files_below(_existing(_PACKAGE / "example"))
 
 
+def topics_text() -> str:
+    """The everyday words of subjects that memory files have sections for (``catmem/sorting/topics.txt``)."""
+    return (_PACKAGE / "sorting" / "topics.txt").read_text(encoding="utf-8")
+
+
 def files_below(folder: Path) -> dict[str, bytes]:
     """Every file under ``folder``, by its path from there, sorted. For folders of the package: nothing is bounded."""
     paths = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())

@@ -33,6 +33,7 @@ GROUPS = {
         "schema": "Print a JSON schema of what catmem reads and prints.",
         "seed": "Copy slices of one profile's memory to others, again and again.",
         "fmt": "Put memory files into one layout.",
+        "sort": "Sort entries without a category into sections.",
         "migrate": "Turn labels in the text of entries into sections and tags.",
     },
     "Look": {

@@ -63,6 +63,12 @@ _USER = b"""\
 _STARTERS = ("orchestrator",)
 
 
+def starting_categories() -> dict[str, str]:
+    """The titles of the categories that a new root declares, by slug."""
+    declared = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
+    return {slug: category["title"] for slug, category in declared.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class NewRoot:
     """What ``make_root`` did: paths relative to the root."""

@@ -81,12 +81,12 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
         raise
     entity = entity_at(workspace, path)
     warnings = [*_undeclared(migration, workspace.config)]
-    warnings += [*_warnings(workspace, entity, migration)] if entity and migration.changes else []
+    warnings += [*warnings_of(workspace, entity, migration)] if entity and migration.changes else []
     return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
 
 
-def apply_migration(workspace: Root, planned: PlannedMigration) -> Migrated:
-    """Write a planned text, if it is another one.
+def apply_migration(workspace: Root, planned: PlannedMigration, change: Change | None = None) -> Migrated:
+    """Write a planned text, if it is another one; ``change`` is what the history says of it.
 
     Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
     ``UnreadableError``; the file is then as it was.
@@ -94,7 +94,7 @@ def apply_migration(workspace: Root, planned: PlannedMigration) -> Migrated:
     if not planned.migration.changes:
         return Migrated()
     old, new = planned.migration.old.encode(), planned.migration.new.encode()
-    change = Change(op="migrate", note={"migrated": planned.migration.counts})
+    change = change or Change(op="migrate", note={"migrated": planned.migration.counts})
     if planned.entity is not None:
         store = workspace.store
         revision = gate.commit(workspace, planned.entity, bytes_digest(old), lambda _: new, change).revision
@@ -156,7 +156,7 @@ def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
         yield f"{tags}; 'tags' in catmem.yaml does not declare {'it' if len(unknown) == 1 else 'them'}"
 
 
-def _warnings(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
+def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
     """What the owner's prompt no longer has, and a limit that the headers go over."""
     name, _, target = entity.partition("/")
     owner, config = workspace.profile(name), workspace.config

@@ -151,7 +151,7 @@ def plan_migration(document: Document, config: Config) -> Migration:
         read, planned = document, _planned(document, meanings)
     if all(each.action == "stayed" for each in planned):
         return Migration(document.text, document.text, planned, None)
-    text = _tidied(document, _written(_with_one_title(read, planned), planned, config))
+    text = tidied(document, _written(with_one_title(read, planned), planned, config))
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
@@ -196,7 +196,7 @@ def _text(entry: Entry, body: str, added: Mapping[str, TagValue]) -> str:
     return tag_blocks.write_body(entry.text, body, entry.tag_limit)
 
 
-def _with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
+def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
     """The document with an escape for an entry that would become its title once those before it have moved away."""
     stays = next((each.entry for each in planned if each.action != "moved"), None)
     if document.title is not None or stays is None or not stays.raw.startswith(("# ", "#\t")):
@@ -231,7 +231,7 @@ def _version(plan: PlannedEntry) -> Version:
     return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
 
 
-def _tidied(old: Document, text: str) -> str:
+def tidied(old: Document, text: str) -> str:
     """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
     document = Document(scan(text, old.scan.categories), old.limits)
     if not document.scan.headers:

@@ -19,6 +19,7 @@ from catmem.writing.operation import Operation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
+    from pathlib import Path
 
     from catmem.envelopes.submitting import Sender
     from catmem.merging.branches import Branch
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Resolve
+    from catmem.sorting.proposals import SortLine
+    from catmem.sorting.sort_files import Sorted, SortPlan
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
     from catmem.workspace.seen_entry import SeenEntry
@@ -382,6 +385,30 @@ class Workspace(Root):
         from catmem.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
+
+    # --- sorting ---------------------------------------------------------------------------------------------------
+
+    def plan_sort(
+        self, name: str | None = None, target: str | None = None, *, file: str | Path | None = None
+    ) -> SortPlan:
+        """The entries without a category of a profile's file, or of ``file``, each with what is proposed for it.
+
+        Without a ``target`` it is the first file of the profile that has such entries. Raises ``ConfigError``,
+        ``UnknownNameError`` and ``UnreadableError``.
+        """
+        from catmem.sorting.sort_files import plan_sort
+
+        return plan_sort(self, name, target, file=file)
+
+    def apply_sort(self, plan: SortPlan, lines: Sequence[SortLine] | None = None, *, dry_run: bool = False) -> Sorted:
+        """Carry out a plan as one revision; ``lines`` are those of the plan with other choices, each entry once.
+
+        New categories are declared in ``catmem.yaml``. Raises ``RefusedError`` if the file is no longer what the plan
+        was made of, ``EditError`` and ``ConfigError``; nothing is written then.
+        """
+        from catmem.sorting.sort_files import apply_sort
+
+        return apply_sort(plan, plan.lines if lines is None else lines, dry_run=dry_run)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

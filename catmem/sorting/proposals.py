@@ -1,0 +1,234 @@
+"""What is proposed for each entry without a category: where it goes, and what a person should look at first."""
+
+from __future__ import annotations
+
+import re
+from calendar import month_name, monthrange
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.labels import Meanings, read_labels
+from catmem.linting.similar import distinct_words, similar_pairs
+from catmem.names import UNCATEGORIZED
+from catmem.sorting.likely_categories import LikelyCategories
+from catmem.threats import SECRETS, BuiltinScanner, scan_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from catmem.config.config import Config
+    from catmem.model.document import Document, Entry, TagValue
+
+STAYS, DROP, SECRET, SPLIT = "uncategorized", "drop", "secret", "split"
+ACTIONS = {
+    STAYS: "stays without a category",
+    DROP: "is removed; the history keeps it",
+    SECRET: "is removed, and catmem says how to erase it from the history",
+    SPLIT: "is cut into its parts, and each of them is sorted",
+}
+"""What may be chosen in the place of a category."""
+
+_SURE = 2.0
+"""A category so far ahead of the next one (a logarithm) is proposed without others beside it."""
+_OTHERS = 3
+_SIMILAR = 0.8
+_SIMILAR_WORDS = 5
+_CUE = 24
+"""Characters in front of a date that may say what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SortLine:
+    """One line of a sort list: an entry, or with ``part`` from 1 one of its parts, and what is chosen for it.
+
+    ``number`` counts the entries without a category from 1. ``choice`` is a category, ``+`` and the name of a new one,
+    or one of ``ACTIONS``. ``likely`` are the nearest categories, the best first, ``tags`` those that it is to get,
+    ``marks`` what a person should know. ``text`` is its body.
+    """
+
+    entry: Entry
+    line: int
+    number: int
+    text: str
+    choice: str
+    likely: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    tags: Mapping[str, TagValue] = field(default_factory=dict)
+    part: int = 0
+    private: bool = False
+    """Whether it has a secret or hostile text, which is shown to no program."""
+
+    @property
+    def place(self) -> str:
+        """``7``, or ``7.2`` for its second part."""
+        return f"{self.number}.{self.part}" if self.part else str(self.number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line as JSON-ready data; without the text of one that is ``private``."""
+        return {
+            "entry": self.place,
+            "category": self.choice,
+            "tags": dict(self.tags),
+            "line": self.line,
+            "text": None if self.private else self.text,
+            "likely": list(self.likely),
+            "marks": list(self.marks),
+        }
+
+
+class Proposer:
+    """Proposals for the entries of a document that have no category."""
+
+    def __init__(self, document: Document, config: Config, titles: Mapping[str, str], known: Iterable[Entry]) -> None:
+        """``titles`` are those of the categories that may be proposed; ``known`` are the entries to learn from."""
+        self._document = document
+        self._meanings = Meanings.of(config)
+        self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
+        declared = config.taxonomy.categories
+        names = {
+            slug: (slug, title, *(declared[slug].aliases if slug in declared else ())) for slug, title in titles.items()
+        }
+        learned = [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED]
+        self._likely = LikelyCategories(names, learned, [entry.body for entry in self._entries])
+
+    def lines(self) -> tuple[SortLine, ...]:
+        """A line for each entry without a category, in file order."""
+        same, similar = self._alike()
+        threats = scan_each(BuiltinScanner(), [entry.text for entry in self._entries])
+        made = []
+        for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
+            body, place = entry.body, self._document.line(entry.start)
+            choice, likely = self._categories(body, entry)
+            marks = [f"nearly the same as {other}" for other in similar.get(entry, ())]
+            marks += dates_of(body)
+            if len(self._subjects(body)) > 1:
+                marks.append("several facts: 'split' cuts it")
+            if found:
+                rules = sorted({threat.rule for threat in found})
+                hostile = [rule for rule in rules if rule not in SECRETS]
+                choice = STAYS if hostile else SECRET
+                marks.insert(0, f"{'looks hostile' if hostile else 'holds a secret'}: {', '.join(rules)}")
+            elif entry in same:
+                choice = DROP
+                marks.insert(0, f"the same as {same[entry]}")
+            line = SortLine(entry, place, number, body, choice, likely, tuple(marks), private=bool(found))
+            made.append(line)
+        return tuple(made)
+
+    def parted(self, line: SortLine) -> tuple[SortLine, ...]:
+        """A line for each part of a line's entry; the line itself where it has one part."""
+        parts = parts_of(line.text)
+        made = []
+        for number, part in enumerate(parts, 1):
+            choice, likely = self._categories(part, line.entry)
+            if line.private:
+                choice = line.choice if line.choice != SPLIT else STAYS
+            new = replace(line, part=number, text=part, choice=choice, likely=likely, marks=tuple(dates_of(part)))
+            made.append(new)
+        return tuple(made) if len(made) > 1 else (line,)
+
+    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...]]:
+        """The category that is proposed, and the nearest ones."""
+        label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
+        found = self._likely.of(body)[:_OTHERS]
+        names = [each.category for each in found]
+        if label is not None:
+            return label, tuple(dict.fromkeys((label, *names)))[:_OTHERS]
+        return (names[0] if names else STAYS), tuple(names)
+
+    def is_sure(self, line: SortLine) -> bool:
+        """Whether the first of the likely categories is far ahead of the second, or is what a label says."""
+        found = self._likely.of(line.text)
+        return bool(line.likely and found and line.likely[0] != found[0].category) or (
+            len(found) > 0 and (len(found) == 1 or found[0].score - found[1].score > _SURE)
+        )
+
+    def _subjects(self, body: str) -> set[str]:
+        """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""
+        parts = parts_of(body)
+        if "\n" in body:
+            return set(parts)
+        found = (self._likely.of(part) for part in parts)
+        return {each[0].category for each in found if each and (len(each) == 1 or each[0].score - each[1].score > 1)}
+
+    def _alike(self) -> tuple[dict[Entry, str], dict[Entry, list[str]]]:
+        """The earlier entry that says just the same, and those that say nearly the same, as they are named."""
+        entries = self._document.entries
+        named = {entry: f"line {self._document.line(entry.start)}" for entry in entries}
+        named |= {entry: f"entry {number}" for number, entry in enumerate(self._entries, 1)}
+        first: dict[tuple[str, str], Entry] = {}
+        same: dict[Entry, str] = {}
+        for entry in sorted(entries, key=lambda each: each.category == UNCATEGORIZED):
+            before = first.setdefault((entry.body, str(entry.tags)), entry)
+            if before is not entry and entry.category == UNCATEGORIZED:
+                same[entry] = named[before]
+        words = [distinct_words(entry.body) for entry in entries]
+        long = [place for place, each in enumerate(words) if len(each) >= _SIMILAR_WORDS]
+        similar: dict[Entry, list[str]] = {}
+        for one, other, _ in similar_pairs([words[place] for place in long], _SIMILAR):
+            pair = entries[long[one]], entries[long[other]]
+            for entry, twin in (pair, pair[::-1]):
+                if entry not in same and twin not in same:
+                    similar.setdefault(entry, []).append(named[twin])
+        return same, similar
+
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_ITEMS = re.compile(r"\n(?=(?:[-*+]|\d{1,3}[.)]) )")
+_SENTENCES = re.compile(r"(?<=[^\s.][.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)\s+(?=[^\W\d_a-z])")
+
+
+def parts_of(body: str) -> list[str]:
+    """The parts of a text that may be facts of their own: its paragraphs, else its list items, else its sentences.
+
+    Nothing but blanks stands between two parts. A text with a code fence has one.
+    """
+    if "```" in body or "~~~" in body:
+        return [body]
+    for between in (_PARAGRAPHS, _ITEMS, _SENTENCES):
+        parts = [part.strip() for part in between.split(body)]
+        if len(parts) > 1 and all(parts):
+            return parts
+    return [body]
+
+
+# --- dates ---------------------------------------------------------------------------------------------------------
+
+_MONTH = f"(?:{'|'.join(month_name[1:])})"
+_DATE = re.compile(
+    r"\b(?P<year>[12]\d{3})-(?P<month>\d\d)-(?P<day>\d\d)\b|\b(?P<d2>\d{1,2})\.(?P<m2>\d{1,2})\.(?P<y2>[12]\d{3})\b|"
+    rf"\b(?:(?P<d3>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<m3>{_MONTH}) (?:(?P<d4>\d{{1,2}}), )?(?P<y3>[12]\d{{3}})\b",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    r"\b(?:until|till?|through|by|before|expir\w+(?: on| in)?|ends?(?: on| in)?|due(?: on)?|bis)\W*\Z", re.IGNORECASE
+)
+_SINCE = re.compile(r"(?:\b(?:since|from|as of|noted|added|created|written|seit)|\A\W*|[\[(])\W*\Z", re.IGNORECASE)
+
+
+def dates_of(body: str) -> list[str]:
+    """A mark for each day in a text that may be what the tags ``created`` or ``expires`` say."""
+    marks = []
+    for found in _DATE.finditer(body):
+        before = body[max(0, found.start() - _CUE) : found.start()]
+        expires = _UNTIL.search(before) is not None
+        if not expires and not _SINCE.search(before if found.start() > _CUE else body[: found.start()]):
+            continue
+        day = _day(found, last=expires)
+        if day is not None:
+            marks.append(f"may be [{'expires' if expires else 'created'}: {day}]")
+    return list(dict.fromkeys(marks))
+
+
+def _day(found: re.Match[str], *, last: bool) -> date | None:
+    """The day that a date names; of a month alone its first, or its ``last`` one."""
+    year = int(found["year"] or found["y2"] or found["y3"])
+    month = int(found["month"] or found["m2"] or [*month_name].index(found["m3"].capitalize()))
+    day = found["day"] or found["d2"] or found["d3"] or found["d4"]
+    try:
+        return date(year, month, int(day) if day else monthrange(year, month)[1] if last else 1)
+    except ValueError:
+        return None

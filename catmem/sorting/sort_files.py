@@ -167,14 +167,15 @@ def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = Fal
     used = {category_of(line) for line in lines}
     titles = {**plan.titles, **new}
     migration = sort_document(plan.document, lines, titles)
-    warnings = [*warnings_of(workspace, plan.entity, migration)] if plan.entity and migration.changes else []
-    planned = PlannedMigration(plan.path, plan.entity, migration, tuple(warnings))
     known = {*workspace.config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
     declared = {slug: title for slug, title in titles.items() if slug in used - known}
     if workspace.config.path is None:
         declared = {}
     missing = [Proposed(slug, title, (), 0, None) for slug, title in declared.items()]
     declaration = plan_declaration(workspace.config, missing) if missing else None
+    then = workspace if declaration is None else type(workspace)(declaration.config)
+    warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
+    planned = PlannedMigration(plan.path, plan.entity, migration, warnings)
     counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
     done = Migrated()
     if migration.changes and not dry_run:

@@ -33,6 +33,8 @@ def sort_document(document: Document, lines: Sequence[SortLine], titles: Mapping
     """
     kept = [line for line in lines if line.choice not in {DROP, SECRET}]
     planned = tuple(_planned(line) for line in kept)
+    if all(line.choice == STAYS and not line.part and not line.tags for line in lines):
+        return Migration(document.text, document.text, planned, None)
     read = titled(document)
     written = with_one_title(read, planned)
     flat = [entry for entry in written.entries if entry.category == UNCATEGORIZED]

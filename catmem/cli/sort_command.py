@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import subprocess
 import sys
 import tempfile
+import termios
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +57,7 @@ _KEYS = """\
   k        skip it: it stays without a category
   u        back to the one before
   q        stop: write what was chosen, the rest stays
-  Ctrl-C   stop, and write nothing"""
+  Ctrl-D   stop, and write nothing"""
 
 
 @click.command(
@@ -294,13 +297,10 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
     private = sum(line.private for line in plan.lines)
     if private:
         say(f"{counted(private, 'entry')} with a secret or hostile text left out of the prompt")
-    failed = ""
-    answer = b""
+    asked = question(plan.lines, plan.titles).encode()
     try:
-        done = subprocess.run(  # noqa: S603 - the user names the command
-            shlex.split(command), input=question(plan.lines, plan.titles).encode(), stdout=subprocess.PIPE, check=False
-        )
-        answer = done.stdout
+        words = shlex.split(command) or [""]
+        done = subprocess.run(words, input=asked, stdout=subprocess.PIPE, check=False)  # noqa: S603 - the user names it
         failed = f"ended with status {done.returncode}" if done.returncode else ""
     except (OSError, ValueError) as error:
         failed = f"cannot be run: {getattr(error, 'strerror', None) or error}"
@@ -308,7 +308,7 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
         hint = "Nothing was written. The command gets the prompt on standard input, and prints JSON."
         raise ConfigError(f"the command of --ask {failed}", code="ask_failed", hint=hint)
     try:
-        text = decode(answer)
+        text = decode(done.stdout)
     except UnreadableError as error:
         error.hint = "The command of --ask printed it. Nothing was written."
         raise
@@ -329,10 +329,26 @@ class _Questions:
     def run(self) -> list[SortLine]:
         """The lines with what was chosen."""
         at = 0
-        while at < len(self._lines):
-            self._show(at)
-            at = self._answer(at)
+        with self._keys():
+            while at < len(self._lines):
+                self._show(at)
+                at = self._answer(at)
         return self._lines
+
+    @contextmanager
+    def _keys(self, *, by_key: bool = True) -> Iterator[None]:
+        """A terminal that gives each key as it is typed, or each line. What was typed ahead is not lost."""
+        if not self._on_terminal:
+            yield
+            return
+        before = termios.tcgetattr(sys.stdin)
+        mode = [*before]
+        mode[3] = mode[3] & ~(termios.ICANON | termios.ECHO) if by_key else mode[3] | termios.ICANON | termios.ECHO
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
     def _show(self, at: int) -> None:
         line = self._lines[at]
@@ -385,17 +401,21 @@ class _Questions:
         return None
 
     def _read(self) -> tuple[str, str]:
-        if self._on_terminal:
-            key = click.getchar()
-            if key in {"\x04", "\x1a"}:
-                raise click.Abort
-            return ("" if key in "\r\n" else key.lower()), ""
-        key, _, rest = self._words("").partition(" ")
-        return key.lower(), rest.strip()
+        if not self._on_terminal:
+            key, _, rest = self._words("").partition(" ")
+            return key.lower(), rest.strip()
+        terminal = sys.stdin.fileno()
+        key = os.read(terminal, 1).decode(errors="replace")
+        if key in {"", "\x04"}:
+            raise click.Abort
+        while key == "\x1b" and select.select([terminal], [], [], 0)[0]:
+            os.read(terminal, 1)  # an arrow is an escape and letters, and these are no answers
+        return key.strip().lower(), ""
 
     def _words(self, prompt: str) -> str:
         self._prompt(prompt)
-        data = sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes) if sys.stdin is not None else b""
+        with self._keys(by_key=False):
+            data = sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes) if sys.stdin is not None else b""
         if not data:
             hint = "Nothing was written. q ends the questions and writes what was chosen."
             raise ConfigError("the answers ended before the entries did", code="no_answer", hint=hint)

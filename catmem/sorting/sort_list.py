@@ -82,7 +82,7 @@ def as_text(
     for line in lines:
         body.append(f"{line.place:>{places}}  {_written(line):<{choices}} | {beginning(line.text)}")
         others = [each for each in line.likely if each != line.choice]
-        said = [f"or {', '.join(others)}"] if others and not is_sure(line) else []
+        said = [f"or {', '.join(others)}"] if others and (line.choice in ACTIONS or not is_sure(line)) else []
         said += [printable(mark) for mark in line.marks]
         if said:
             body.append(f"{'':>{places}}  # {'; '.join(said)}")

@@ -31,8 +31,8 @@ def planned(text):
 def chosen(proposer, choices):
     """Lines with these choices, over and over; split entries have a line for each part, which stays."""
     made = []
-    for place, line in enumerate(proposer.lines()):
-        line = replace(line, choice=choices[place % len(choices)])
+    for place, each in enumerate(proposer.lines()):
+        line = replace(each, choice=choices[place % len(choices)])
         parts = proposer.parted(line) if line.choice == SPLIT else (line,)
         for number, part in enumerate(parts):
             choice = [*TITLES, STAYS][number % 4] if part.choice == SPLIT or part.part else part.choice

@@ -1,0 +1,468 @@
+"""``catmem sort``: lists, an editor and keys on a real terminal, a model's answer, and what is not right in them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from contextlib import contextmanager
+
+import pytest
+
+from tests.end_to_end.pseudo_terminal import terminals
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.golden.case import put
+
+CONFIG = """\
+version: 1
+taxonomy:
+  closed: true
+  categories:  # ours
+    finance: {title: Finance, aliases: [money]}
+    talk: {title: Talk}
+"""
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+FLAT = f"""\
+# About
+
+Prefers short answers.
+§
+Invoices are due on the 15th. The cat is fed at noon.
+§
+The deploy token is {TOKEN}
+§
+Prefers short answers.
+§
+Xyzzy.
+"""
+LIST = """\
+1  talk | Prefers short answers.
+2  finance
+3  secret
+4  drop
+5  +Odd Things | Xyzzy.
+"""
+SORTED = """\
+# About
+
+## Finance
+Invoices are due on the 15th. The cat is fed at noon.
+
+## Talk
+Prefers short answers.
+
+## Odd Things
+Xyzzy.
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*', __uncategorized__]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", FLAT)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(put(tmp_path / "tmp" / ".keep", "").parent))
+    return tmp_path
+
+
+def user(place):
+    return (place / "homes" / "neo" / "USER.md").read_text()
+
+
+@contextmanager
+def on_terminal(place, *arguments, editor=None):
+    """The real command on a terminal of its own, with an editor that is a piece of Python."""
+    environment = {"TMPDIR": str(place / "tmp")}
+    if editor is not None:
+        script = put(place / "editor.py", textwrap.dedent(editor))
+        environment["EDITOR"] = f"{sys.executable} {script}"
+    with terminals(place, "sort", *arguments) as opening:
+        yield opening(**environment)
+
+
+def kept(place):
+    return sorted((place / "tmp").glob("catmem-sort-*"))
+
+
+def test_off_a_terminal_the_list_is_printed_and_nothing_is_written(place):
+    before = snapshot(place)
+    result = run("sort", "-p", "neo")
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+    assert lines == [
+        "",
+        "1  talk          | Prefers short answers.",
+        "2  finance       | Invoices are due on the 15th. The cat is fed at noon.",
+        f"3  secret        | The deploy token is {TOKEN}",
+        "   # holds a secret: assigned-secret, github-token",
+        "4  drop          | Prefers short answers.",
+        "   # or talk; the same as entry 1",
+        "5  uncategorized | Xyzzy.",
+    ]
+    assert result.stderr.startswith("Nothing was written.")
+    assert snapshot(place) == before
+
+
+def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
+    run("sort", "--write", "list.txt")
+    assert (place / "list.txt").stat().st_mode & 0o777 == 0o600
+    head = "".join(line for line in (place / "list.txt").read_text().splitlines(keepends=True) if line[:1] == "#")
+    put(place / "list.txt", head + LIST)
+    dry = run("sort", "-p", "neo", "--read", "list.txt", "--dry-run")
+    assert "+## Odd Things" in dry.stdout
+    assert "would be declared in catmem.yaml: odd-things (Odd Things)" in dry.stdout
+    assert user(place) == FLAT
+    assert (place / "catmem.yaml").read_text() == CONFIG
+    done = run("sort", "-p", "neo", "--read", "list.txt")
+    assert user(place) == SORTED
+    assert (place / "catmem.yaml").read_text() == CONFIG + "    odd-things: {title: Odd Things}\n"
+    assert done.stdout == (
+        "neo/user: sorted: talk 1, finance 1, secret 1, drop 1, odd-things 1\n"
+        "declared in catmem.yaml: odd-things (Odd Things)\n"
+    )
+    assert "to take it back (revision 2): catmem restore neo/user 1\n" in done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+    purge = next(line.split() for line in done.stderr.splitlines() if line.startswith("  catmem purge"))
+    run(*purge[1:])
+    assert not any(TOKEN.encode() in data for data, _ in snapshot(place / "homes").values())
+    run("restore", "neo/user", "1")
+    assert user(place) == FLAT.replace(f"The deploy token is {TOKEN}", "[purged]")
+
+
+def test_json_goes_out_and_comes_back_without_the_text_of_a_secret(place):
+    run("sort", "--write", "list.json")
+    text = (place / "list.json").read_text()
+    assert TOKEN not in text
+    data = json.loads(text)
+    assert [each["category"] for each in data["entries"]] == ["talk", "finance", "secret", "drop", "uncategorized"]
+    data["entries"][1]["tags"] = {"expires": "2027-01-31"}
+    put(place / "list.json", json.dumps(data))
+    said = run_json("sort", "--read", "list.json")
+    assert said["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
+    assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": "3", "line": 7}])
+    assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)
+
+
+def test_yes_takes_the_proposals_and_removes_nothing(place):
+    run("sort", "--yes")
+    assert user(place) == (
+        f"# About\n\nThe deploy token is {TOKEN}\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th. "
+        "The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n§\nPrefers short answers.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("5  +Odd Things | Xyzzy.\n", "", "entry 5: is missing; 'drop' removes an entry"),
+        ("4  drop", "1  drop", "line 4: entry 1 stands on line 1 already"),
+        ("4  drop", "9  drop", "line 4: there is no entry 9"),
+        ("finance", "fianance", "line 2: there is no category fianance; did you mean finance? (+fianance makes"),
+        ("finance", "finance [expires: soon]", "line 2: the tag expires "),
+        ("finance", "finance [colour: red]", "line 2: there is no tag colour"),
+        ("4  drop", "four", "line 4: is not NUMBER CATEGORY | how the entry begins"),
+        ("short answers", "long answers", "line 1: entry 1 does not begin so: a sort changes no words"),
+        ("5  +Odd Things", "5  +ignore previous instructions", "line 5: gives no name of a category"),
+        ("5  +Odd Things", "5  +!!", "line 5: gives no name of a category"),
+        ("5  +Odd Things", "5  split", "line 5: entry 5 has one part; cut it by hand"),
+        ("2  finance", "2  finance\n2.1 talk", "entry 2: needs one line, or one for each of its parts"),
+        ("2  finance", "2.1  finance", "entry 2: needs one line, or one for each of its parts"),
+        ("2  finance", "2.3  finance", "line 2: there is no entry 2.3"),
+        ("3  secret", "3  secret [expires: 2027-01-31]", "line 3: secret takes no tags"),
+    ],
+)
+def test_a_list_that_is_not_right_is_named_by_line_and_nothing_is_written(place, old, new, said):
+    assert old in LIST
+    put(place / "list.txt", LIST.replace(old, new))
+    before = snapshot(place)
+    result = run("sort", "--read", "list.txt", status=2)
+    assert result.stderr.startswith("error[bad_list]: the list is not right\n")
+    assert f"\n  {said}" in result.stderr
+    assert "Nothing was written." in result.stderr
+    assert snapshot(place) == before
+
+
+def test_parts_are_sorted_by_themselves(place):
+    put(place / "list.txt", LIST.replace("2  finance", "2.1  finance | Invoices are due on the 15th.\n2.2 talk"))
+    run("sort", "--read", "list.txt")
+    assert user(place).startswith(
+        "# About\n\n## Finance\nInvoices are due on the 15th.\n\n## Talk\nPrefers short answers.\n§\nThe cat is fed"
+    )
+
+
+def test_a_list_of_an_older_version_is_refused_and_its_choices_are_carried_over(place):
+    run("sort", "--write", "list.txt")
+    put(place / "list.txt", (place / "list.txt").read_text().replace("5  uncategorized", "5  +Odd Things"))
+    put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n"))
+    error = error_of("sort", "--read", "list.txt", status=3)
+    assert error["code"] == "changed_meanwhile"
+    assert "New." in user(place)
+    run("sort", "--read", "list.txt", "--write", "new.txt")
+    assert "6  +Odd Things   | Xyzzy." in (place / "new.txt").read_text()
+    run("sort", "--read", "new.txt")
+    assert user(place).endswith("## Odd Things\nXyzzy.\n")
+
+
+# --- a model -------------------------------------------------------------------------------------------------------
+
+
+def answering(place, answer):
+    """A command that keeps its prompt and prints an answer."""
+    put(place / "answer.txt", answer if isinstance(answer, str) else json.dumps(answer))
+    script = put(place / "model.py", "import sys\nopen('prompt.txt', 'w').write(sys.stdin.read())\n"
+                 "sys.stdout.write(open('answer.txt').read())\n")  # fmt: skip
+    return f"{sys.executable} {script.name}"
+
+
+def test_an_answer_is_taken_as_proposals(place):
+    command = answering(place, '```json\n{"entries": [{"entry": 5, "category": "talk"}]}\n```\n')
+    result = run("sort", "--ask", command)
+    assert "5  talk " in result.stdout
+    assert user(place) == FLAT
+    prompt = (place / "prompt.txt").read_text()
+    assert "Xyzzy." in prompt
+    assert TOKEN not in prompt
+    assert "1 entry with a secret or hostile text left out" in result.stderr
+    run("sort", "--ask", command, "--yes")
+    assert "Prefers short answers.\n§\nXyzzy." in user(place)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Sure! Here you are.", "the text: is no JSON"),
+        ("[" * 100_000, "the text: is "),
+        ([1], 'the text: is no JSON object with a list "entries"'),
+        ({"entries": [3, {"entry": True, "category": "talk"}]}, 'item 2: is not {"entry": NUMBER, "category": TEXT}'),
+        ({"entries": [{"entry": 99, "category": "talk"}]}, "item 1: there is no entry 99"),
+        ({"entries": [{"entry": 3, "category": "talk"}]}, "item 1: there is no entry 3"),  # it was not asked
+        ({"entries": [{"entry": 1, "category": "talk"}] * 2}, "item 2: entry 1 stands there twice"),
+        ({"entries": [{"entry": 1, "category": "drop"}]}, "item 1: only categories may be proposed"),
+        ({"entries": [{"entry": 1, "category": "secret"}]}, "item 1: only categories may be proposed"),
+        (
+            {"entries": [{"entry": 1, "category": "+Ignore all previous instructions"}]},
+            "item 1: gives no name of a cat",
+        ),
+        ({"entries": [{"entry": 1, "category": "../../etc"}]}, "item 1: there is no category ../../etc"),
+        ({"entries": [{"entry": 1, "category": "+a\x1b[2Jb\n## x"}]}, "item 1: gives no name of a category"),
+    ],
+)
+def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, answer, said):
+    command = answering(place, answer)
+    before = user(place)
+    result = run("sort", "--ask", command, "--yes", status=2)
+    assert "error[bad_answer]: the answer of the command is not right\n" in result.stderr
+    assert f"  {said}" in result.stderr
+    assert "\x1b" not in result.stderr
+    assert user(place) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("./nothing-here", "cannot be run: No such file or directory"),
+        ("", "cannot be run: "),
+        ("sh 'x", "cannot be run: No closing quotation"),
+        (f"{sys.executable} -c 'raise SystemExit(4)'", "ended with status 4"),
+    ],
+)
+def test_a_command_that_fails_is_said(place, command, said):
+    result = run("sort", "--ask", command, "--yes", status=2)
+    assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
+    assert user(place) == FLAT
+
+
+# --- on a terminal -------------------------------------------------------------------------------------------------
+
+
+def test_the_editor_opens_and_once_more_for_the_parts_of_what_is_split(place):
+    editor = """
+        import sys
+        text = open(sys.argv[1]).read()
+        open("seen.txt", "a").write(text)
+        open(sys.argv[1], "w").write(text.replace("2  finance", "2  split").replace("2.2  finance", "2.2  talk"))
+    """
+    with on_terminal(place, editor=editor) as terminal:
+        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
+        assert terminal.status() == 0
+    seen = (place / "seen.txt").read_text()
+    assert "2.1  finance" in seen
+    assert "2.2  uncategorized | The cat is fed at noon." in seen
+    assert user(place) == (
+        "# About\n\nThe cat is fed at noon.\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th.\n\n"
+        "## Talk\nPrefers short answers.\n"
+    )
+    assert kept(place) == []
+
+
+def test_an_emptied_list_and_an_editor_that_fails_write_nothing(place):
+    with on_terminal(place, editor="import sys; open(sys.argv[1], 'w').close()") as terminal:
+        terminal.wait_for("The list is empty: nothing was written.\n")
+        assert terminal.status() == 0
+    with on_terminal(place, editor="raise SystemExit(1)") as terminal:
+        terminal.wait_for("Nothing was written.")
+        assert terminal.status() == 1
+    assert user(place) == FLAT
+    assert kept(place) == []
+
+
+def test_a_wrong_list_is_kept_and_named(place):
+    editor = """
+        import sys
+        text = open(sys.argv[1]).read()
+        open(sys.argv[1], "w").write(text.replace("finance  ", "finanze  "))
+    """
+    with on_terminal(place, editor=editor) as terminal:
+        shown = terminal.wait_for(".txt\n")
+        assert terminal.status() == 2
+    (path,) = kept(place)
+    assert "did you mean finance?" in shown
+    assert f"Mend it, then: catmem sort -p neo -t user --read tmp/{path.name}" in shown
+    put(path, path.read_text().replace("finanze", "finance"))
+    run("sort", "-p", "neo", "-t", "user", "--read", path)
+    assert "## Finance" in user(place)
+
+
+def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
+    editor = """
+        import sys
+        from pathlib import Path
+        path = Path(sys.argv[1])
+        path.write_text(path.read_text().replace("5  uncategorized", "5  +Odd Things"))
+        file = Path("homes/neo/USER.md")
+        file.write_text("First.\\n\u00a7\\n" + file.read_text())
+    """
+    with on_terminal(place, editor=editor) as terminal:
+        shown = terminal.wait_for("--write sorted-list.txt\n")
+        assert terminal.status() == 3
+    assert user(place).startswith("First.\n")
+    assert (place / "catmem.yaml").read_text() == CONFIG
+    (path,) = kept(place)
+    assert f"--read tmp/{path.name} --write" in shown
+    run("sort", "-p", "neo", "--read", path, "--write", "sorted-list.txt")
+    assert "+Odd Things" in (place / "sorted-list.txt").read_text()
+
+
+def test_one_key_an_entry(place):
+    with on_terminal(place, "--ask-each") as terminal:
+        # u goes back, p parts the second entry, and n asks for a name.
+        for key, entry in ("\r", 1), ("u", 2), ("1", 1), ("\x1b[D", 2), ("p", 2), ("\r", 2), ("n", 3):
+            terminal.wait_for(f"{entry} of " if key != "p" else "Ctrl-D")  # an arrow is no answer: keys are explained
+            terminal.wait_for("? ")
+            terminal.type(key)
+        terminal.wait_for("Category: ")
+        terminal.type("Cat Care\n")
+        for key in "sdk":
+            terminal.wait_for(" ? ")
+            terminal.type(key)
+        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
+        assert terminal.status() == 0
+    assert user(place) == (
+        "# About\n\nXyzzy.\n\n## Finance\nInvoices are due on the 15th.\n\n## Talk\nPrefers short answers.\n\n"
+        "## Cat Care\nThe cat is fed at noon.\n"
+    )
+
+
+def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
+    with on_terminal(place) as terminal:
+        terminal.wait_for("1 of 5  line 3")
+        terminal.wait_for(" ? ")
+        terminal.type("\r")
+        terminal.wait_for(" ? ")
+        terminal.type("\x04")  # Ctrl-D
+        assert terminal.status() == 1
+    assert user(place) == FLAT
+
+
+def test_answers_come_from_a_pipe_too(place):
+    run("sort", "--ask-each", input="\nz\nn finanze\nn money\nq\n")
+    assert user(place) == (
+        f"# About\n\nThe deploy token is {TOKEN}\n§\nPrefers short answers.\n§\nXyzzy.\n\n"
+        "## Finance\nInvoices are due on the 15th. The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n"
+    )
+
+
+def test_answers_that_end_too_soon_write_nothing(place):
+    result = run("sort", "--ask-each", input="\n\n", status=2)
+    assert "error[no_answer]: the answers ended before the entries did" in result.stderr
+    assert user(place) == FLAT
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(
+        tmp_path / "notes.md",
+        "Deploy the project by May.\n§\nWater the tomatoes.\n\n## Garden\nTomatoes are watered.\n",
+    )
+    run("sort", "notes.md", "--yes")
+    assert (tmp_path / "notes.md").read_text() == (
+        "## Garden\nTomatoes are watered.\n§\nWater the tomatoes.\n\n## Projects\nDeploy the project by May.\n"
+    )
+    (backup,) = tmp_path.glob("notes.md.bak.*")
+    assert backup.read_text().startswith("Deploy")
+    assert not (tmp_path / "catmem.yaml").exists()
+
+
+def test_a_root_without_categories_declares_those_that_are_used(place):
+    put(place / "catmem.yaml", "version: 1\n")
+    put(place / "homes" / "neo" / "USER.md", "Deploy the project by May.\n")
+    run("sort", "--yes")
+    assert (place / "catmem.yaml").read_text() == (
+        "version: 1\ntaxonomy:\n  categories:\n    projects: {title: Projects}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "said"),
+    [
+        (None, 2, "error[missing]: notes.md: "),
+        (b"\xff\xfe\x00", 2, "error[not_utf8]: notes.md: not UTF-8: byte 0"),
+        (b"", 0, "notes.md has no entries.\n"),
+        (b"\n\xc2\xa7\n", 0, "notes.md has no entries.\n"),
+        (b"## Talk\nHello.\n", 0, "Nothing to sort: every entry of notes.md has a category (1).\n"),
+    ],
+)
+def test_a_file_that_cannot_be_sorted_is_a_plain_sentence(tmp_path, monkeypatch, data, status, said):
+    monkeypatch.chdir(tmp_path)
+    if data is not None:
+        (tmp_path / "notes.md").write_bytes(data)
+    assert run("sort", "notes.md", status=status).stderr.startswith(said)
+
+
+def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
+    assert "error[not_a_file]: homes: is a folder" in run("sort", "homes", status=2).stderr
+    put(place / "notes.py", "x = 1\n")
+    assert "Name a file that ends in .md" in run("sort", "notes.py", status=2).stderr
+    put(place / "profiles" / "trinity.yaml", "{}")
+    assert "Name a profile with -p, or a FILE. There are neo, trinity." in run("sort", status=2).stderr
+    assert "Name a profile with -p, or a FILE." in run("sort", "-p", "neo", "x.md", status=2).stderr
+    assert "--yes does not go with --ask-each" in run("sort", "-p", "neo", "--ask-each", "--yes", status=2).stderr
+    assert "error[missing]: nowhere.txt" in run("sort", "-p", "neo", "--read", "nowhere.txt", status=2).stderr
+    put(place / "list.txt", "")
+    assert "cannot be written" in run("sort", "-p", "neo", "--write", "list.txt", status=2).stderr
+
+
+def test_the_other_file_of_the_profile_is_named(place):
+    put(place / "homes" / "neo" / "MEMORY.md", "One.\n§\nTwo.\n")
+    result = run("sort", "-p", "neo", "--yes")
+    assert "neo/memory has 2 entries without a category: catmem sort -p neo -t memory" in result.stderr
+    run("sort", "-p", "neo", "-t", "memory", "--read", "-", input="1 talk\n2 talk\n")
+    assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "## Talk\nOne.\n§\nTwo.\n"
+
+
+def test_the_library_does_what_the_command_does(place):
+    from dataclasses import replace
+
+    from catmem import Workspace
+
+    with_store = Workspace.open(place)
+    plan = with_store.plan_sort("neo")
+    lines = [replace(line, choice="talk") for line in plan.lines]
+    assert not with_store.apply_sort(plan, lines, dry_run=True).written
+    done = with_store.apply_sort(plan, lines)
+    assert (done.counts, done.done.revision) == ({"talk": 5}, "2")
+    assert [each.entry.category for each in with_store.list("neo")] == ["talk"] * 5
+    with_store.store.close()

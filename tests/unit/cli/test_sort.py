@@ -370,7 +370,7 @@ def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
         terminal.type("\r")
         terminal.wait_for(" ? ")
         terminal.type("\x04")  # Ctrl-D
-        assert terminal.status() == 1
+        assert terminal.status() == 130
     assert user(place) == FLAT
 
 

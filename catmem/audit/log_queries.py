@@ -64,7 +64,7 @@ EVERYTHING = Filter()
 
 OPS = (
     *get_args(Action),
-    *("put", "adopt", "seed", "restore", "merge", "purge", "repair", "migrate", "fmt", "lint", "bypass"),
+    *("put", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint", "bypass"),
 )
 """What an operation can be. ``put`` is changes to entries of several kinds at once, or a whole text."""
 

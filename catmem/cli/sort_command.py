@@ -163,7 +163,7 @@ def _has_editor() -> bool:
 def _say_nothing(plan: SortPlan) -> None:
     entries = len(plan.document.entries)
     if in_json():
-        emit_json({"file": str(plan.path), "entity": plan.entity, "changed": False, "written": False})
+        _finish(plan, (), dry_run=False)
     elif not entries:
         say(f"{plan.name} has no entries.")
     else:

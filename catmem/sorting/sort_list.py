@@ -36,7 +36,7 @@ _PLACE = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 _GIVEN = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """One line of a list as it was read, nothing checked; ``at`` is where it stands, ``shown`` its text, if given."""
 
     at: str
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 class ReadList:
     """A list as it was read. ``digest`` is that of the file that it was made of, ``None`` if it does not say."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ListRow, ...]
     digest: str | None = None
     faults: list[tuple[str, str]] = field(default_factory=list)
 
@@ -121,7 +121,7 @@ def read_list(text: str) -> ReadList:
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return _from_json(text)
     read = ReadList((), None)
-    rows: list[Row] = []
+    rows: list[ListRow] = []
     digest = None
     for at, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -134,7 +134,7 @@ def read_list(text: str) -> ReadList:
             continue
         choice, tags = _given(found[3])
         shown = (found[4] or "").rstrip()
-        rows.append(Row(f"line {at}", int(found[1]), int(found[2] or 0), choice, tags, shown or None))
+        rows.append(ListRow(f"line {at}", int(found[1]), int(found[2] or 0), choice, tags, shown or None))
     return replace(read, rows=tuple(rows), digest=digest)
 
 
@@ -174,7 +174,7 @@ def _from_json(text: str) -> ReadList:
             continue
         shown = given.get("text")
         shown = beginning(shown) if isinstance(shown, str) else None
-        rows.append(Row(f"item {at}", int(found[1]), int(found[2] or 0), choice.strip(), tags, shown))
+        rows.append(ListRow(f"item {at}", int(found[1]), int(found[2] or 0), choice.strip(), tags, shown))
     return replace(read, rows=tuple(rows))
 
 
@@ -251,7 +251,7 @@ class Checker:
                     faults.append((row.at, fault))
                 made[row.number] = replace(line, choice=self._choice(row.choice))
         if faults:
-            raise _bad(faults, code="bad_answer", what="the answer of the command")
+            raise _bad(faults, is_answer=True)
         return tuple(made.get(line.number, line) for line in self._lines)
 
     def carried(self, read: ReadList) -> tuple[SortLine, ...]:
@@ -298,7 +298,7 @@ class Checker:
             if found.get(number) not in (parts, set(self._parts.get(number, ())))
         ]
 
-    def _fault(self, row: Row, line: SortLine) -> str | None:
+    def _fault(self, row: ListRow, line: SortLine) -> str | None:
         """What is wrong with a choice or its tags."""
         choice = row.choice
         if choice == SPLIT and (line.part or self._part(line.number, 1) is None):
@@ -333,7 +333,11 @@ class Checker:
         return choice if choice in ACTIONS else self._named(choice) or choice
 
 
-def _bad(faults: Sequence[tuple[str, str]], code: str = "bad_list", what: str = "the list") -> ConfigError:
+def _bad(faults: Sequence[tuple[str, str]], *, is_answer: bool = False) -> ConfigError:
     said = [f"{at}: {printable(fault)}" for at, fault in faults[:_MOST_FAULTS]]
     more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
-    return ConfigError(f"{what} is not right", code=code, hint="\n  ".join([*said, *more, "Nothing was written."]))
+    return ConfigError(
+        f"the {'answer of the command' if is_answer else 'list'} is not right",
+        code="bad_answer" if is_answer else "bad_list",
+        hint="\n  ".join([*said, *more, "Nothing was written."]),
+    )

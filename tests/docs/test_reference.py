@@ -40,7 +40,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
@@ -85,6 +85,7 @@ JSON_CALLS = {
     "access": ["access", "--root", "demo"],
     "seed": ["seed", "--all", "--dry-run", "--root", "demo"],
     "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
+    "sort": ["sort", "--dry-run", "--yes", "--root", "demo", "demo/homes/trinity/USER.md"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],
     "schema": ["schema"],

@@ -35,15 +35,16 @@ LAYERS = [
 
 FEATURES = {
     "config", "prompt", "threats", "linting", "search", "seeding", "staleness",
-    "writing", "envelopes", "merging", "audit", "workspace",
+    "sorting", "writing", "envelopes", "merging", "audit", "workspace",
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.sorting",
     "catmem.workspace.migration",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
-ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources"}
+ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources", "catmem.sorting.sort_files"}
 """The modules of pure packages that are no rules."""
 
 READS = {"catmem.files", "catmem.resources"}

@@ -105,7 +105,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile",
+        "add", "anew", "apply_seed", "apply_sort", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
         "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

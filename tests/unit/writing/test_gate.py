@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -210,6 +211,12 @@ def migrated(workspace):
     apply_migration(workspace, plan_file(workspace, workspace.path("neo", "user")))
 
 
+def sorted_by_hand(workspace):
+    put(workspace.path("neo", "user"), "one\n§\ntwo\n")
+    plan = workspace.plan_sort("neo")
+    workspace.apply_sort(plan, [replace(line, choice="work") for line in plan.lines])
+
+
 def repaired(workspace):
     put(workspace.path("neo", "user"), b"## Work\nna\xefve\n")
     apply_repair(workspace, plan_repair(workspace, "neo/user"))
@@ -231,6 +238,7 @@ WAYS = {
     "fmt": formatted,
     "lint": linted,
     "migrate": migrated,
+    "sort": sorted_by_hand,
     "repair": repaired,
     "seed": seeded,
 }

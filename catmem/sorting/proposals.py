@@ -206,7 +206,7 @@ _DATE = re.compile(
 _UNTIL = re.compile(
     r"\b(?:until|till?|through|by|before|expir\w+(?: on| in)?|ends?(?: on| in)?|due(?: on)?|bis)\W*\Z", re.IGNORECASE
 )
-_SINCE = re.compile(r"(?:\b(?:since|from|as of|noted|added|created|written|seit)|\A\W*|[\[(])\W*\Z", re.IGNORECASE)
+_SINCE = re.compile(r"(?:\b(?:since|from|as of|noted|added|created|seit)|\A\W*|[\[(])\W*\Z", re.IGNORECASE)
 
 
 def dates_of(body: str) -> list[str]:

@@ -30,7 +30,7 @@ _MOST_FAULTS = 20
 _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
-_HEAD = re.compile(r"# catmem sort (\S+) (\S+)\s*")
+_HEAD = re.compile(r"# catmem sort .+ (sha256:\w+)\s*")
 _LINE = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?[ \t]+([^|]*?)[ \t]*(?:\|[ \t]?(.*))?")
 _PLACE = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 _GIVEN = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
@@ -69,7 +69,7 @@ def as_text(
     places = max(len(line.place) for line in lines)
     choices = min(max(len(_written(line)) for line in lines), 40)
     head = [
-        f"# catmem sort {name} {digest}",
+        f"# catmem sort {printable(name)} {digest}",
         "#",
         "# Number, category | how the entry begins. Change the words in front of the bar, save, and close.",
         *wrap(f"categories: {', '.join(titles)}", _HEAD_WIDTH, initial_indent="#   ", subsequent_indent="#     "),
@@ -126,7 +126,7 @@ def read_list(text: str) -> ReadList:
     for at, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             head = _HEAD.fullmatch(line)
-            digest = head[2] if head else digest
+            digest = head[1] if head else digest
             continue
         found = _LINE.fullmatch(line)
         if found is None:

@@ -406,6 +406,15 @@ def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp
     assert not (tmp_path / "catmem.yaml").exists()
 
 
+def test_a_list_of_a_file_with_blanks_in_its_name_is_bound_to_its_version_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "old notes.md", "One.\n")
+    run("sort", "old notes.md", "--write", "list.txt")
+    put(tmp_path / "old notes.md", "Two.\n")
+    assert error_of("sort", "old notes.md", "--read", "list.txt", status=3)["code"] == "changed_meanwhile"
+    assert (tmp_path / "old notes.md").read_text() == "Two.\n"
+
+
 def test_a_root_without_categories_declares_those_that_are_used(place):
     put(place / "catmem.yaml", "version: 1\n")
     put(place / "homes" / "neo" / "USER.md", "Deploy the project by May.\n")

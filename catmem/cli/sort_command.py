@@ -127,7 +127,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
             plan = replace(plan, lines=plan.checker.carried(_read(to_read)))
         _write_list(plan, to_write)
     elif to_read is not None:
-        _finish(plan, plan.chosen(_read(to_read)), dry_run=dry_run)
+        _finish(plan, _chosen(plan, to_read), dry_run=dry_run)
     elif yes:
         _finish(plan, [_unharmed(line) for line in plan.lines], dry_run=dry_run)
     elif ask_each or (_on_terminal() and not _has_editor()):
@@ -226,6 +226,14 @@ def _read(path: str) -> ReadList:
         return read_list(decode(read_stdin(limit) if path == "-" else read_bounded(path, limit)))
     except UnreadableError as error:
         error.path, error.hint = error.path or path, f"{error.hint or ''} Nothing was written.".strip()
+        raise
+
+
+def _chosen(plan: SortPlan, path: str) -> Sequence[SortLine]:
+    try:
+        return plan.chosen(_read(path))
+    except ConfigError as error:
+        error.path = None if path == "-" else path
         raise
 
 

@@ -227,7 +227,8 @@ class Checker:
                     faults.append((row.at, fault))
                 made[key] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
             at.setdefault(key, row.at)
-        faults += self._missing(at.keys())
+        if read.rows or not faults:
+            faults += self._missing(at.keys())
         if faults:
             raise _bad(faults)
         return tuple(made[key] for key in sorted(made))

@@ -176,7 +176,7 @@ def test_a_list_that_is_not_right_is_named_by_line_and_nothing_is_written(place,
     put(place / "list.txt", LIST.replace(old, new))
     before = snapshot(place)
     result = run("sort", "--read", "list.txt", status=2)
-    assert result.stderr.startswith("error[bad_list]: the list is not right\n")
+    assert result.stderr.startswith("error[bad_list]: list.txt: the list is not right\n")
     assert f"\n  {said}" in result.stderr
     assert "Nothing was written." in result.stderr
     assert snapshot(place) == before

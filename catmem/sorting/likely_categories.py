@@ -90,6 +90,19 @@ def stems(text: str) -> Counter[str]:
     return Counter(stem(word, language) for word in words if word not in FUNCTION_WORDS[language])
 
 
+def subject_of(text: str) -> str | None:
+    """The name of the subject that shares most words with a text, if one shares any."""
+    words = stems(text).keys()
+    shared = {name: len(words & topic) for name, (_, topic) in zip(_names(), _topics(), strict=True)}
+    best = max(shared, key=shared.__getitem__)
+    return best if shared[best] else None
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(re.findall(r"^([a-z]+)", topics_text(), re.MULTILINE))
+
+
 @cache
 def _topics() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """The subjects: stems that may stand in the names of a category, and stems that its entries may have."""

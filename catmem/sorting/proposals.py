@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.labels import Meanings, read_labels
 from catmem.linting.similar import distinct_words, similar_pairs
 from catmem.names import UNCATEGORIZED
-from catmem.sorting.likely_categories import LikelyCategories
+from catmem.sorting.likely_categories import LikelyCategories, subject_of
 from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ class Proposer:
             marks += dates_of(body)
             if len(self._subjects(body)) > 1:
                 marks.append("several facts: 'split' cuts it")
+            subject = subject_of(body) if choice == STAYS and not found else None
+            if subject is not None:
+                marks.append(f"may be +{subject}")
             if found:
                 rules = sorted({threat.rule for threat in found})
                 hostile = [rule for rule in rules if rule not in SECRETS]

@@ -82,6 +82,11 @@ def test_nothing_near_stays_uncategorized():
     assert (line.choice, line.likely, line.marks) == (STAYS, (), ())
 
 
+def test_a_new_category_is_named_where_nothing_is_near_and_the_words_are_of_a_subject():
+    (line,) = proposed("The dentist is in Graz.", {"finance": "Finance"})
+    assert (line.choice, line.likely, line.marks) == (STAYS, (), ("may be +health",))
+
+
 def test_a_secret_is_marked_and_shown_to_no_program():
     (line,) = proposed(f"The deploy token is {TOKEN}")
     assert line.choice == SECRET

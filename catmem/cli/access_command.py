@@ -60,10 +60,10 @@ _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not re
 def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[str, ...], target: str | None) -> None:
     """Print who reads and who may write which category, over all profiles of the root.
 
-    r reads, rw reads and may write, d may write and not read, . neither; a ? behind it: in files without section
-    headers only. What is read is that of USER.md and of MEMORY.md together; -t tells them apart. Where the profiles are
-    too many for columns, each category has a line with their names (with -c all of them). Below stand the categories
-    that the most profiles read, and those that only tier 1 or no profile reads. Entries are counted over the files of
+    r reads, rw reads and may write, d may write and not read, . neither. What is read is that of USER.md and of
+    MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
+    their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
+    1 or no profile reads. Entries are counted over the files of
     all profiles.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
@@ -161,11 +161,8 @@ def _shortened(names: list[str], room: int | None) -> str:
 
 
 def _legend(marks: set[str]) -> Iterator[str]:
-    plain = {mark.removesuffix("?") for mark in marks}
-    if plain:
-        yield "\n" + "   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in plain) + "\n"
-    if any(mark.endswith("?") for mark in marks):
-        yield "? reads it in a file without section headers only\n"
+    if marks:
+        yield "\n" + "   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in marks) + "\n"
 
 
 # --- what there is to see in it ------------------------------------------------------------------------------------
@@ -233,11 +230,6 @@ def _question(reason: Reason) -> str:
 
 
 def _answer(why: Why, reason: Reason) -> str:
-    if reason.answer == "without-headers":
-        headers = why.headers.get(reason.asked)
-        if headers is None:
-            return "in a file without section headers"
-        return "no, its file has section headers" if headers else "yes, its file has no section headers"
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"

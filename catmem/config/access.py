@@ -48,6 +48,14 @@ class View:
     hidden_uncategorized: int
     """How many of those have no category."""
 
+    def warnings(self, profile: str) -> tuple[str, ...]:
+        """What to know of the file: git's conflict markers, and that it is flat and hidden from the ``profile``."""
+        found = unmerged_warnings(f"the {self.target} file", self.document.text)
+        if not self.hidden_uncategorized or self.document.scan.headers:
+            return found
+        said = f"the {self.target} file has no sections, so {profile} sees none of it"
+        return (*found, f"{said}: catmem sort -p NAME puts entries into categories")
+
     def problems(self, found: Sequence[Problem]) -> tuple[Problem, ...]:
         """Those of the document's problems that lie within visible entries."""
         starts = [entry.start for entry in self.entries]
@@ -70,25 +78,21 @@ class View:
 
 
 def visible_categories(
-    document: Document, present: Iterable[str], target: str, profile: Profile, taxonomy: Taxonomy | None = None
+    present: Iterable[str], target: str, profile: Profile, taxonomy: Taxonomy | None = None
 ) -> dict[str, int]:
-    """Those of the categories ``present`` in a document that the profile may see, each with its place in its order.
+    """Those of the categories ``present`` that the profile may see, each with its place in its order.
 
     A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
-    profile says so (``include_uncategorized``), and by default in a file without section headers only; never if a
-    selector takes it away.
+    profile ``sees_uncategorized``; never if a selector takes it away.
     """
     selectors = profile.selectors(target, taxonomy)
-    uncategorized = profile.include_uncategorized
-    if uncategorized is None:
-        uncategorized = not document.scan.headers
     # A document may have been parsed without the root's aliases, and a section must not pass for another under one.
     order: dict[str, int] = {}
     for category in present:
         position = selectors.position(taxonomy.of_slug(category) if taxonomy else category)
         if position is not None:
             order[category] = position
-        elif category == UNCATEGORIZED and uncategorized and not selectors.takes_away(category):
+        elif category == UNCATEGORIZED and profile.sees_uncategorized and not selectors.takes_away(category):
             order[category] = len(selectors.patterns)
     return order
 
@@ -99,7 +103,7 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     Its entries are those of the ``visible_categories``.
     """
     present = dict.fromkeys([entry.category for entry in document.entries])
-    order = visible_categories(document, present, target, profile, taxonomy)
+    order = visible_categories(present, target, profile, taxonomy)
     # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
     categories = tuple(sorted(order, key=lambda category: (category == UNCATEGORIZED, order[category], category)))
     entries = document.entries
@@ -109,16 +113,6 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
     if UNCATEGORIZED in present and UNCATEGORIZED not in order:
         loose = sum(entry.category == UNCATEGORIZED for entry in document.entries)
     return View(target, document, categories, entries, len(document.entries) - len(entries), loose)
-
-
-def hidden_by_sections(
-    before: Document, after: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None
-) -> int:
-    """How many entries without a category a profile saw in a flat document, and does not see in it with sections."""
-    if before.scan.headers or not after.scan.headers:
-        return 0
-    was, now = (visible_categories(each, (UNCATEGORIZED,), target, profile, taxonomy) for each in (before, after))
-    return sum(entry.category == UNCATEGORIZED for entry in after.entries) if was and not now else 0
 
 
 def all_problems(document: Document, config: Config) -> tuple[Problem, ...]:
@@ -185,12 +179,12 @@ class Rights:
             return document.entries
         return visible(document, self.target, self.actor, self.taxonomy).entries
 
-    def among(self, document: Document, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Those of some entries of a document that are ``in_sight``."""
+    def among(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those of some entries that are ``in_sight``."""
         if self.actor is None:
             return entries
         present = dict.fromkeys(entry.category for entry in entries)
-        seen = visible_categories(document, present, self.target, self.actor, self.taxonomy)
+        seen = visible_categories(present, self.target, self.actor, self.taxonomy)
         return [entry for entry in entries if entry.category in seen]
 
     def unmerged(self, name: str, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from catmem.config.access import Rights, visible
+from catmem.config.access import Rights, visible_categories
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import key_text
-from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 
 if TYPE_CHECKING:
@@ -23,12 +22,9 @@ if TYPE_CHECKING:
     from catmem.config.config import Taxonomy
     from catmem.config.profile import Profile, SettingPlace
     from catmem.config.yamlfile import KeyPath
-    from catmem.model.document import Document
 
-Sight = Literal["yes", "no", "without-headers"]
-"""Whether entries are seen. ``without-headers``: in a file without section headers only (``__uncategorized__``)."""
-
-_ANY_HEADER = "\n## Any\nx\n"
+Sight = Literal["yes", "no"]
+"""Whether entries are seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +38,20 @@ class Cell:
     def reads(self, target: str | None = None) -> Sight:
         """Whether the profile reads the category in a target; without one, in either."""
         sights = (self.user, self.memory) if target is None else (self.user if target == "user" else self.memory,)
-        return "yes" if "yes" in sights else "without-headers" if "without-headers" in sights else "no"
+        return "yes" if "yes" in sights else "no"
 
     def mark(self, target: str | None = None) -> str:
-        """``r`` reads, ``rw`` reads and may write, ``d`` may write and not read, ``.`` neither.
-
-        A ``?`` behind it: reads in a file without section headers only.
-        """
-        sight = self.reads(target)
-        if sight == "no":
+        """``r`` reads, ``rw`` reads and may write, ``d`` may write and not read, ``.`` neither."""
+        if self.reads(target) == "no":
             return "d" if self.write else "."
-        return f"r{'w' * self.write}{'?' * (sight == 'without-headers')}"
+        return f"r{'w' * self.write}"
 
 
 class Held(NamedTuple):
-    """Where entries stand: in which category, in ``user`` or ``memory``, and whether that file has section headers."""
+    """Where entries stand: in which category, in ``user`` or ``memory``."""
 
     category: str
     target: str
-    headers: bool
 
 
 class Orphan(NamedTuple):
@@ -107,10 +98,10 @@ class Fleet:
             count for held, count in self.entries.items() if held.category == category and target in {None, held.target}
         )
 
-    def readers(self, category: str, target: str | None = None, *, headers: bool = True) -> tuple[Profile, ...]:
-        """The profiles that read a category in a target (or in either), in a file with or without section headers."""
-        cells, enough = self.cells[category], {"yes"} if headers else {"yes", "without-headers"}
-        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target) in enough)
+    def readers(self, category: str, target: str | None = None) -> tuple[Profile, ...]:
+        """The profiles that read a category in a target, or in either."""
+        cells = self.cells[category]
+        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target) == "yes")
 
     def writers(self, category: str) -> tuple[Profile, ...]:
         """The profiles that may write a category."""
@@ -127,16 +118,9 @@ class Fleet:
             yield Orphan(category, None, self.count(category), declared, _names(everywhere))
         # Read from one file, a category may still have entries in the other, where no profile looks.
         for target in TARGETS:
-            found: dict[tuple[str, ...], int] = {}
-            for held, count in self.entries.items():
-                if held.category != category or held.target != target or not count:
-                    continue
-                readers = self.readers(category, target, headers=held.headers)
-                if _no_specialist(readers) and (category == UNCATEGORIZED or readers != everywhere):
-                    names = _names(readers)
-                    found[names] = found.get(names, 0) + count
-            for names, count in sorted(found.items()):
-                yield Orphan(category, target, count, declared, names)
+            count, readers = self.count(category, target), self.readers(category, target)
+            if count and _no_specialist(readers) and (category == UNCATEGORIZED or readers != everywhere):
+                yield Orphan(category, target, count, declared, _names(readers))
 
     def widest(self) -> list[Width]:
         """The categories that some profile reads, those first that the most profiles read."""
@@ -166,23 +150,12 @@ def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iter
 
 def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, Cell]:
     """What a profile may do in each of some categories (slugs, no aliases)."""
-    with_headers, without = _probes(categories)
     sights: dict[str, dict[str, Sight]] = {}
     for target in TARGETS:
-        seen = set(visible(with_headers, target, profile, taxonomy).categories)
+        seen = visible_categories(categories, target, profile, taxonomy)
         sights[target] = {category: "yes" if category in seen else "no" for category in categories}
-        if UNCATEGORIZED in sights[target] and UNCATEGORIZED not in seen:
-            alone = visible(without, target, profile, taxonomy).categories
-            sights[target][UNCATEGORIZED] = "without-headers" if alone else "no"
     rights = Rights(profile, "user", taxonomy)
     return {each: Cell(sights["user"][each], sights["memory"][each], rights.may_write(each)) for each in categories}
-
-
-def _probes(categories: Sequence[str]) -> tuple[Document, Document]:
-    """A document with an entry in every category, and one without section headers."""
-    # A slug is its own slug, so it can stand for the title of its section.
-    sections = "".join(f"\n## {category}\nx\n" for category in categories if category != UNCATEGORIZED)
-    return parse(f"x\n{sections}{_ANY_HEADER}"), parse("x\n")
 
 
 def _no_specialist(readers: Sequence[Profile]) -> bool:
@@ -287,7 +260,9 @@ class _Case(NamedTuple):
         """What decides on entries without a category where no selector names them."""
         said = self.profile.include_uncategorized
         if said is None:
-            because = "include_uncategorized is not said: such entries are seen in a file without section headers only"
+            tier_1 = self.profile.tier == ORCHESTRATOR_TIER
+            why = "is of tier 1" if tier_1 else "names categories" if answer == "no" else "names no category"
+            because = f"include_uncategorized is not said, and the profile {why}"
         else:
             because = f"include_uncategorized is {'true' if said else 'false'}"
         if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):

@@ -24,7 +24,7 @@ from catmem.syntax import tags as tag_blocks
 from catmem.workspace.seen_entry import value_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.terms import body_of
-from catmem.writing.written import on_first_section, on_tags, on_title, refuse_over_budget
+from catmem.writing.written import on_tags, on_title, refuse_over_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -198,7 +198,7 @@ def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms
         return
     # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
     present = dict.fromkeys((entry.category for entry in document.entries) if named is None else named)
-    seen = visible_categories(document, present, terms.target, actor, terms.config.taxonomy)
+    seen = visible_categories(present, terms.target, actor, terms.config.taxonomy)
     for category in present:
         if category in seen:
             continue
@@ -333,10 +333,8 @@ def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool)
         if there[key] < 0 and problem.rule not in _PASSED_OVER:
             where = f"line {new.line(problem.start)}: " if lines else ""
             raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
-    on_first_section(old, new, terms, _HIDING)
 
 
-_HIDING = "Nothing was written. Tell a person: they can sort the file into sections (catmem migrate)."
 _SHORTER = "Nothing was written. Send less."
 _MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
 
@@ -376,7 +374,7 @@ def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: T
         for key in change.new.tags
         if change.old is None or key not in change.old.tags
     )
-    notes = (on_first_section(old, new, terms, _HIDING), on_title(old, new), *on_tags(given, terms))
+    notes = (on_title(old, new), *on_tags(given, terms))
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 

@@ -31,7 +31,6 @@ from catmem.prompt.styles import (
     render,
 )
 from catmem.staleness.freshness import Freshness, freshness
-from catmem.text import unmerged_warnings
 from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class _Draft:
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
         self.views[view.target] = view
-        self.warnings += unmerged_warnings(f"the {view.target} file", view.document.text)
+        self.warnings += view.warnings(self.profile.name)
         seen = set(view.categories)
         for section in reversed(view.document.sections):
             if section.category in seen:

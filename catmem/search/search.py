@@ -234,7 +234,7 @@ class _Search:
         if self.whole:
             return SearchSource.of(index, present)
         taxonomy = self.workspace.config.taxonomy
-        return SearchSource.of(index, visible_categories(index.document, present, target, self.reader, taxonomy))
+        return SearchSource.of(index, visible_categories(present, target, self.reader, taxonomy))
 
     def found(self) -> list[Match]:
         """Every entry in sight that the query finds, in no order."""

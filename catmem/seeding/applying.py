@@ -18,7 +18,6 @@ from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
 from catmem.seeding.planner import (
-    on_hidden,
     plan_seed,
     plan_within,
     refuse_bounded,
@@ -192,9 +191,7 @@ class _Applying:
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
-        # The plan says what it hides itself; it may be more if the file has changed since.
-        hidden = on_hidden(self.workspace, made)
-        notes += [each for each in (title, hidden) if each is not None and each not in self.plan.notes]
+        notes += [] if title is None else [title]
         return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
 
     def _again(self, planned: FilePlan, document: Document) -> FilePlan:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem import clock
-from catmem.config.access import Rights, hidden_by_sections
+from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import limit_of, memory_dir, one_reading
 from catmem.errors import (
@@ -380,12 +380,11 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
-        """What leaves a prompt, and what no target gets."""
-        notes = [on_hidden(self.workspace, each) for each in files]
-        notes += [_on_doubles(each) for each in files if each.doubles]
+        """What is there twice, and what no target gets."""
+        notes = [_on_doubles(each) for each in files if each.doubles]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
-        notes += [self._on_unread(each) for each in self.asked.categories or ()]
-        return tuple(note for note in notes if note is not None)
+        notes += [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
+        return tuple(notes)
 
     def _on_unread(self, category: str) -> str | None:
         """What to know of a category that is asked for and that some of the targets do not read."""
@@ -416,8 +415,9 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
 
 
 def _is_flat(offered: Offer) -> bool:
-    """Whether there are entries, and none of them has a category."""
-    return bool(offered.entries) and all(each.version.category == UNCATEGORIZED for each in offered.entries)
+    """Whether the source has entries, seen by its profile or not, and none of them has a category."""
+    entries = offered.document.entries
+    return bool(entries) and all(each.category == UNCATEGORIZED for each in entries)
 
 
 def _few(names: Sequence[str], most: int = _NAMED) -> str:
@@ -425,23 +425,6 @@ def _few(names: Sequence[str], most: int = _NAMED) -> str:
 
 
 # --- one file, to write it too ------------------------------------------------------------------------------------
-
-
-def on_hidden(workspace: Root, plan: FilePlan) -> str | None:
-    """What to know of a flat file whose own entries leave its profile's prompt, since a seed gives it sections."""
-    if not (plan.changes and plan.before.strip()):
-        return None
-    name, _, target = plan.target.partition("/")
-    before, after = workspace.parse(plan.before), workspace.parse(plan.after)
-    count = hidden_by_sections(before, after, target, workspace.profile(name), workspace.config.taxonomy)
-    if not count:
-        return None
-    entries = "the entry" if count == 1 else f"the {count:,} entries"
-    return (
-        f"{plan.target} gets its first section, and that takes {entries} without a category out of the prompt of "
-        f"{name}: catmem move -p {name} -t {target} TEXT -c CATEGORY gives one a category, include_uncategorized: true "
-        "in its profile shows all"
-    )
 
 
 def _refuse_unfit(workspace: Root, entity: str, data: bytes) -> None:

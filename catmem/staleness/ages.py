@@ -68,7 +68,7 @@ def clocks_of(
     written = _file_moment(workspace, entity)
     clocks: list[dict[str, list[str]]] = []
     for history in _histories(workspace, entity, readers):
-        seen = history.rights.among(document, entries)
+        seen = history.rights.among(entries)
         moments = history.of(document, seen)
         dated = [(entry, moments.get(entry.start, written)) for entry in seen]
         clocks.append({body_key(entry.body): list(moment) for entry, moment in dated if moment is not None})

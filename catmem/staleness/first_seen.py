@@ -89,22 +89,22 @@ class EntryHistory:
         keys = {entry.start: body_key(entry.body) for entry in entries}
         found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
         if len(found) < len(keys) and self.document is not None:
-            changed = self._in_sight(self.document, document, differing(self.document, document))
+            changed = self._in_sight(differing(self.document, document))
             for start, origin in origins(changed, keys.keys() - found.keys()).items():
                 older = self.known.get(body_key(origin.body))
                 if older is not None:
                     found[start] = older.moment
         return found
 
-    def take(self, revision: Revision, before: Document | None, after: Document | None, found: Differing) -> None:
-        """Look at the next revision, which makes ``after`` of ``before``; ``found`` may differ."""
+    def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
+        """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
         known = self.known
         self.last = revision
         if after is None:
             return
         if not revision.is_branch:
             self.document = after
-        changed = self._in_sight(before, after, found)
+        changed = self._in_sight(found)
         keys = [body_key(entry.body) for entry in changed.new]
         fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
         if fresh:
@@ -127,13 +127,13 @@ class EntryHistory:
         if len(known) > 2 * MOST:
             self._forget(after)
 
-    def _in_sight(self, before: Document | None, after: Document, found: Differing) -> Differing:
+    def _in_sight(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end.
 
         So an entry is compared with the same others whatever the file says besides.
         """
-        old = () if before is None else self.rights.among(before, found.old)
-        new = self.rights.among(after, found.new)
+        old = self.rights.among(found.old)
+        new = self.rights.among(found.new)
         first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
         return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
 
@@ -184,7 +184,8 @@ def _key(entity: str, rights: Rights) -> Hashable:
     actor = rights.actor
     if actor is None:
         return entity
-    return entity, rights.target, actor.selectors(rights.target, rights.taxonomy), actor.include_uncategorized
+    selectors = actor.selectors(rights.target, rights.taxonomy)
+    return entity, rights.target, selectors, actor.sees_uncategorized
 
 
 def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
@@ -230,7 +231,7 @@ def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] |
 
 def _steps(
     revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
-) -> Iterator[tuple[Revision, Document | None, Document | None, Differing]]:
+) -> Iterator[tuple[Revision, Document | None, Differing]]:
     """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
     for revision, data in revisions:
         try:
@@ -240,9 +241,9 @@ def _steps(
             else:
                 after, found = changed_document(document, data)
         except (NotUtf8Error, TooLargeError, UnicodeDecodeError):
-            yield revision, document, document, Differing((), ())
+            yield revision, document, Differing((), ())
             continue
-        yield revision, document, after, found
+        yield revision, after, found
         if not revision.is_branch:
             document = after
 

@@ -120,7 +120,7 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
     words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)
     index = Index(document)
     present = dict.fromkeys(stretch.category for stretch in index.stretches)
-    source = SearchSource.of(index, visible_categories(document, present, target, workspace.profile(name), taxonomy))
+    source = SearchSource.of(index, visible_categories(present, target, workspace.profile(name), taxonomy))
     found = {index.entry(match.piece).start for match in matches(parse_query(words), [source])}
     return [entry for entry in entries if entry.start in found]
 

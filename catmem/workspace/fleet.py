@@ -55,8 +55,6 @@ class Why(NamedTuple):
     category: str
     declared: bool
     entries: dict[str, int]
-    headers: dict[str, bool]
-    """Whether each of its files has section headers; a file that is missing or cannot be read is left out."""
     reasons: tuple[Reason, ...]
     note: str | None
     problems: tuple[CatmemError, ...]
@@ -121,7 +119,6 @@ def explain(workspace: Root, name: str, category: str) -> Why:
         entries={
             target: sum(count for held, count in counts.items() if held[:2] == (slug, target)) for target in documents
         },
-        headers={target: bool(document.scan.headers) for target, document in documents.items() if document.text},
         reasons=reasons(profile, slug, config.taxonomy, written),
         note=note,
         problems=tuple(problems),
@@ -211,18 +208,14 @@ def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
         "entries": fleet.count(category),
         "reads_user": [name for name, cell in cells.items() if cell.user == "yes"],
         "reads_memory": [name for name, cell in cells.items() if cell.memory == "yes"],
-        "reads_without_headers": [
-            name for name, cell in cells.items() if "without-headers" in {cell.user, cell.memory}
-        ],
         "writes": [name for name, cell in cells.items() if cell.write],
         "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
     }
 
 
 def _count(counts: dict[Held, int], target: str, document: Document) -> None:
-    headers = bool(document.scan.headers)
     for entry in document.entries:
-        held = Held(entry.category, target, headers)
+        held = Held(entry.category, target)
         counts[held] = counts.get(held, 0) + 1
 
 

@@ -18,7 +18,7 @@ from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
 from catmem.syntax.scan import bytes_after
-from catmem.text import conflict_at, unmerged_warnings
+from catmem.text import conflict_at
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class ProfileMemory:
     def _notices(self, view: View) -> Iterator[Notice]:
         """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
         document, path, taxonomy = view.document, self.paths[view.target], self.config.taxonomy
-        for warning in unmerged_warnings(f"the {view.target} file", document.text):
+        for warning in view.warnings(self.profile.name):
             yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
         for problem in view.problems(all_problems(document, self.config)):
             if problem.rule in _WORTH_A_WARNING:

@@ -25,7 +25,6 @@ from catmem.writing.written import (
     on_alike,
     on_double,
     on_expiry,
-    on_first_section,
     on_nearly_same,
     on_same_text,
     on_tags,
@@ -174,7 +173,7 @@ class _Draft:
             found = document.text.find(line, start, end)
             if found >= 0:
                 within = [entry for entry in document.entries_between(found, end) if start <= entry.start < end]
-                seen = self.terms.rights.among(document, within)
+                seen = self.terms.rights.among(within)
                 same = next((entry for entry in seen if entry.body == body), None)
                 if same is not None:
                     return same
@@ -182,7 +181,7 @@ class _Draft:
 
     def _nearly_same(self, category: str, body: str) -> Entry | None:
         """An entry of the category that looks like the same fact in other words, among the last ones."""
-        seen = self.terms.rights.among(self.document, last_entries(self.document, category, _LOOKED_AT))
+        seen = self.terms.rights.among(last_entries(self.document, category, _LOOKED_AT))
         words = words_of(body)
         alike = (entry for entry in reversed(seen) if jaccard(_words_of(entry.raw, entry.tag_limit), words) >= _ALIKE)
         return next(alike, None)
@@ -320,9 +319,9 @@ class _Draft:
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
         notes = [*self.notes]
         if document is not self.original:
-            first_section = on_first_section(self.original, document, self.terms, _HIDING)
-            notes += [each for each in (first_section, on_title(self.original, document)) if each is not None]
-            found = (on_unread(category, document, self.terms) for category in put)
+            title = on_title(self.original, document)
+            notes += [] if title is None else [title]
+            found = (on_unread(category, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
@@ -353,11 +352,6 @@ class _Draft:
                 hint="Shorten or remove other entries first.",
             )
 
-
-_HIDING = (
-    "Nothing was written. Leave the category out if you may, or tell a person: they can sort the file into sections "
-    "(catmem migrate), or set include_uncategorized: true in the profile."
-)
 
 _ALIKE = 0.75
 """Words in common, of all words of two texts, from which on an answer says that they look like one fact."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from catmem import clock
 from catmem.clock import read_date
-from catmem.config.access import hidden_by_sections
+from catmem.config.access import visible_categories
 from catmem.config.json_schema import known_tags, meant_tag
-from catmem.errors import CatmemError, EditError, OverBudgetError
+from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.staleness.freshness import advice, expired_on, freshness
 from catmem.text import size_of
@@ -192,25 +192,6 @@ def on_alike(entry: Entry, count: int) -> str:
     return f"is in {entry.category} {count} times, word for word; the first of them was meant"
 
 
-def on_first_section(before: Document, after: Document, terms: Terms, hint: str) -> str | None:
-    """What to know of a flat file's first section, where its owner no longer sees the entries before it.
-
-    Raises ``EditError`` (``would_hide``) with the ``hint`` for a writer who is not to hide them.
-    """
-    if not hidden_by_sections(before, after, terms.target, terms.owner, terms.config.taxonomy):
-        return None
-    if not terms.rights.unbounded:
-        raise EditError(
-            f"a first section would hide the entries that this file has now from {terms.owner.name}",
-            code="would_hide",
-            hint=hint,
-        )
-    return (
-        "the entries before the first section have no category now, and are not shown to profiles without "
-        "include_uncategorized: true; move them to a category"
-    )
-
-
 def on_title(before: Document, after: Document) -> str | None:
     """What to know of a flat file whose leading heading, an entry so far, is its title since it has a section."""
     if before.scan.headers or before.title is not None or after.title is None or not before.entries:
@@ -253,23 +234,17 @@ def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
     return f"expired on {day}, and {effect}"
 
 
-def on_unread(category: str, document: Document, terms: Terms) -> str | None:
+def on_unread(category: str, terms: Terms) -> str | None:
     """What a person should know who wrote into a category of which its owner's prompt has nothing."""
-    if terms.to_agent or _is_read(category, document, terms):
+    if terms.to_agent or _is_read(category, terms):
         return None
     where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
     return f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
 
 
-def _is_read(category: str, document: Document, terms: Terms) -> bool:
-    """What ``policy.access.visible`` says of one category, without a look at every entry of a large file."""
-    selectors = terms.owner.selectors(terms.target, terms.config.taxonomy)
-    if selectors.position(category) is not None:
-        return True
-    if category != UNCATEGORIZED or selectors.takes_away(category):
-        return False
-    included = terms.owner.include_uncategorized
-    return not document.scan.headers if included is None else included
+def _is_read(category: str, terms: Terms) -> bool:
+    """What ``visible`` says of one category, without a look at every entry of a large file."""
+    return category in visible_categories((category,), terms.target, terms.owner, terms.config.taxonomy)
 
 
 def on_branch(entity: str, revision: str | None) -> str:

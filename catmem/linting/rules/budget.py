@@ -160,7 +160,7 @@ def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str,
 def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
     """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
     present = dict.fromkeys(entry.category for entry in file.entries)
-    places = visible_categories(file.document, present, target, profile, context.taxonomy)
+    places = visible_categories(present, target, profile, context.taxonomy)
     drops = profile.prompt.expired == "drop"
     shown = [
         entry

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from catmem.config.access import undeclared_sections
+from catmem.config.access import undeclared_sections, visible_categories
 from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.rule import rule
 from catmem.linting.spans import ClosedSpans
@@ -363,14 +363,13 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
             yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 
-@rule("CM412", "hidden-by-sections", scope="root")
-def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries without a category that the profile's own prompt hides because the file has sections.
+@rule("CM412", "hidden-uncategorized", scope="root")
+def hidden_uncategorized(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries without a category that the prompt of the file's own profile leaves out.
 
     ## Why
-    A profile sees the entries of a file without sections. With the first section, which a hand edit, an import or a
-    seed may bring, those before it leave its prompt: they have no category, and the profile does not say to
-    show them. The agent forgets what it wrote down, and nothing says so.
+    A profile that names categories sees these, and no entry without one, unless it says so. A file without
+    sections is hidden whole. The agent forgets what it wrote down, and its prompt only counts it.
 
     ## Example
     Bad, when the profile says nothing of `include_uncategorized`:
@@ -393,21 +392,19 @@ def hidden_by_sections(files: Mapping[str, LintedFile], context: Context) -> Ite
     ```
 
     ## Fix
-    Give them a category (`catmem move -p NAME TEXT -c CATEGORY`), or say `include_uncategorized: true` in the profile.
+    Give them a category (`catmem sort -p NAME`), or say `include_uncategorized: true` in the profile.
     If they are meant to be hidden, `include_uncategorized: false` says so.
     """
     for path, file in files.items():
         profile = context.profiles.get(file.owner or "")
-        if profile is None or file.target is None or not file.headers or profile.include_uncategorized is not None:
+        if profile is None or file.target is None or profile.include_uncategorized is not None:
             continue
         loose = [entry for entry in file.entries if entry.category == UNCATEGORIZED]
-        selectors = profile.selectors(file.target, context.taxonomy)
-        if not loose or selectors.position(UNCATEGORIZED) is not None or selectors.takes_away(UNCATEGORIZED):
+        taken_away = profile.selectors(file.target, context.taxonomy).takes_away(UNCATEGORIZED)
+        if not loose or taken_away or visible_categories((UNCATEGORIZED,), file.target, profile, context.taxonomy):
             continue
         entries = "1 entry has" if len(loose) == 1 else f"{len(loose):,} entries have"
-        message = (
-            f"{entries} no category, and the prompt of {profile.name} leaves out such entries of a file with sections"
-        )
-        hint = f"Give each one (catmem move -p {profile.name} -t {file.target} TEXT -c CATEGORY), or set "
+        message = f"{entries} no category, and the prompt of {profile.name} leaves out such entries"
+        hint = f"Give each one (catmem sort -p {profile.name} -t {file.target}), or set "
         hint += "include_uncategorized in the profile."
         yield Finding(loose[0].start, loose[0].end, message, hint, path=path)

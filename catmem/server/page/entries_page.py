@@ -139,7 +139,7 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: EntryD
         # What is offered first is what most want: where a file has entries and no sections, it is meant to have none.
         categories = [*without, *categories] if document.entries else [*categories, *without]
     profile, slugs_of = workspace.profile(owner), [slug or UNCATEGORIZED for slug, _ in categories]
-    seen = visible_categories(document, slugs_of, target, profile, taxonomy)
+    seen = visible_categories(slugs_of, target, profile, taxonomy)
     offered = [Choice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
     domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
     return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))

@@ -267,7 +267,7 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
         date, now = read_date(was.get(key)), read_date(entry.tags.get(key))
         if date is not None and now is not None and now < date and date > clock.today():
             yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
-    if not visible_categories(one.document, [entry.category], target, profile, config.taxonomy):
+    if not visible_categories([entry.category], target, profile, config.taxonomy):
         yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
     elif expired_on(entry.tags, clock.today()):
         shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"

@@ -63,7 +63,7 @@ class Profile:
     """A profile with everything inherited in it.
 
     ``limits`` are in characters by target (``user``, ``memory``), ``stale_after`` in days. ``include_uncategorized`` is
-    ``None`` where tier and selectors decide (``sees_uncategorized``), ``may_verify`` where the tier does.
+    ``None`` where the selectors decide (``sees_uncategorized``), ``may_verify`` where the tier does.
     ``declared`` are the categories of the root's closed taxonomy, ``None`` for an open one and for a profile loaded
     without a configuration. ``places`` says where each setting comes from, a parent's file included.
     """
@@ -110,11 +110,10 @@ class Profile:
     def sees_uncategorized(self) -> bool:
         """Whether the profile sees entries without a category, where no selector decides.
 
-        As it says; by default in tier 1, and if it names no category at all, so it reads files that know none.
+        As it says; by default if it names no category at all, so it reads files that know none.
         """
-        if self.include_uncategorized is not None:
-            return self.include_uncategorized
-        return self.tier == ORCHESTRATOR_TIER or not (self.user_memory_categories or self.memory_categories)
+        named = self.user_memory_categories or self.memory_categories
+        return not named if self.include_uncategorized is None else self.include_uncategorized
 
     @property
     def verifies(self) -> bool:

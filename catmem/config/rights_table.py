@@ -260,9 +260,8 @@ class _Case(NamedTuple):
         """What decides on entries without a category where no selector names them."""
         said = self.profile.include_uncategorized
         if said is None:
-            tier_1 = self.profile.tier == ORCHESTRATOR_TIER
-            why = "is of tier 1" if tier_1 else "names categories" if answer == "no" else "names no category"
-            because = f"include_uncategorized is not said, and the profile {why}"
+            named = "categories" if answer == "no" else "no category"
+            because = f"include_uncategorized is not said, and the profile names {named}"
         else:
             because = f"include_uncategorized is {'true' if said else 'false'}"
         if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):

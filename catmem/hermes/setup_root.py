@@ -34,7 +34,7 @@ _PROFILE = """\
 name: {name}
 tier: {tier}
 {more}
-# Name categories here, and entries of all others are kept out of its prompt.
+# Name categories here and take out include_uncategorized: then its prompt has no entry of another category, or of none.
 user_memory_categories: ["*"]
 memory_categories: ["*"]
 writable_categories: ["*"]

@@ -48,7 +48,7 @@ def document(titles, taxonomy, *, loose):
 def counts(target, parsed):
     found = {}
     for entry in parsed.entries:
-        held = Held(entry.category, target, bool(parsed.scan.headers))
+        held = Held(entry.category, target)
         found[held] = found.get(held, 0) + 1
     return found
 
@@ -66,8 +66,7 @@ def test_the_matrix_is_what_visible_shows_and_rights_allow(chosen, taxonomy, use
     for profile in chosen:
         for target, each in documents.items():
             seen = set(visible(each, target, profile, taxonomy).categories)
-            sights = {"yes"} if each.scan.headers else {"yes", "without-headers"}
-            told = {name for name in fleet.categories if fleet.cells[name][profile.name].reads(target) in sights}
+            told = {name for name in fleet.categories if fleet.cells[name][profile.name].reads(target) == "yes"}
             present = {entry.category for entry in each.entries}
             assert told & present == seen
         rights = Rights(profile, "user", taxonomy)
@@ -92,7 +91,7 @@ def test_orphans_are_the_entries_that_no_specialist_sees(chosen, taxonomy, user,
 
 @given(profiles, taxonomies, st.sampled_from([*SLUGS, UNCATEGORIZED]))
 def test_a_reason_says_what_the_matrix_says(profile, taxonomy, category):
-    fleet = fleet_of([profile], taxonomy, {Held(category, "user", headers=True): 1})
+    fleet = fleet_of([profile], taxonomy, {Held(category, "user"): 1})
     category = taxonomy.aliases.get(category, category)
     cell = fleet.cells[category][profile.name]
     user, memory, write, verify = reasons(profile, category, taxonomy)
@@ -104,6 +103,7 @@ def test_a_reason_says_what_the_matrix_says(profile, taxonomy, category):
         elif reason.rule in {"taken-away", "not-selected", "closed"}:
             assert reason.answer == "no"
         else:
-            wanted = {None: "without-headers", True: "yes", False: "no"}[profile.include_uncategorized]
+            said, named = profile.include_uncategorized, profile.user_memory_categories or profile.memory_categories
+            wanted = "yes" if said or (said is None and not named) else "no"
             assert (reason.rule, category, reason.answer) == ("include-uncategorized", UNCATEGORIZED, wanted)
     assert all(reason.because for reason in (user, memory, write, verify))

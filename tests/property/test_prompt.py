@@ -94,7 +94,7 @@ def selected(category, selectors, taxonomy):
     return None
 
 
-def allowed_canaries(drawn, where, selectors, include, taxonomy):
+def allowed_canaries(drawn, where, selectors, include, taxonomy, *, named):
     """The canaries that may show: those of the sections that the profile selects."""
     effective, current = {}, UNCATEGORIZED
     found = list(categories_of(drawn, taxonomy))
@@ -112,7 +112,7 @@ def allowed_canaries(drawn, where, selectors, include, taxonomy):
             continue
         verdict = selected(category, selectors, taxonomy)
         if verdict is None and category == UNCATEGORIZED:
-            verdict = include if include is not None else not has_headers
+            verdict = include if include is not None else not named
         if verdict:
             allowed.add(number)
     return allowed
@@ -147,8 +147,9 @@ def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0917 
     """``through``: the files belong to another profile, which ``--from`` names."""
     user_text, in_user = write_document(user, 100)
     memory_text, in_memory = write_document(memory, 200)
-    allowed = allowed_canaries(user, in_user, mine, include, taxonomy)
-    allowed |= allowed_canaries(memory, in_memory, theirs, include, taxonomy)
+    named = bool(mine or theirs)
+    allowed = allowed_canaries(user, in_user, mine, include, taxonomy, named=named)
+    allowed |= allowed_canaries(memory, in_memory, theirs, include, taxonomy, named=named)
     profile = {"user_memory_categories": mine, "memory_categories": theirs, "prompt": prompt}
     if include is not None:
         profile["include_uncategorized"] = include

@@ -17,29 +17,29 @@ EXAMPLE = """\
                                      |    |    |    specialist
                                      |    |    |    |    trinity
                                      |    |    |    |    |    scout
-category                    entries  |   |   |   |   |   |
-communication-style              12  rw  r   r   .   r   r
-cognitive-patterns                4  rw  r   .   .   .   .
-working-relationship              6  rw  rw  .   .   .   .
-workflow-rules-development        7  rw  .   rw  .   .   .
-workflow-rules-finance            8  rw  .   .   .   rw  .
-approval-conventions              4  rw  .   .   .   r   .
-finance-vendors                   4  rw  .   .   .   r   .
-finance-budgets                   2  rw  .   .   .   r   .
-finance-payroll                   1  rw  .   .   .   .   .
-projects                          2  rw  .   .   .   .   .
-__uncategorized__                 5  rw  r?  r?  r?  r?  .
+category                    entries  |   |   |   |  |   |
+communication-style              12  rw  r   r   .  r   r
+cognitive-patterns                4  rw  r   .   .  .   .
+working-relationship              6  rw  rw  .   .  .   .
+workflow-rules-development        7  rw  .   rw  .  .   .
+workflow-rules-finance            8  rw  .   .   .  rw  .
+approval-conventions              4  rw  .   .   .  r   .
+finance-vendors                   4  rw  .   .   .  r   .
+finance-budgets                   2  rw  .   .   .  r   .
+finance-payroll                   1  rw  .   .   .  .   .
+projects                          2  rw  .   .   .  .   .
+notes                             3  rw  rw  rw  .  .   .
+__uncategorized__                 2  rw  .   .   .  .   .
 
 r reads   rw reads and may write   . neither
-? reads it in a file without section headers only
 Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.
 
 Read by the most of 6 profiles:
   communication-style         5  12 entries
+  notes                       3  3 entries
   cognitive-patterns          2  4 entries
   working-relationship        2  6 entries
   workflow-rules-development  2  7 entries
-  workflow-rules-finance      2  8 entries
 
 Read by tier 1 only:
   finance-payroll    1 entry
@@ -79,10 +79,9 @@ def test_names_that_fit_stand_over_their_columns(place):
         "talk                     1  r    r\n"
         "pay                      0  d    r\n"
         "tlak                     1  .    .\n"
-        "__uncategorized__        0  r?   .\n"
+        "__uncategorized__        0  .    .\n"
         "\n"
         "r reads   d may write and not read (a drop)   . neither\n"
-        "? reads it in a file without section headers only\n"
         "\n"
         "Read by the most of 2 profiles:\n"
         "  talk  2  1 entry\n"
@@ -99,7 +98,7 @@ def test_names_that_fit_stand_over_their_columns(place):
         (("-p", "trin"), ["talk 1 r", "pay 0 r", "tlak 1 .", "__uncategorized__ 0 ."]),
         (("-p", "neo", "-c", "speech"), ["talk 1 r"]),
         (("-p", "neo", "-c", "t*", "-c", "Pay"), ["talk 1 r", "pay 0 d", "tlak 1 ."]),
-        (("-p", "neo", "-t", "memory"), ["talk 0 .", "pay 0 d", "tlak 0 .", "__uncategorized__ 0 r?"]),
+        (("-p", "neo", "-t", "memory"), ["talk 0 .", "pay 0 d", "tlak 0 .", "__uncategorized__ 0 ."]),
     ],
 )
 def test_a_part(place, choices, lines):
@@ -140,11 +139,9 @@ def test_json(place):
         "entries": 0,
         "reads_user": ["trin"],
         "reads_memory": [],
-        "reads_without_headers": [],
         "writes": ["neo"],
         "drops": ["neo"],
     }
-    assert said["matrix"][-1]["reads_without_headers"] == ["neo"]
     assert said["orphans"] == [{"category": "tlak", "target": None, "entries": 1, "declared": False, "readers": []}]
     assert said["widest"][0] == {"category": "talk", "readers": 2, "entries": 1, "of": 2}
     assert said["problems"] == []
@@ -161,18 +158,7 @@ def test_why(example):
         "  '!finance-payroll' of memory_categories takes it away, after 'finance-*' has selected it\n"
     ) in result.stdout
     assert "profiles/trinity.yaml:14\n" in result.stdout
-    assert "profiles/specialist.yaml:13, which trinity extends\n" in result.stdout
-
-
-def test_why_says_what_the_file_of_the_profile_decides(example):
-    def answer():
-        return run("access", "--root", example, "--why", "neo", "__uncategorized__").stdout.splitlines()[2]
-
-    assert answer() == "reads it in USER.md: no, its file has section headers"
-    put(example / "homes" / "neo" / "USER.md", "one\n§\ntwo\n")
-    assert answer() == "reads it in USER.md: yes, its file has no section headers"
-    (example / "homes" / "neo" / "USER.md").unlink()
-    assert answer() == "reads it in USER.md: in a file without section headers"
+    assert "profiles/specialist.yaml:17, which trinity extends\n" in result.stdout
 
 
 def test_why_as_json(place):

@@ -47,13 +47,6 @@ def test_what_the_owner_will_not_see_is_told_once(folder):
         assert said.count("warning: the profile neo does not read the category project (user)") == 1
 
 
-def test_earlier_entries_that_lose_their_place_are_told(folder):
-    put(folder / "homes" / "neo" / "USER.md", "An old fact.\n")
-    put(folder / "profiles" / "neo.yaml", "user_memory_categories: [project]\n")
-    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "*=project", "--format", "json")
-    assert any("entries before the first section" in note for note in json.loads(result.stdout)["notes"])
-
-
 def test_a_kind_that_is_not_there_is_refused_with_the_nearest(folder):
     result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "fedback=project")
     assert (result.exit_code, "Did you mean 'feedback'?" in result.stderr) == (2, True)

@@ -22,7 +22,7 @@ def place(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(
         tmp_path / "profiles" / "neo.yaml",
-        "user_memory_categories: [talk]\nprompt: {budget: {user: 500, total: 900}}\n",
+        "user_memory_categories: [talk]\ninclude_uncategorized: true\nprompt: {budget: {user: 500, total: 900}}\n",
     )
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(
@@ -47,6 +47,16 @@ def test_the_text(place):
         "- (unverified) [BLOCKED: instruction-override]\n"
         "\n# Notes\n\n## Uncategorized (unverified)\n- note\n"
     )
+
+
+def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_said(place):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    result = ask(place, "neo")
+    assert "note" not in result.stdout
+    said = "the memory file has no sections, so neo sees none of it: catmem sort -p NAME puts entries into categories"
+    assert result.stderr.startswith(f"warning: {place / 'homes' / 'neo' / 'MEMORY.md'}:1: {said}")
+    manifest = json.loads(ask(place, "neo", "--format", "json").stdout)["manifest"]
+    assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
 
 
 def test_text_digest_and_manifest(place):

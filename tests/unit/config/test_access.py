@@ -50,9 +50,9 @@ def test_only_the_named_categories():
     assert view.hidden == 4
 
 
-def test_a_profile_that_names_nothing_sees_nothing():
+def test_a_profile_that_names_nothing_sees_what_has_no_category():
     view = see()
-    assert (view.categories, view.entries, view.hidden) == ((), (), 6)
+    assert (view.categories, bodies(view), view.hidden) == (("__uncategorized__",), ["Loose."], 5)
 
 
 def test_each_target_has_its_own_selectors():
@@ -79,10 +79,41 @@ def test_other_spellings_of_a_name_are_the_same_category(title):
     assert (bodies(view), view.hidden) == ([], 1)
 
 
-@together(("include", "with_headers", "without"), [(None, False, True), (True, True, True), (False, False, False)])
-def test_uncategorized_entries(include, with_headers, without):
-    assert ("Loose." in bodies(see(include_uncategorized=include))) is with_headers
-    assert ("Loose." in bodies(see("Loose.\n§\nToo.\n", include_uncategorized=include))) is without
+FLAT = "Loose.\n§\nToo.\n"
+
+
+@together(
+    ("settings", "seen"),
+    [
+        ({}, True),
+        ({"include_uncategorized": True}, True),
+        ({"include_uncategorized": False}, False),
+        ({"user_memory_categories": ("talk",)}, False),
+        ({"memory_categories": ("talk",)}, False),
+        ({"user_memory_categories": ("*",)}, False),
+        ({"user_memory_categories": ("*",), "tier": 1}, False),
+        ({"user_memory_categories": ("talk",), "include_uncategorized": True}, True),
+    ],
+)
+def test_uncategorized_entries_are_for_profiles_that_name_no_category_or_say_so(settings, seen):
+    for text in (None, FLAT):
+        assert ("Loose." in bodies(see(**settings) if text is None else see(text, **settings))) is seen
+
+
+@together(
+    ("text", "settings", "warned"),
+    [
+        (FLAT, {"user_memory_categories": ("talk",)}, True),
+        (FLAT, {"memory_categories": ("talk",)}, True),
+        (FLAT, {"include_uncategorized": False}, True),
+        (FLAT, {}, False),
+        ("", {"user_memory_categories": ("talk",)}, False),
+        ("Loose.\n\n## Talk\nx\n", {"user_memory_categories": ("talk",)}, False),
+    ],
+)
+def test_a_flat_file_that_is_hidden_is_said(text, settings, warned):
+    said = ("the user file has no sections, so neo sees none of it: catmem sort -p NAME puts entries into categories",)
+    assert see(text, **settings).warnings("neo") == (said if warned else ())
 
 
 def test_no_pattern_reaches_uncategorized_entries_and_their_name_does():

@@ -50,7 +50,7 @@ def test_a_profile_of_any_tier_sees_what_its_selectors_pick(tier):
     assert bodies(profile.in_sight(DOCUMENT)) == ["short"]
 
 
-def test_it_sees_uncategorized_entries_of_a_flat_file_if_it_does_not_say_otherwise():
+def test_it_sees_uncategorized_entries_if_it_names_no_category_and_does_not_say_otherwise():
     assert bodies(rights().in_sight(parse("loose\n"))) == ["loose"]
     assert rights(include_uncategorized=False).in_sight(parse("loose\n")) == ()
 

@@ -24,9 +24,6 @@ CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categorie
         (Cell("no", "yes", write=True), "user", "d"),
         (Cell("no", "no", write=True), None, "d"),
         (Cell("no", "no", write=False), None, "."),
-        (Cell("without-headers", "no", write=False), None, "r?"),
-        (Cell("without-headers", "no", write=True), None, "rw?"),
-        (Cell("without-headers", "yes", write=True), None, "rw"),
     ],
 )
 def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
@@ -43,11 +40,11 @@ def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
         (Profile("a", user_memory_categories=("*",)), CLOSED, "other", Cell("no", "no", write=False)),
         (Profile("a", writable_categories=("talk",)), CLOSED, "talk", Cell("no", "no", write=True)),
         (Profile("a", tier=1), OPEN, "talk", Cell("no", "no", write=True)),
-        (Profile("a"), OPEN, LOOSE, Cell("without-headers", "without-headers", write=False)),
+        (Profile("a"), OPEN, LOOSE, Cell("yes", "yes", write=False)),
         (Profile("a", include_uncategorized=True), OPEN, LOOSE, Cell("yes", "yes", write=False)),
         (Profile("a", include_uncategorized=False), OPEN, LOOSE, Cell("no", "no", write=False)),
-        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell("yes", "without-headers", write=False)),
-        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell("without-headers", "no", write=False)),
+        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell("yes", "no", write=False)),
+        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell("no", "no", write=False)),
     ],
 )
 def test_what_a_profile_may_do_in_a_category(profile, taxonomy, category, cell):
@@ -76,26 +73,22 @@ TALKER = Profile("talker", user_memory_categories=("talk",))
         (
             [CHIEF, Profile("b", user_memory_categories=("*",))],
             CLOSED,
-            {Held("slip", "user", headers=True): 2},
+            {Held("slip", "user"): 2},
             [Orphan("slip", None, 2, declared=False, readers=())],
         ),
         # Read, but not from the file in which the entries stand.
         (
             [TALKER],
             OPEN,
-            {Held("talk", "user", headers=True): 1, Held("talk", "memory", headers=True): 3},
+            {Held("talk", "user"): 1, Held("talk", "memory"): 3},
             [Orphan("talk", "memory", 3, declared=False, readers=())],
         ),
         # Named by a profile that takes it away, without any entry: nothing is lost.
         ([Profile("b", user_memory_categories=("!pay",))], OPEN, {}, []),
-        # Entries without a category, which the file decides on.
-        (
-            [TALKER],
-            OPEN,
-            {Held(LOOSE, "user", headers=True): 2, Held(LOOSE, "user", headers=False): 5},
-            [Orphan(LOOSE, "user", 2, declared=False, readers=())],
-        ),
-        ([], OPEN, {Held("talk", "user", headers=True): 0}, []),
+        # Entries without a category, which only a profile sees that names none.
+        ([TALKER], OPEN, {Held(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
+        ([TALKER, Profile("b")], OPEN, {Held(LOOSE, "user"): 2}, []),
+        ([], OPEN, {Held("talk", "user"): 0}, []),
     ],
 )
 def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
@@ -104,7 +97,7 @@ def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orpha
 
 def test_the_widest_are_those_that_the_most_profiles_read():
     other = Profile("b", user_memory_categories=("talk", "pay"))
-    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {Held("talk", "user", headers=True): 4})
+    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {Held("talk", "user"): 4})
     assert fleet.widest() == [Width("talk", 3, 4), Width("pay", 2, 0)]
 
 

@@ -48,7 +48,8 @@ FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
         ("memory_categories: [vendors]", "finance-vendors", ("yes", "selected", "'vendors' (an alias of finance-vendors) of memory_categories selects it")),
         ("{}", "talk", ("no", "not-selected", "memory_categories is not said")),
         ("memory_categories: []", "talk", ("no", "not-selected", "memory_categories is empty")),
-        ("{}", LOOSE, ("without-headers", "include-uncategorized", "include_uncategorized is not said: such entries are seen in a file without section headers only")),
+        ("{}", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is not said, and the profile names no category")),
+        ("user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", "include_uncategorized is not said, and the profile names categories")),
         ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
         ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false; a pattern never selects entries without a category")),
         ("{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
@@ -106,7 +107,7 @@ def test_a_default_has_no_place(ask):
     assert (reason.place, reason.selector, reason.key) == (None, None, "include_uncategorized")
     assert reason.to_dict() == {
         "asked": "memory",
-        "answer": "without-headers",
+        "answer": "yes",
         "rule": "include-uncategorized",
         "because": reason.because,
         "selector": None,

@@ -378,7 +378,8 @@ LOOSE = "Bins go out on Thursdays.\n§\nHates cilantro.\n\n## Food\nLikes tea.\n
         ("user_memory_categories: [food]\n", LOOSE, ["2 entries have"]),
         ("user_memory_categories: ['*']\n", "Loose.\n\n## Food\nx\n", ["1 entry has"]),
         ("user_memory_categories: [food]\n", "## Food\nx\n\n## __uncategorized__\nLoose.\n", ["1 entry has"]),
-        ("user_memory_categories: [food]\n", "Bins go out.\n§\nHates cilantro.\n", []),
+        ("user_memory_categories: [food]\n", "Bins go out.\n§\nHates cilantro.\n", ["2 entries have"]),
+        ("title: Sees all without a category\n", "Bins go out.\n§\nHates cilantro.\n", []),
         ("user_memory_categories: [food]\n", "# About\n\n## Food\nx\n", []),
         ("user_memory_categories: [food, __uncategorized__]\n", LOOSE, []),
         ("user_memory_categories: [food, '!__uncategorized__']\n", LOOSE, []),
@@ -386,9 +387,9 @@ LOOSE = "Bins go out on Thursdays.\n§\nHates cilantro.\n\n## Food\nLikes tea.\n
         ("user_memory_categories: [food]\ninclude_uncategorized: false\n", LOOSE, []),
     ],
 )
-def test_cm412_what_a_profile_does_not_see_of_its_own_file_because_that_has_sections(tmp_path, profile, text, found):
+def test_cm412_what_a_profile_does_not_see_of_its_own_file_because_it_has_no_category(tmp_path, profile, text, found):
     said = scene(tmp_path, OPEN, neo=profile, **{"homes/neo/USER.md": text}).find("CM412")
-    message = "no category, and the prompt of neo leaves out such entries of a file with sections"
+    message = "no category, and the prompt of neo leaves out such entries"
     assert said == [("homes/neo/USER.md", 0, f"{each} {message}") for each in found]
 
 

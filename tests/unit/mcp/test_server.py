@@ -201,6 +201,8 @@ async def test_a_category_in_any_script_has_a_uri(tmp_path):
 @talks
 async def test_entries_without_a_category_are_a_resource_of_those_who_see_them(tmp_path):
     workspace = root(tmp_path, user="just a note\n")
+    with (workspace.root / "profiles" / "neo.yaml").open("a") as file:
+        file.write("include_uncategorized: true\n")
     async with client_of(workspace) as client:
         uris = [each.uri for each in (await client.list_resources()).resources]
         assert uris == ["memory://talk", "memory://__uncategorized__"]

@@ -288,6 +288,7 @@ def test_an_agent_is_told_as_well(tmp_path):
 
 def test_a_profile_that_has_them_all_or_none_is_none_of_those(tmp_path):
     profiles = {
+        "boss": "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n",
         "neo": "seed_from: boss\nuser_memory_categories: [talk]\ninclude_uncategorized: true\n",
         "ann": "seed_from: boss\nmemory_categories: [talk]\n",
     }

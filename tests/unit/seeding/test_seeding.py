@@ -89,7 +89,11 @@ def test_dates_are_copied_and_not_refreshed(workspace):
     [("", False), ("include_uncategorized: false\n", False), ("include_uncategorized: true\n", True)],
 )
 def test_what_has_no_category_is_seeded_only_if_the_target_says_so_itself(tmp_path, said, copied):
-    workspace = seed_root(tmp_path, profiles={"neo": f"user_memory_categories: ['*']\n{said}"}, text="flat\n§\nfile\n")
+    profiles = {
+        "boss": "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n",
+        "neo": f"user_memory_categories: ['*']\n{said}",
+    }
+    workspace = seed_root(tmp_path, profiles=profiles, text="flat\n§\nfile\n")
     seed(workspace, "neo")
     assert bodies(workspace) == (["flat", "file"] if copied else [])
 
@@ -172,29 +176,6 @@ def test_a_fact_that_is_renewed_at_its_source_is_renewed_in_its_copy(workspace):
 # --- a flat file ---
 
 FLAT = "Hates cilantro.\n§\nBins go out on Thursdays.\n"
-
-
-def test_a_seed_that_takes_entries_out_of_a_prompt_says_so_in_plan_and_result(workspace):
-    put_bytes(workspace, "neo/user", FLAT)
-    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
-    (note,) = [each for each in plan.notes if "first section" in each]
-    assert note.startswith("neo/user gets its first section, and that takes the 2 entries without a category out of")
-    assert "catmem move -p neo -t user" in note
-    assert note in plan.to_dict()["notes"]
-    result = workspace.apply_seed(plan)
-    assert result.notes.count(note) == 1
-    assert result.to_dict()["notes"].count(note) == 1
-    assert [each.notes for each in result.files if any("first section" in said for said in each.notes)] == []
-    assert "cilantro" not in workspace.prompt("neo", as_of=DAY).text
-
-
-def test_it_says_so_of_a_file_that_became_flat_meanwhile(workspace):
-    put_bytes(workspace, "neo/user", "## Own\nx\n")
-    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
-    assert not [each for each in plan.notes if "first section" in each]
-    put_bytes(workspace, "neo/user", FLAT)
-    (file, *_) = workspace.apply_seed(plan).files
-    assert [each for each in file.notes if "first section" in each]
 
 
 @pytest.mark.parametrize(

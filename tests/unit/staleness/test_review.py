@@ -117,7 +117,7 @@ def test_what_was_never_verified_comes_first_then_tier_1_then_the_oldest(place):
 
 
 def test_what_agents_used_most_and_was_never_verified_comes_before_all_others(place):
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nmemory_categories: ['*']\n")
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\ninclude_uncategorized: true\n")
     (place / ".catmem").mkdir()  # uses are counted where something was ever written
     for words in ("memory", "memory", "date", "stale", "stale", "stale", "stale"):
         assert memory_tool(workspace_of(place), "neo", {"action": "search", "query": words})["total"] == 1

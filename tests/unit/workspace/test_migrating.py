@@ -157,12 +157,12 @@ UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declar
 
 
 def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
+    put(place / "profiles" / "neo.yaml", "{user_memory_categories: [communication-style], include_uncategorized: true}")
+    put(user, FLAT + "\n§\n[FIN] Pays.")
     assert plan_file(workspace, user).warnings == (
         UNDECLARED,
-        "the prompt of neo has 2 entries and will not have them without a category",
+        "the prompt of neo has 1 entry and will not have it in finance",
     )
-    put(user, FLAT + "\n§\n[FIN] Pays.")
-    assert plan_file(workspace, user).warnings[2] == ("the prompt of neo has 1 entry and will not have it in finance")
     assert plan_file(workspace, notes).warnings == (UNDECLARED,)
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")
     assert plan_file(workspace, user).warnings == (UNDECLARED,)

@@ -320,13 +320,6 @@ def test_a_forbidden_verification_names_no_tag(call):
     assert answer["remediation"].startswith("A person may do that")
 
 
-def test_a_first_section_that_would_hide_what_is_there_is_refused(call, workspace):
-    put_bytes(workspace, "neo/user", "one\n")
-    answer = call(action="add", content="x")
-    assert answer["reason"] == "would_hide"
-    assert [entry["body"] for entry in answer["entries"]] == ["one"]
-
-
 def test_a_profile_of_tier_1_is_shown_what_its_selectors_pick(tmp_path):
     profiles = {"boss": "tier: 1\nuser_memory_categories: [talk]\n"}
     workspace = make_root(tmp_path, profiles=profiles, files={"boss/user": "## Talk\nopen\n\n## Pay\nhidden open\n"})

@@ -6,9 +6,8 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError
 from catmem.writing.operation import Operation
-from tests.roots import make_root, put_bytes, text_of
+from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)
 TEXT = """\
@@ -238,57 +237,6 @@ def test_entries_that_are_hidden_are_not_counted(workspace):
 # --- the first section of a flat file ---
 
 FLAT = "one\n§\ntwo\n"
-NOT_SHOWN = "the entries before the first section have no category now, and are not shown to profiles"
-
-
-@pytest.mark.parametrize("actor", [None, "boss"])
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_the_first_section_hides_what_is_before_it_and_says_so(workspace, actor, dry_run):
-    put_bytes(workspace, "neo/user", FLAT)
-    written = workspace.add("neo", "x", category="talk", actor=actor, dry_run=dry_run)
-    (note,) = written.notes
-    assert note.startswith(NOT_SHOWN)
-    assert "include_uncategorized: true" in note
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_a_bounded_profile_may_not_hide_its_own_memory_so(workspace, dry_run):
-    put_bytes(workspace, "neo/user", FLAT)
-    with pytest.raises(EditError) as caught:
-        workspace.add("neo", "x", category="talk", actor="neo", dry_run=dry_run)
-    assert caught.value.code == "would_hide"
-    assert text_of(workspace) == FLAT
-
-
-def test_so_does_a_move(workspace):
-    put_bytes(workspace, "neo/user", FLAT)
-    assert workspace.move("neo", "one", "talk").notes[0].startswith(NOT_SHOWN)
-    assert workspace.move("neo", "two", "talk").notes == ()
-
-
-@pytest.mark.parametrize(
-    "profile",
-    [
-        "include_uncategorized: true\n",
-        "include_uncategorized: false\n",
-        "user_memory_categories: [talk, __uncategorized__]\n",
-        "user_memory_categories: ['!__uncategorized__']\n",
-    ],
-    ids=["it goes on seeing them", "it never saw them", "it names them", "it leaves them out"],
-)
-def test_where_nothing_goes_out_of_sight_there_is_nothing_to_say(tmp_path, profile):
-    workspace = make_root(tmp_path, profiles={"neo": profile}, files={"neo/user": FLAT})
-    assert workspace.add("neo", "x", category="talk").notes == ()
-
-
-@pytest.mark.parametrize("text", ["", TEXT, f"one\n\n{TEXT}"], ids=["an empty file", "sections", "both"])
-def test_nor_where_it_is_not_the_first(workspace, text):
-    put_bytes(workspace, "neo/user", text)
-    assert workspace.add("neo", "x", category="talk").notes == ()
-
-
-# --- the heading of a flat file ---
-
 HEADED = "# Deploy on Fridays.\n§\nmine\n"
 TITLED = (
     "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "

@@ -211,8 +211,8 @@ def test_an_addition_does_not_tell_whether_a_hidden_text_is_there(workspace):
     assert (there.changed, there.notes) == (new.changed, new.notes) == (True, ())
 
 
-def test_uncategorized_entries_of_a_flat_file_are_seen_and_still_not_writable(workspace):
-    put_bytes(workspace, "neo/user", "loose\n")
+def test_uncategorized_entries_may_be_seen_and_still_not_writable(tmp_path):
+    workspace = make_root(tmp_path, profiles={"neo": "{}\n"}, files={"neo/user": "loose\n"})
     with pytest.raises(ForbiddenError):
         workspace.remove("neo", "loose", actor="neo")
 

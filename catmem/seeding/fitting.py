@@ -100,7 +100,7 @@ def _in_order(parts: Parts, leaving: Sequence[int], profile: Profile, config: Co
     """Their places in the slice, the first to leave first. What is over the limit by itself goes before all others."""
     target = parts.target.partition("/")[2]
     found = dict.fromkeys(each.version.category for each in parts.slice)
-    order = visible_categories(parts.offered.document, found, target, profile, config.taxonomy)
+    order = visible_categories(found, target, profile, config.taxonomy)
     places = {category: (category == UNCATEGORIZED, order.get(category, 0), category) for category in found}
 
     def place(index: int) -> tuple[bool, int, tuple[bool, int, str], int]:

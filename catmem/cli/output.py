@@ -147,8 +147,8 @@ def _particulars(error: CatmemError) -> Iterator[str]:
     elif isinstance(error, RefusedError):
         if error.expected is not None:
             yield f"expected {error.expected}, found {error.found or 'nothing'}"
-        if error.drift_backup is not None and error.drift_backup not in error.message:
-            yield f"What others wrote was copied to {shown_path(error.drift_backup)}"
+        if error.drift_backup is not None:
+            yield f"catmem reconcile {shown_path(error.drift_backup)}   shows what the file lacks of the copy"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -445,6 +445,10 @@ def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value
     return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}
 
 
+HERMES_LIMITS = {"user": 1375, "memory": 2200}
+"""The limits that Hermes Agent has by default for a file, in characters."""
+
+
 def limit_of(owner: Profile, target: str, config: Config) -> int | None:
     """The limit of a profile's file in characters (code points): its own, else the root's."""
     return owner.limits.get(target, config.limits.get(target))

@@ -23,6 +23,7 @@ import yaml
 
 from catmem.config.config import CONFIG_NAME, expand_user
 from catmem.config.json_schema import nearest, shown
+from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
@@ -32,8 +33,6 @@ _CONFIG = "config.yaml"
 DEFAULT = "default"
 KNOWN_VERSION = 33
 """The newest ``_config_version`` that was tried: that of hermes-agent 0.19.0."""
-LIMITS = {"user": 1375, "memory": 2200}
-"""What Hermes Agent allows a file where its configuration does not say, in characters."""
 
 _PROFILES = "profiles"
 _SIGNS = (_CONFIG, "memories")
@@ -90,7 +89,7 @@ class HermesConfig:
         said = self.memory.get(f"{target}_char_limit")
         if isinstance(said, float) and math.isfinite(said):
             said = int(said)
-        return said if isinstance(said, int) and said > 0 else LIMITS[target]
+        return said if isinstance(said, int) and said > 0 else HERMES_LIMITS[target]
 
 
 def home_at(path: str | Path) -> Home:

@@ -12,9 +12,10 @@ import os
 from typing import NamedTuple
 
 from catmem.config.config import CONFIG_NAME
+from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
-from catmem.hermes.setup_homes import DEFAULT, LIMITS, HermesConfig, Home, all_homes, read_config
+from catmem.hermes.setup_homes import DEFAULT, HermesConfig, Home, all_homes, read_config
 from catmem.workspace.init import NewRoot
 
 PROFILES = "catmem-profiles"
@@ -62,7 +63,7 @@ def make_root_over(home: Home) -> MadeOver:
     for name, each in homes.items():
         try:
             config = read_config(each) or HermesConfig("", {}, {})
-            limits[name] = {target: config.limit(target) for target in LIMITS}
+            limits[name] = {target: config.limit(target) for target in HERMES_LIMITS}
         except CatmemError as error:
             if name == DEFAULT:
                 raise

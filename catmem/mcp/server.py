@@ -221,15 +221,20 @@ class _Memory:
     async def list_prompts(self, _: _Context, __: _Pages) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT])
 
-    async def get_prompt(self, _: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        how = _slice(params.arguments or {})
-        prompt = await self._read(lambda: prompt_answer(self.workspace, self.profile, self.profile, **how).make())
+        session, how = _session(ctx), _slice(params.arguments or {})
+        prompt = await self._read(lambda: self._prompt(session, how))
         message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
         said = [str(PROMPT.description), *(f"Warning: {warning}." for warning in prompt["warnings"])]
         said += [prompt["advice"]] if "advice" in prompt else []
         return types.GetPromptResult(description=" ".join(said), messages=[message])
+
+    def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
+        if not any(how.values()):  # a slice does not show all of what was found
+            session.look_again(self.workspace, self.profile, TARGETS)
+        return prompt_answer(self.workspace, self.profile, self.profile, **how).make()
 
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that is unforeseen as such."""

@@ -33,6 +33,8 @@ PERSON = "person"
 """The agent on the record of what a person did; it has no profile."""
 
 EXTERNAL = "external"
+UNREAD = "unread"
+"""In the note of a revision: what external writers changed and no writer with a view has seen; ids of the caller's."""
 """The agent of revisions that catmem did not write."""
 
 
@@ -149,12 +151,14 @@ class Current(NamedTuple):
     """What an update works on: the entity as it really is, under the lock.
 
     ``base`` is what the caller could know at best, after an external change since; else ``None``. An
-    update that touches what differs between ``base`` and ``data`` raises ``DriftError``.
+    update that touches what differs between ``base`` and ``data`` raises ``DriftError``. ``unread`` gives
+    what the newest revision that catmem wrote itself has under ``UNREAD`` in its note.
     """
 
     data: bytes
     revision: str
     base: bytes | None
+    unread: Callable[[], Sequence[str]] = tuple
 
 
 Update: TypeAlias = Callable[[Current], bytes]

@@ -7,16 +7,18 @@ the one answer. See ``Store.commit``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError
-from catmem.store.contract import EXTERNAL, Current, sees, stale
+from catmem.store.contract import EXTERNAL, UNREAD, Current, sees, stale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from catmem.store.contract import Change, Revision, Store
+    from catmem.store.files.records import Record
 
 
 class Point(NamedTuple):
@@ -38,6 +40,7 @@ class Ground:
     ``before`` is the head before this commit found an external writer's text, ``adopted`` says whether it recorded one,
     and ``has_text`` whether anything is there now. ``seen`` finds what a caller saw who says a revision or a digest:
     ``None`` for a digest that no record has. ``external_since`` says whether an external writer wrote after a point.
+    ``own`` finds the revision before all external changes that the head ends with; ``None`` where it ends with none.
     """
 
     now: Point
@@ -46,6 +49,7 @@ class Ground:
     has_text: bool
     seen: Callable[[str], Point | None]
     external_since: Callable[[Point], bool]
+    own: Callable[[], Point | None]
 
 
 class Verdict(NamedTuple):
@@ -70,7 +74,8 @@ def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # n
     if changed and change.on_drift == "refuse":
         return Verdict("drift")
     if expected is None:
-        return Verdict("go_on", ground.before if changed else None)
+        # No refusal shows a caller without a view what was found, so what was adopted before is as new to it.
+        return Verdict("go_on", ground.own() if ground.has_text else None)
     if sees(expected, ground.now.revision, ground.now.digest):
         return Verdict("go_on")
     seen = NOTHING if expected == "0" else ground.seen(expected)
@@ -97,6 +102,13 @@ def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> boo
     return (not changed and seen.revision == before.revision) or seen.digest == now.digest
 
 
+REMEDY = (
+    "Nothing was written. Read what is there now, and bring over what is missing. Then repeat the change, with what "
+    "was found as expected."
+)
+"""What to do after an external change."""
+
+
 def drifted(entity: str, path: str, expected: str | None, before: Point | None, found: str) -> DriftError:
     """The refusal of a write because of an external change; ``before`` is the head before it."""
     return DriftError(
@@ -104,19 +116,51 @@ def drifted(entity: str, path: str, expected: str | None, before: Point | None, 
         expected=expected or (before.revision if before else "0"),
         found=found,
         path=path,
-        hint="Nothing was written, and a copy of what was found is kept. Read it again, and repeat the change on "
-        "what is there now.",
+        hint=REMEDY,
     )
 
 
-def complete(refusal: RefusedError, path: str, before: Point | None, found: str) -> bool:
-    """Say in a refusal where the entity is. Whether it is because of an external change: then also of that."""
+def complete(refusal: RefusedError, path: str, own: Revision | Record | None, found: str) -> bool:
+    """Say in a refusal where the entity is. Whether it is because of an external change: then also of that.
+
+    ``own`` is what ``last_own`` gives.
+    """
     refusal.path = refusal.path or path
-    if refusal.code not in {"drift", "not_utf8"}:
+    if refusal.code not in {"drift", "not_utf8", "entry_too_large"}:
         return False  # an update that is not possible
     refusal.found = refusal.found or found
-    refusal.expected = refusal.expected or (before.revision if before else None)
+    if own is not None and own.revision != found:
+        refusal.expected = refusal.expected or own.revision
+    if refusal.hint == REMEDY:
+        refusal.hint = f"{REMEDY[:-1]} ({refusal.found})."
     return True
+
+
+def name_copy(refusal: RefusedError, copy: str | None) -> None:
+    """Say in a refusal where the copy of what an external writer wrote is, if there is one."""
+    if copy is None:
+        return
+    refusal.drift_backup = copy
+    refusal.message += f"; a copy of what was found is kept as {PurePath(copy).name}"
+    refusal.args = (refusal.message,)
+
+
+R = TypeVar("R", "Revision", "Record")
+
+
+def last_own(head: R | None, find: Callable[[str], R | None]) -> R | None:
+    """The newest record of catmem's own, else the first of all; ``None`` for one that is kept no more.
+
+    ``find`` gives a record of the entity by its revision.
+    """
+    while head is not None and head.agent == EXTERNAL and head.parents:
+        head = find(head.parents[0])
+    return head
+
+
+def unread(own: Revision | Record | None) -> Sequence[str]:
+    """What an update said in the note of a revision that no writer with a view has seen."""
+    return () if own is None else tuple(own.note.get(UNREAD, ()))
 
 
 class Rehearsal(NamedTuple):
@@ -145,6 +189,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     def external_since(point: Point) -> bool:
         return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))
 
+    own = last_own(head, {each.revision: each for each in store.log(entity)}.get)
     ground = Ground(
         now=Point("" if is_new else known, now.digest, 0),
         before=_point(head) if is_new and head is not None else None,
@@ -152,6 +197,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
         has_text=bool(now.data),
         seen=seen,
         external_since=external_since,
+        own=lambda: None if own is None or own.revision == now.revision else _point(own),
     )
     verdict = judge(expected, change, ground)
     if verdict.kind == "drift":
@@ -159,7 +205,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
             f"{entity} was changed from outside",
             expected=expected or known,
             found=now.digest,
-            hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+            hint=REMEDY,
         )
     if verdict.kind == "stale":
         raise stale(entity, expected or known, known)
@@ -167,7 +213,8 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     data = None if point is None else _bytes_at(store, entity, point)
     if verdict.kind == "branch" and point is not None and data is not None:
         return Rehearsal(Current(data, point.revision, None), now.revision, is_branch=True)
-    return Rehearsal(Current(now.data, now.revision or known, data), now.revision, is_branch=False)
+    current = Current(now.data, now.revision or known, data, lambda: unread(own))
+    return Rehearsal(current, now.revision, is_branch=False)
 
 
 def _point(revision: Revision) -> Point:

@@ -108,6 +108,7 @@ class InMemoryStore(Store):
             has_text=bool(now.data),
             seen=seen,
             external_since=lambda point: False,  # noqa: ARG005 - there are none
+            own=lambda: None,
         )
 
     def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:

@@ -52,6 +52,9 @@ domains:                        # how long a verified fact stays fresh, by its t
   preference: {stale_after: 90d}
   identity: {stale_after: 365d}
 stale_after: 90d                # all others
+# Characters that a file may have: no write makes one longer, and a longer entry is changed only by who has read it.
+# These are the limits of Hermes Agent. Raise them, here or in a profile, or take the line out, and files may grow.
+limits: {user: 1375, memory: 2200}
 """
 
 _USER = b"""\

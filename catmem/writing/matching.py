@@ -16,7 +16,7 @@ from catmem.workspace.seen_entry import preview
 from catmem.writing.operation import refuse_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from catmem.model.document import Document, Entry
 
@@ -79,12 +79,18 @@ Says = tuple[str, str, tuple[Any, ...]]
 class WriterView:
     """What a caller may have seen, to tell the entries that another writer changed since."""
 
-    def __init__(self, now: Document, seen: Document | None) -> None:
-        """``seen`` is ``None`` where it cannot be read: then every entry counts as changed."""
-        self._now = Counter(map(says, now.entries))
-        self._seen = Counter(map(says, seen.entries)) if seen else Counter()
+    def __init__(self, now: Document, seen: Document | None, unread: Collection[str] = ()) -> None:
+        """``seen`` is ``None`` where it cannot be read: then every entry counts as changed.
 
+        ``unread`` are ids of entries that were changed before, and that no writer with a view has seen since.
+        """
+        self._same = seen is now
+        self._unread = frozenset(unread)
+        self._now = Counter(() if self._same else map(says, now.entries))
+        self._seen = Counter(() if self._same or seen is None else map(says, seen.entries))
         self._readable = seen is not None
+        self._lost = {each[0] for each, count in self._seen.items() if self._now[each] < count}
+        """Categories that something was taken out of."""
 
     def differs(self, entry: Entry) -> bool:
         """Whether another writer changed the entry since the caller saw it.
@@ -92,12 +98,22 @@ class WriterView:
         One that is only new is not changed: who means it has seen it. An entry is taken for new where nothing that the
         caller saw of its category is gone, for then it cannot be another one in new words.
         """
+        if self._unread and entry.id in self._unread:
+            return True
+        if self._same:
+            return False
         what = says(entry)
         if self._now[what] == self._seen[what]:
             return False
         if not self._readable or self._seen[what]:
             return True
-        return any(self._now[each] < count for each, count in self._seen.items() if each[0] == entry.category)
+        return entry.category in self._lost
+
+    def unread(self, document: Document) -> list[str]:
+        """The ids of the entries of a document that another writer changed since, in its order."""
+        if self._same and not self._unread:
+            return []
+        return [entry.id for entry in document.entries if self.differs(entry)]
 
 
 def says(entry: Entry) -> Says:

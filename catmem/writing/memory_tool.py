@@ -16,7 +16,7 @@ from catmem import clock
 from catmem.config.access import Rights, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
-from catmem.errors import AmbiguousError, CatmemError, EditError, OverBudgetError, RefusedError
+from catmem.errors import AmbiguousError, CatmemError, DriftError, EditError, OverBudgetError, RefusedError
 from catmem.names import TARGETS, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import advice, freshness
@@ -88,12 +88,27 @@ class ToolSession:
     """
 
     seen: dict[str, str] = field(default_factory=dict)
-    """The digest of each target's text as it was last shown."""
+    """The digest of each target's text as it was last shown, or made by a write of this conversation."""
+    shown: set[str] = field(default_factory=set)
+    """The targets of which that text was shown."""
+    unread: set[str] = field(default_factory=set)
+    """The targets of which an external change was found by a write that was refused, and not looked at since."""
     refusals: int = 0
 
     def new_turn(self) -> None:
         """Start counting refusals anew."""
         self.refusals = 0
+
+    def look(self, target: str, digest: str) -> None:
+        """Remember that the text with this digest was shown."""
+        self.seen[target] = digest
+        self.shown.add(target)
+        self.unread.discard(target)
+
+    def look_again(self, workspace: Root, profile: str, targets: Iterable[str]) -> None:
+        """A search or a prompt is no look at the whole file, but one at what a write was refused for."""
+        for target in self.unread.intersection(targets):
+            self.look(target, workspace.read(profile, target).digest)
 
 
 def memory_tool(
@@ -136,6 +151,7 @@ class _BoundTool:
         from catmem.search.search import search
 
         workspace, day = self.workspace, clock.today()
+        self.session.look_again(workspace, self.profile, TARGETS if call.anywhere else (call.target,))
         found, total = search(
             workspace,
             self.profile,
@@ -207,7 +223,10 @@ class _BoundTool:
             actor=self.profile,
             expected=expected,
             op_id=call.op_id,
+            is_shown=call.expected is not None or call.target in self.session.shown,
         )
+        if done.adopted is not None and (expected is None or self.workspace.config.on_drift == "merge"):
+            self.session.shown.discard(call.target)  # the external change that came first was not shown
         # After a retry what is there now may be newer than what the first call made.
         # On a branch the profile goes on with what it wrote itself.
         newer = done.repeated and not done.branch
@@ -253,7 +272,12 @@ class _BoundTool:
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
         try:
+            seen = dict(self.session.seen), set(self.session.shown)
             answer |= self._sight(target)[0]
+            if isinstance(error, DriftError):
+                # What others wrote is to be looked at on purpose: a second try as it was is refused again.
+                self.session.seen, self.session.shown = seen
+                self.session.unread.add(target)
         except CatmemError as unreadable:
             # Unreadable is never empty: the answer is without entries, and says why.
             answer["entries_error"] = unreadable.message
@@ -279,7 +303,7 @@ class _BoundTool:
         if category is not None:
             wanted = workspace.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)
-        self.session.seen[target] = reading.digest
+        self.session.look(target, reading.digest)
         usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)

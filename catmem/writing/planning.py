@@ -11,12 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
+from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, spans_of
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import UNCATEGORIZED
+from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan
 from catmem.workspace.seen_entry import preview, value_texts
 from catmem.writing.matching import Says, find_entry, says
@@ -63,7 +65,7 @@ def plan_operations(
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
-    ``base`` is what the caller may have seen, after an external change since. Raises ``EditError`` and
+    ``base`` is what the caller may have seen, ``None`` if that is all that is there. Raises ``EditError`` and
     its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``; of several, the ``key`` says which failed.
     """
     draft = _Draft(document, document, terms, base)
@@ -202,29 +204,41 @@ class _Draft:
         self._remark(entry, on_alike(entry, alike) if alike > 1 else None)
         if not self.made[says(entry)]:
             self._refuse_changed(entry)
-            if self.terms.to_agent or operation.action not in _SHORTENING:
-                self._refuse_too_large(entry)
+            words = operation.content
+            shortens = words is not None and len(body_of(words)) < len(entry.body)
+            if operation.action != "replace" or shortens:  # of another replacement its result is looked at
+                self._refuse_too_large(entry, shortens=shortens or operation.action == "remove")
         return entry
 
     def _refuse_changed(self, entry: Entry) -> None:
         if self.base is not None and self.base.differs(entry):
             raise DriftError(
                 f"another writer changed {preview(entry, to_agent=self.terms.to_agent)!r} in {self.terms.entity}",
-                hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+                hint=REMEDY,
             )
 
-    def _refuse_too_large(self, entry: Entry) -> None:
+    def _refuse_too_large(self, entry: Entry, *, shortens: bool = False) -> None:
+        """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it.
+
+        Without a limit of the file, that of Hermes Agent says from where on text is not shortened unseen.
+        """
         limit, most = self.terms.limit, self.document.limits.entry_chars
+        if limit is None and shortens:
+            limit = HERMES_LIMITS[self.terms.target]
         whole = limit is not None and limit <= most
         allowed = limit if limit is not None and whole else most
-        if len(entry.raw) > allowed:
-            raise DriftError(
-                f"this entry has {len(entry.raw):,} characters, longer than "
-                f"{'the whole limit of the file' if whole else 'an entry may be'}, {allowed:,}",
-                code="entry_too_large",
-                hint="Nothing was written. A person can shorten or remove it, and "
-                f"'catmem repair {self.terms.entity}' can split it; other entries can be changed.",
-            )
+        if len(entry.raw) <= allowed or (shortens and self.base is None):
+            return
+        whose = "the whole limit of the file" if self.terms.limit is not None else "Hermes Agent lets a whole file be"
+        raise DriftError(
+            f"this entry has {len(entry.raw):,} characters, longer than {whose if whole else 'an entry may be'}, "
+            f"{allowed:,}",
+            code="entry_too_large",
+            hint=REMEDY
+            if shortens
+            else "Nothing was written. Shorten or remove it once you have read it, or see what "
+            f"'catmem repair {self.terms.entity}' would do. Other entries can be changed.",
+        )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
@@ -364,9 +378,6 @@ def _words_of(raw: str, tag_limit: int) -> frozenset[str]:
     """The words of an entry as stored, which one addition after the other looks at."""
     return words_of(Entry(UNCATEGORIZED, 0, len(raw), raw, tag_limit).body)
 
-
-_SHORTENING = ("replace", "remove")
-"""What a person may do to an entry that is over the limit; a replacement has to be shorter."""
 
 _PUTTING = ("add", "replace", "move")
 

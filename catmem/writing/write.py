@@ -18,7 +18,7 @@ from catmem.config.profile import one_reading
 from catmem.errors import DriftError, EditError, NoMatchError, RefusedError, StaleError
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, Change, Current, Snapshot
+from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
 from catmem.workspace.profile_memory import read_document
@@ -61,6 +61,8 @@ class Write:
     on_stale: OnStale
     op_id: str | None = None
     envelope: Envelope | None = None
+    is_shown: bool = True
+    """Whether the writer was shown the text that ``expected`` names."""
 
     @property
     def actor(self) -> str | None:
@@ -109,6 +111,8 @@ class Pipeline:
     confirm: bool = False
     """Whether it may have little in common with what is there."""
     alerted: bool = False
+    view: WriterView | None = None
+    """What the writer may have seen of what is there; ``None`` for all."""
 
     def run(self, *, dry_run: bool = False) -> Written:
         """Make the write as one revision, or say what it would do; ``with_crowded`` completes the answer."""
@@ -161,10 +165,15 @@ class Pipeline:
         """What the write makes of the document that is there.
 
         After an external change since the writer saw it, what the writer may have seen counts; a text that is
-        not legible counts as changed in all its entries.
+        not legible counts as changed in all its entries. A writer without a view has seen none of an external change
+        before a writer with one came.
         """
-        base = None if current.base is None else WriterView(document, self.legible_or_none(current.base))
-        return plan_operations(document, self.write.operations, self.terms, base)
+        self.view = None
+        if current.base is not None:
+            self.view = WriterView(document, self.legible_or_none(current.base), current.unread())
+        elif self.write.expected is None or not self.write.is_shown:
+            self.view = WriterView(document, document, current.unread())
+        return plan_operations(document, self.write.operations, self.terms, self.view)
 
     def commit(self) -> Written:
         """Write one revision."""
@@ -173,6 +182,8 @@ class Pipeline:
         def update(current: Current) -> bytes:
             data = self.updated(current)
             note["actions"] = [] if self.plan is None else list(self.plan.actions)
+            unread = [] if self.view is None or self.plan is None else self.view.unread(self.plan.document)
+            note.update({UNREAD: unread} if unread else {})
             return data
 
         snapshot = self.attempt.commit(self.write.expected, update, self.write.change(note), rebases=True)
@@ -321,8 +332,9 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     on_drift: OnDrift | None = None,
     on_stale: OnStale | None = None,
     op_id: str | None = None,
+    is_shown: bool = True,
 ) -> Written:
-    """Make several operations as one revision; see ``Workspace.write``."""
+    """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for ``is_shown``."""
     agent = PERSON if actor is None else actor
     trying = gate.attempt(
         workspace, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
@@ -337,6 +349,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 on_drift or workspace.config.on_drift,
                 on_stale or workspace.config.on_stale,
                 op_id,
+                is_shown=is_shown,
             )
             pipeline = Pipeline(workspace, write, attempt)
             written = pipeline.run(dry_run=dry_run)

@@ -401,8 +401,9 @@ def test_a_change_by_other_means_is_kept_and_told(user):
     text = user.read_text() + "§\nWritten by an editor.\n"
     user.write_text(text)
     result = run(*VERBS["remove"], "--expected", "2", status=3)
-    (copied,) = (line for line in result.stderr.splitlines() if "copied to" in line)
-    assert copied == f"  What others wrote was copied to {os.path.relpath(*user.parent.glob('*.bak.*'))}"
+    (copy,) = user.parent.glob("*.bak.*")
+    assert f"; a copy of what was found is kept as {copy.name}\n" in result.stderr
+    assert f"  catmem reconcile {os.path.relpath(copy)}   shows what the file lacks of the copy\n" in result.stderr
     assert user.read_text() == text
     assert [copy.read_text() for copy in user.parent.glob("*.bak.*")] == [text]
 

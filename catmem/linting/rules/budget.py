@@ -6,7 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.config.access import visible_categories
-from catmem.config.profile import limit_of
+from catmem.config.profile import HERMES_LIMITS, limit_of
 from catmem.linting.diagnostic import Finding
 from catmem.linting.rule import rule
 from catmem.linting.suppress import without_marks
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from catmem.config.profile import Profile
     from catmem.linting.linted import Context, LintedEntry, LintedFile
-
-HERMES_LIMITS = {"user": 1375, "memory": 2200}
-"""Characters that stock Hermes Agent lets its two files have."""
 
 _TARGETS = {name: target for target, name in FILE_NAMES.items()}
 _HERMES_HOME = ".hermes"

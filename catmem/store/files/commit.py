@@ -25,7 +25,7 @@ from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import RecordDraft, branch_name
 from catmem.store.files.retention import keep_backup, reap
 from catmem.store.files.system import store_errors
-from catmem.store.judgement import Ground, Point, complete, drifted, judge
+from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, name_copy, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,8 @@ class FileCommit:
                 return self._answered(first)
             if point is not None and verdict.kind == "branch":
                 return self._branch(point, update)
-            data = update(Current(sight.data, revision, None if point is None else self._data(point)))
+            base = None if point is None else self._data(point)
+            data = update(Current(sight.data, revision, base, lambda: unread(self._own())))
         except DriftError as refusal:
             self._keep(refusal, sight, expected, revision)
             raise
@@ -232,7 +233,12 @@ class FileCommit:
             has_text=bool(sight.data),
             seen=lambda expected: _point(self._seen(expected)),
             external_since=lambda point: self._external_since(point.sequence) is not None,
+            own=lambda: None if (own := self._own()) is None or own == visible else _point(own),
         )
+
+    def _own(self) -> Record | None:
+        """The newest record of catmem's own, else the first of the file."""
+        return last_own(self.journal.head(self.name), lambda revision: self.journal.find(self.name, revision))
 
     def _data(self, point: Point) -> bytes:
         return recorded(self.journal, self.entity, self.name, point.revision).data
@@ -257,21 +263,22 @@ class FileCommit:
 
     def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
         """Say in the refusal where the file is; keep a copy of an external writer's bytes, and say where that is."""
-        if not complete(refusal, self.path, _point(self.before), revision):
+        own = self._own()
+        if not complete(refusal, self.path, own, revision):
             return
-        found_now = self.before is not None or refusal.code == "not_utf8"
+        found_now = self.before is not None or refusal.code != "drift" or (expected is None and bool(unread(own)))
         theirs = sight.data if found_now else self._theirs(expected)
         if refusal.drift_backup is None and theirs:
-            refusal.drift_backup = str(keep_backup(self.folder, self.name, theirs, sight.status))
+            name_copy(refusal, str(keep_backup(self.folder, self.name, theirs, sight.status)))
 
     def _theirs(self, expected: str | None) -> bytes:
         """What an external writer wrote last since what the caller saw; nothing if this refusal is about another thing.
 
         What catmem wrote afterwards is no part of it, so that many refusals after one edit keep one copy.
         """
-        if expected is None and self.adopted is None:
-            return b""
-        seen = None if expected is None else self._seen(expected)
+        seen = None
+        if expected is not None or self.adopted is None:
+            seen = self._own() if expected is None else self._seen(expected)
         record = self._external_since(seen.sequence if seen else 0)
         try:
             return b"" if record is None else self.journal.data(record)

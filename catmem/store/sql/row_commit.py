@@ -21,7 +21,7 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.judgement import Ground, Point, complete, drifted, judge
+from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, unread
 from catmem.store.sql import entry_rows, meta, sql_upkeep
 from catmem.store.sql.link import DriverError
 from catmem.store.sql.revision_rows import Base, LogHistory, chain_start, columns_of, next_step
@@ -48,6 +48,10 @@ class RowsLeft(NamedTuple):
 
     changing: Changed
     row: entry_rows.SingleChange
+
+
+def _point(revision: Revision) -> Point:
+    return Point(revision.revision, revision.digest, revision.sequence)
 
 
 class SqlCommit:
@@ -191,7 +195,7 @@ class SqlCommit:
         if point is not None and verdict.kind == "branch":
             return self._branch(self.past.snapshot(point.revision), update)
         base = None if point is None else self.past.snapshot(point.revision).data
-        data = update(Current(now.data, str(now.revision), base))
+        data = update(Current(now.data, str(now.revision), base, lambda: unread(self._own())))
         if data == now.data and not self.change.is_always_recorded:
             return now
         changing = self.codec.changed(self.entity, now.data, data)
@@ -212,20 +216,25 @@ class SqlCommit:
             has_text=bool(now.data),
             seen=self._seen,
             external_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
+            own=lambda: None if (own := self._own()) is None or own.revision == now.revision else _point(own),
         )
 
     def _seen(self, expected: str) -> Point | None:
         find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
         found = find(expected)
-        return None if found is None else Point(found.revision, found.digest, found.sequence)
+        return None if found is None else _point(found)
+
+    def _own(self) -> Revision | None:
+        """The newest head of catmem's own, else the first of all."""
+        head = self.past.named(str(self.meta.revision)) if self.meta.revision else None
+        return last_own(head, self.past.named)
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
-        if not complete(refusal, self.name, self.before, str(self.meta.revision)) or refusal.drift_backup is not None:
+        own = self._own()
+        if not complete(refusal, self.name, own, str(self.meta.revision)) or refusal.drift_backup is not None:
             return
-        if expected is None and self.before is None and refusal.code != "not_utf8":
-            return
-        # The last external change since what the caller saw.
-        seen = None if expected is None else self._seen(expected)
+        # The last external change since what the caller saw; without a view that is what catmem wrote last.
+        seen = own if expected is None and refusal.code != "not_utf8" else self._seen(expected or "0")
         theirs = self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
         if theirs is not None and "generation_actual" in theirs.note:
             generations = int(theirs.note["generation_observed"]), int(theirs.note["generation_actual"])

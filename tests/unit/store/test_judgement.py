@@ -15,10 +15,16 @@ RECORDED = {each.revision: each for each in (ONE, TWO, THREE)} | {each.digest: e
 NOT_RECORDED = bytes_digest(b"in no record")
 
 CATMEM_ONLY = Ground(
-    now=THREE, before=None, adopted=False, has_text=True, seen=RECORDED.get, external_since=lambda _: False
+    now=THREE,
+    before=None,
+    adopted=False,
+    has_text=True,
+    seen=RECORDED.get,
+    external_since=lambda _: False,
+    own=lambda: None,
 )
 """Three revisions, all of them made by catmem."""
-OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, external_since=lambda point: point.sequence < THREE.sequence)
+OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, external_since=lambda point: point.sequence < THREE.sequence, own=lambda: TWO)
 """The third is an outsider's, and an earlier commit recorded it."""
 OUTSIDER_JUST_FOUND = replace(OUTSIDER_WAS_LAST, before=TWO, adopted=True)
 """The third is an outsider's, which this very commit found."""
@@ -36,10 +42,15 @@ def beside(point: Point) -> Verdict:
     return Verdict("branch", point)
 
 
-@pytest.mark.parametrize("seen", [THREE.revision, THREE.digest, None])
+@pytest.mark.parametrize("seen", [THREE.revision, THREE.digest])
 @pytest.mark.parametrize("ground", [CATMEM_ONLY, OUTSIDER_WAS_LAST])
-def test_who_saw_what_is_there_or_has_no_view_goes_on(seen: str | None, ground: Ground) -> None:
+def test_who_saw_what_is_there_goes_on(seen: str, ground: Ground) -> None:
     assert judge(seen, Change(), ground) == GO_ON
+
+
+def test_who_has_no_view_goes_on_from_the_last_text_of_catmem() -> None:
+    assert judge(None, Change(), CATMEM_ONLY) == GO_ON
+    assert judge(None, Change(), OUTSIDER_WAS_LAST) == on(TWO)
 
 
 @pytest.mark.parametrize(

@@ -352,6 +352,7 @@ def test_no_answer_to_a_bounded_profile_has_a_digest_of_the_file(tmp_path, profi
             {"action": "add", "content": "y", "category": "talk", "expected": "0"},
             None,
             {"action": "add", "content": "y", "category": "talk"},
+            {"action": "search", "query": "x"},
             {"action": "add", "content": "y", "category": "talk", "op_id": "1"},
             {"action": "add", "content": "z", "category": "talk", "op_id": "1"},
         ):
@@ -363,7 +364,7 @@ def test_no_answer_to_a_bounded_profile_has_a_digest_of_the_file(tmp_path, profi
         workspace.store.close()
     refusals = [answer.get("reason") for answer in answers]
     bounded = profile == "neo"
-    assert refusals == [None, "bad_expected" if bounded else None, "drift", "drift", None, "hash_collision"]
+    assert refusals == [None, "bad_expected" if bounded else None, "drift", "drift", None, None, "hash_collision"]
     assert ("sha256:" in json.dumps(answers)) is not bounded
 
 
@@ -547,6 +548,9 @@ def test_a_file_changed_from_outside(tmp_path):
         assert (refused["reason"], refused["found"]) == ("drift", "3")
         assert refused["drift_backup"].startswith(str(file))
         assert "calls" in bodies(refused)
+        again = memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)
+        assert (again["reason"], again["found"], again["drift_backup"]) == ("drift", "3", refused["drift_backup"])
+        assert memory_tool(workspace, "neo", {"action": "list"}, session=session)["success"]
         assert memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)["success"]
     finally:
         workspace.store.close()

@@ -368,19 +368,22 @@ def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write)
     error = caught.value
     assert error.code == "entry_too_large"
     assert error.message == "this entry has 49 characters, longer than the whole limit of the file, 40"
-    assert "A person can shorten or remove it, and 'catmem repair neo/user' can split it" in error.hint
-    assert (error.expected, error.found, error.drift_backup) == (None, None, None)
+    assert "Shorten or remove it once you have read it, or see what 'catmem repair neo/user' would do" in error.hint
     assert with_long_entry.remove("neo", "short").changed
 
 
 @pytest.mark.parametrize(("write", "after"), MENDING.values(), ids=MENDING)
-def test_a_person_may_remove_or_shorten_an_entry_over_the_whole_limit(with_long_entry, write, after):
-    assert write(with_long_entry).after == after
+def test_who_has_seen_it_may_remove_or_shorten_an_entry_over_the_whole_limit(with_long_entry, write, after):
+    for _ in range(2):
+        with pytest.raises(DriftError) as caught:
+            write(with_long_entry)
+        assert caught.value.code == "entry_too_large"
+    assert write(with_long_entry, expected=with_long_entry.read("neo").digest).after == after
 
 
 @pytest.mark.parametrize("actor", ["neo", "boss"])
 @pytest.mark.parametrize(("write", "_"), MENDING.values(), ids=MENDING)
-def test_no_profile_may(with_long_entry, write, _, actor):
+def test_no_profile_may_unseen(with_long_entry, write, _, actor):
     with pytest.raises(DriftError) as caught:
         write(with_long_entry, actor=actor)
     assert caught.value.code == "entry_too_large"
@@ -393,7 +396,7 @@ def test_an_entry_over_the_size_of_any_entry(tmp_path):
         workspace.verify("neo", "yyy")
     assert caught.value.code == "entry_too_large"
     assert caught.value.message.endswith("longer than an entry may be, 1,048,576")
-    assert workspace.remove("neo", "yyy").after == "short\n"
+    assert workspace.remove("neo", "yyy", expected="1").after == "short\n"
 
 
 @pytest.mark.parametrize("size", [(1 << 20) + 1, 17 << 20])
@@ -528,7 +531,9 @@ def test_the_roots_own_store_writes_its_files(tmp_path):
                 workspace.remove("neo", "outside", dry_run=dry_run)
         assert workspace.verify("neo", "y", as_of=DAY).changed
         assert "from outside" in file.read_text(encoding="utf-8")
-        assert workspace.remove("neo", "outside").changed
+        with pytest.raises(DriftError):
+            workspace.remove("neo", "outside")
+        assert workspace.remove("neo", "outside", expected="4").changed
     finally:
         workspace.store.close()
 

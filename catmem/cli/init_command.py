@@ -75,6 +75,7 @@ def init(named: str | None, *, example: bool, profiles: tuple[str, ...], with_gi
     else:
         folder = Path("." if named is None else named)
         made, git = _made(folder, example=example, profiles=profiles, with_git=with_git)
+    say_all(f"note: {note}" for note in made.notes)
     if in_json():
         said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         if git is not None:

@@ -66,6 +66,7 @@ GROUPS = {
     "Look after the store": {
         "fsck": "Check the history and the files, and mend what is safe to mend.",
         "doctor": "Say what the folders give the store, and what they lack.",
+        "reconcile": "Bring back what a file lacks of a recovery copy.",
         "repair": "Mend a file that holds what no tool wrote.",
         "restore": "Write a file as it was at a revision.",
         "purge": "Erase an entry everywhere, from the history too.",

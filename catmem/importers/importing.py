@@ -181,7 +181,7 @@ def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
             f"{first.entity} would have {size:,} characters or more, over the limit of {limit:,}",
             size=size,
             limit=limit,
-            hint="Nothing was written. Import a part of it, or raise the limit.",
+            hint="Nothing was written. Import a part of it, or raise limits in catmem.yaml.",
         )
 
 

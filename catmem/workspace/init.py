@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING
 from catmem.config.config import CONFIG_NAME
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import shown
+from catmem.config.profile import HERMES_LIMITS
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import parse_yaml
-from catmem.errors import GitError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import CatmemError, GitError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.text import DEFAULT_LIMITS, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 
 _IGNORED = (".catmem/", "*.bak.*")
@@ -54,7 +56,6 @@ domains:                        # how long a verified fact stays fresh, by its t
 stale_after: 90d                # all others
 # Characters that a file may have: no write makes one longer, and a longer entry is changed only by who has read it.
 # These are the limits of Hermes Agent. Raise them, here or in a profile, or take the line out, and files may grow.
-limits: {user: 1375, memory: 2200}
 """
 
 _USER = b"""\
@@ -80,6 +81,8 @@ class NewRoot:
     written: tuple[str, ...]
     kept: tuple[str, ...]
     """Files that were there already, with the same content."""
+    notes: tuple[str, ...] = ()
+    """What else a person should know."""
 
 
 def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[str] = ()) -> NewRoot:
@@ -91,10 +94,17 @@ def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[s
     linked folder in ``folder``, …).
     """
     root = Path(folder)
+    notes: tuple[str, ...] = ()
     shipped = profile_texts()
     chosen = shipped if example else _chosen(shipped, profiles or _STARTERS)
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
-    files |= example_files() if example else {CONFIG_NAME: _config_for(chosen), "homes/orchestrator/USER.md": _USER}
+    if example:
+        files |= example_files()
+    else:
+        large = _larger_files(root)
+        config = _config(root, _config_for(chosen), {target for target, *_ in large})
+        files |= {CONFIG_NAME: config, "homes/orchestrator/USER.md": _USER}
+        notes = tuple(_on_larger(*each) for each in large)
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
     kept = [name for name, data in files.items() if is_there(root / name, data)]
@@ -119,7 +129,40 @@ def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[s
             with ignored.open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
             written.append(ignored.name)
-    return NewRoot(root, tuple(written), tuple(kept))
+    return NewRoot(root, tuple(written), tuple(kept), notes if CONFIG_NAME in written else ())
+
+
+def _larger_files(root: Path) -> list[tuple[str, str, int]]:
+    """The target, path and characters of each memory file that is there, and that is over the limit of a new root."""
+    paths = [(target, path) for target, name in FILE_NAMES.items() for path in sorted(root.glob(f"homes/*/{name}"))]
+    sizes = [(target, path.relative_to(root).as_posix(), _size(path)) for target, path in paths if path.is_file()]
+    return [each for each in sizes if each[2] > HERMES_LIMITS[each[0]]]
+
+
+def _size(path: Path) -> int:
+    """The characters of a memory file; its bytes, where it cannot be read."""
+    try:
+        return size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
+    except CatmemError:
+        return path.stat().st_size
+
+
+def _on_larger(target: str, name: str, size: int) -> str:
+    return (
+        f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
+        f"catmem.yaml sets no limit for {target}"
+    )
+
+
+def _config(root: Path, start: bytes, without: set[str]) -> bytes:
+    """``start`` with limits, but not for some targets; if a file with other limits is there, what that says."""
+
+    def text(left_out: Collection[str]) -> bytes:
+        limits = {target: limit for target, limit in HERMES_LIMITS.items() if target not in left_out}
+        return start + b"limits: {" + ", ".join(f"{each}: {limits[each]}" for each in limits).encode() + b"}\n"
+
+    made = (text(left_out) for left_out in ((), ("user",), ("memory",), TARGETS))
+    return next((each for each in made if is_there(root / CONFIG_NAME, each)), text(without))
 
 
 def _chosen(shipped: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -300,7 +300,7 @@ def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence
         limit=limit,
         could_go=named,
         hint="Nothing was written. Shorten or remove other entries first, or do both in one batch: the limit is "
-        "checked on the result.",
+        "checked on the result. A person can raise limits in catmem.yaml.",
     )
 
 

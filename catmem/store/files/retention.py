@@ -81,6 +81,12 @@ def copies_in(path: Path, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
         return {name: backups(folder, name) for name in names}
 
 
+def copied_name(copy: str) -> str | None:
+    """The name of the file that a copy with this name is of; ``None`` for what is not called like a copy."""
+    match = _BACKUP.fullmatch(copy)
+    return match["file"] if match else None
+
+
 def backups(folder: Folder, name: str) -> list[str]:
     """The names of the copies of a file, the oldest first: before all, those of a time in which the clock was ahead."""
     found = [match for each in folder.system.names(folder.descriptor) if (match := _BACKUP.fullmatch(each))]

@@ -79,6 +79,10 @@ def test_a_change_from_outside_is_drift(served, neo):
     assert refusal(response) == (409, "drift")
     assert response.json()["head"] == "2"
     assert "drift_backup" not in response.json()
+    (copy,) = path.parent.glob("USER.md.bak.*")
+    assert copy.name in response.json()["message"]
+    assert str(copy.parent) not in response.text
+    assert refusal(neo.post("/mem/write", json=made)) == (409, "drift")
 
 
 @pytest.mark.parametrize("agent", ["other", "planner", "nobody", "person"])

@@ -1,0 +1,307 @@
+"""What another program wrote into a file is not lost: through the command line, the library, the tool and those of MCP."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from catmem import Operation, Workspace, memory_tool
+from catmem.cli.main import group
+from catmem.errors import DriftError
+from catmem.mcp.tools import call_tool
+from catmem.writing.memory_tool import ToolSession
+
+FACT = "Uses tabs for indentation."
+MORE = " And more:" + " lorem ipsum dolor" * 480
+NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
+
+
+def run(*arguments, status=0, stdin=None):
+    result = CliRunner().invoke(group, [str(each) for each in arguments], input=stdin)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def error_of(*arguments, status=3):
+    return json.loads(run(*arguments, "--format", "json", status=status).stderr)["error"]
+
+
+@pytest.fixture(params=["with limits", "an older root"])
+def root(request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init", ".")
+    config = tmp_path / "catmem.yaml"
+    text = config.read_text(encoding="utf-8")
+    assert "limits: {user: 1375, memory: 2200}\n" in text
+    if request.param == "an older root":
+        config.write_text(re.sub("limits:.*\n", "", text), encoding="utf-8")
+    return tmp_path
+
+
+def drifted(root, target):
+    """A file with an entry of catmem's own, which another program has made longer than the whole file may be."""
+    run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
+    path = root / "homes" / "orchestrator" / NAMES[target]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.rstrip("\n") + MORE + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(params=["user", "memory"])
+def file(request, root):
+    return drifted(root, request.param)
+
+
+def target_of(file):
+    return "user" if file.name == "USER.md" else "memory"
+
+
+def copies(file):
+    return sorted(file.parent.glob(f"{file.name}.bak.*"))
+
+
+def told(message, file):
+    """The prose of a refusal names the copy."""
+    (copy,) = copies(file)
+    assert copy.read_bytes() == file.read_bytes()
+    assert copy.name in message
+
+
+# --- refused until it was seen ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [("replace", "Uses tabs", "Uses spaces."), ("remove", "Uses tabs")])
+def test_a_person_at_the_command_line(file, verb):
+    text = file.read_bytes()
+    write = (*verb, "-p", "orchestrator", "-t", target_of(file))
+    for _ in range(3):
+        said = error_of(*write)
+        assert (said["code"], said["drift_backup"]) == ("drift", str(copies(file)[0].resolve()))
+        assert file.read_bytes() == text
+        told(said["message"], file)
+        assert "bring over what is missing" in said["hint"]
+    run(*write, "--expected", said["found"])
+    assert MORE.strip() not in file.read_text(encoding="utf-8")
+
+
+def test_another_write_in_between_is_no_look(file):
+    target = target_of(file)
+    write = ("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target)
+    run(*write, status=3)
+    config = file.parents[2] / "catmem.yaml"
+    config.write_text(re.sub("limits:.*\n", "", config.read_text(encoding="utf-8")), encoding="utf-8")
+    run("add", "Another fact.", "-p", "orchestrator", "-t", target, "-c", "projects")
+    assert run(*write, status=3).stderr.startswith("error[drift]")
+    run("add", "One more.", "-p", "orchestrator", "-t", target, "-c", "projects")
+    said = error_of(*write)
+    assert said["code"] == "drift"
+    run(*write, "--expected", said["found"])
+
+
+def test_a_batch(file):
+    ws = Workspace.open(".")
+    batch = [Operation("add", content="x", category="projects"), Operation("remove", old_text="Uses tabs")]
+    for actor in (None, "orchestrator"):
+        for _ in range(2):
+            with pytest.raises(DriftError) as caught:
+                ws.write("orchestrator", batch, target=target_of(file), actor=actor)
+            told(caught.value.message, file)
+    digest = ws.read("orchestrator", target_of(file)).digest
+    assert ws.write("orchestrator", batch, target=target_of(file), expected=digest).changed
+
+
+@pytest.mark.parametrize("look", [{"action": "list"}, {"action": "search", "query": "tabs"}, "expected"])
+@pytest.mark.parametrize("first", [None, {"action": "list"}])
+def test_the_tool_in_a_session(file, first, look):
+    ws, session, target = Workspace.open("."), ToolSession(), target_of(file)
+    said = file.read_text(encoding="utf-8")
+
+    def call(arguments):
+        return memory_tool(ws, "orchestrator", {"target": target, **arguments}, session=session)
+
+    if first is not None:
+        file.write_text(said.replace(MORE, ""), encoding="utf-8")
+        call(first)
+        file.write_text(said, encoding="utf-8")
+    change = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
+    for _ in range(3):
+        refused = call(change)
+        assert (refused["success"], refused["reason"]) == (False, "drift")
+        told(refused["error"], file)
+        assert "bring over what is missing" in refused["remediation"] or refused.get("done")
+        assert file.read_text(encoding="utf-8") == said
+    if look == "expected":
+        change["expected"] = refused["found"]
+    else:
+        assert call(look)["success"]
+    assert call(change)["success"]
+
+
+def test_the_tool_after_its_own_write_that_saw_nothing(file):
+    ws, session, target = Workspace.open("."), ToolSession(), target_of(file)
+    config = file.parents[2] / "catmem.yaml"
+    config.write_text(re.sub("limits:.*\n", "", config.read_text(encoding="utf-8")), encoding="utf-8")
+    ws = Workspace.open(".")
+
+    def call(**arguments):
+        return memory_tool(ws, "orchestrator", {"target": target, **arguments}, session=session)
+
+    assert call(action="add", content="Another fact.", category="projects")["success"]
+    change = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
+    assert [call(**change).get("reason") for _ in range(2)] == ["drift", "drift"]
+    assert call(action="list")["success"]
+    assert call(**change)["success"]
+
+
+def test_a_tool_of_mcp(file):
+    ws, session = Workspace.open("."), ToolSession()
+    change = {"target": target_of(file), "old_text": "Uses tabs"}
+    for _ in range(2):
+        refused = call_tool(ws, "orchestrator", "memory_remove", change, session)
+        assert (refused["success"], refused["reason"]) == (False, "drift")
+        told(refused["error"], file)
+    call_tool(ws, "orchestrator", "memory_list", {"target": target_of(file)}, session)
+    assert call_tool(ws, "orchestrator", "memory_remove", change, session)["success"]
+
+
+def test_an_entry_that_was_too_long_before_catmem_came(root):
+    file = root / "homes" / "orchestrator" / "MEMORY.md"
+    file.write_text(f"{FACT}{MORE}\n§\nShort.\n", encoding="utf-8")
+    write = ("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", "memory")
+    for _ in range(2):
+        said = error_of(*write)
+        assert said["code"] == "entry_too_large"
+        told(said["message"], file)
+    run(*write, "--expected", said["found"])
+    assert file.read_text(encoding="utf-8") == "Uses spaces.\n§\nShort.\n"
+
+
+# --- reconcile -------------------------------------------------------------------------------------------------------
+
+BEFORE = "## Projects\nAtlas ships in May.\n§\n[owner: lea] Borealis has a new lead.\n§\nCrux waits for parts.\n"
+AFTER = "## Projects\nAtlas ships in June.\n§\nBorealis has a new lead.\n§\nDelta is new.\n"
+
+
+@pytest.fixture
+def pair(root):
+    """A file, and a copy of what it was before."""
+    file = root / "homes" / "orchestrator" / "MEMORY.md"
+    file.write_text(AFTER, encoding="utf-8")
+    copy = file.with_name("MEMORY.md.bak.20261123T065048Z")
+    copy.write_text(BEFORE, encoding="utf-8")
+    return file, copy
+
+
+def texts(file):
+    """The entries of a file without the day that catmem puts to them."""
+    return re.sub(r"\[created: [^\]]*\] ", "", file.read_text(encoding="utf-8"))
+
+
+def test_it_shows_what_the_copy_has_and_the_file_lacks(pair):
+    file, copy = pair
+    shown = run("reconcile", copy, status=1)
+    assert shown.stdout == (
+        "1. changed in projects\n"
+        "   copy: Atlas ships in May.\n"
+        "   file: Atlas ships in June.\n"
+        "2. changed in projects\n"
+        "   copy: [owner: lea] Borealis has a new lead.\n"
+        "   file: Borealis has a new lead.\n"
+        "3. missing in projects\n"
+        "   copy: Crux waits for parts.\n"
+    )
+    assert "Nothing was written" in shown.stderr
+    assert file.read_text(encoding="utf-8") == AFTER
+
+
+def test_it_is_data_for_programs(pair):
+    said = json.loads(run("reconcile", pair[1], "--format", "json", status=1).stdout)
+    assert (said["entity"], said["written"], said["dry_run"]) == ("orchestrator/memory", None, False)
+    assert [(each["number"], each["state"], each["category"]) for each in said["entries"]] == [
+        (1, "changed", "projects"), (2, "changed", "projects"), (3, "missing", "projects"),
+    ]  # fmt: skip
+    assert said["entries"][1]["copy"] == {"body": "Borealis has a new lead.", "tags": {"owner": "lea"}}
+    assert said["entries"][1]["file"] == {"body": "Borealis has a new lead.", "tags": {}}
+    assert said["entries"][2]["file"] is None
+
+
+def test_all_of_it_comes_and_no_word_of_the_file_goes(pair):
+    file, copy = pair
+    assert "(revision 2)" in run("reconcile", copy, "--all").stdout
+    assert texts(file) == (
+        "## Projects\nAtlas ships in June.\n§\n[owner: lea] Borealis has a new lead.\n§\nDelta is new.\n§\n"
+        "Atlas ships in May.\n§\nCrux waits for parts.\n"
+    )
+    assert len(run("log", "orchestrator/memory").stdout.splitlines()) == 2
+    left = run("reconcile", copy)
+    assert (left.stdout, left.stderr) == ("the file has all that the copy has\n", "")
+    run("restore", "orchestrator/memory", "1")
+    assert file.read_text(encoding="utf-8") == AFTER
+
+
+def test_one_entry(pair):
+    file, copy = pair
+    run("reconcile", copy, "--entry", "3")
+    assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
+    assert "-Crux" not in run("reconcile", copy, "--entry", "1", "--dry-run").stdout
+    assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
+
+
+@pytest.mark.parametrize("number", ["0", "4", "-1"])
+def test_a_number_that_is_none(pair, number):
+    assert "1 to 3" in run("reconcile", pair[1], "--entry", number, status=2).stderr
+    assert pair[0].read_text(encoding="utf-8") == AFTER
+
+
+def test_both_choices_exclude_each_other(pair):
+    assert "exclude each other" in run("reconcile", pair[1], "--entry", "1", "--all", status=2).stderr
+    assert "--dry-run" in run("reconcile", pair[1], "--dry-run", status=2).stderr
+
+
+def test_what_would_not_fit_is_refused_with_the_limit(file):
+    (path, target) = file, target_of(file)
+    run("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, status=3)
+    (copy,) = copies(path)
+    found = error_of("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target)["found"]
+    run("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, "--expected", found)
+    if "limits: {" in (path.parents[2] / "catmem.yaml").read_text(encoding="utf-8"):
+        said = error_of("reconcile", copy, "--all", status=1)
+        assert said["code"] == "over_budget"
+        assert "raise limits in catmem.yaml" in said["hint"]
+    else:
+        run("reconcile", copy, "--all")
+        assert MORE in path.read_text(encoding="utf-8")
+
+
+BAD = {
+    "gone": (lambda file: file.with_name("MEMORY.md.bak.20200101T000000Z"), None, "missing"),
+    "no copy": (lambda file: file, None, "not_a_copy"),
+    "another name": (lambda file: file.with_name("MEMORY.md.bak.old"), b"x", "not_a_copy"),
+    "of another root": (lambda file: file.parents[3] / "MEMORY.md.bak.20200101T000000Z", b"x", "not_a_copy"),
+    "not UTF-8": (lambda file: file.with_name("MEMORY.md.bak.20200101T000000Z"), b"caf\xe9\n", "not_utf8"),
+    "binary": (lambda file: file.with_name("MEMORY.md.bak.20200101T000000Z"), bytes(range(256)), "not_utf8"),
+}
+
+
+@pytest.mark.parametrize(("place", "data", "code"), BAD.values(), ids=BAD)
+def test_what_cannot_be_reconciled(pair, place, data, code):
+    path = place(pair[0])
+    if data is not None:
+        path.write_bytes(data)
+    said = error_of("reconcile", path, "--all", status=2)
+    assert said["code"] == code
+    assert pair[0].read_text(encoding="utf-8") == AFTER
+    if data is not None:
+        path.unlink()
+
+
+def test_a_folder_and_a_link_are_no_copies(pair):
+    folder = pair[0].with_name("MEMORY.md.bak.20200101T000000Z")
+    folder.mkdir()
+    assert error_of("reconcile", folder, status=2)["code"] == "not_a_file"
+    folder.rmdir()
+    folder.symlink_to(pair[1])
+    assert error_of("reconcile", folder, status=2)["code"] == "symlink"

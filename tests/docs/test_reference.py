@@ -41,7 +41,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 def test_the_commands_of_this_version():
     names = (
         "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
-        "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "repair", "access", "stats",
+        "branches", "merge", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
@@ -74,6 +74,7 @@ def test_every_option_is_on_the_page():
                     assert f"`{option}`" in page
 
 
+COPY = "USER.md.bak.20261121T120000Z"
 JSON_CALLS = {
     "init": ["init", "--example", "demo"],
     "show": ["show", "demo/homes/orchestrator/USER.md"],
@@ -121,6 +122,7 @@ JSON_CALLS = {
     "doctor": ["doctor", "--root", "demo"],
     "anchor": ["anchor", "--root", "demo"],
     "purge": ["purge", "neo", "The test passes", "--yes", "--root", "demo"],
+    "reconcile": ["reconcile", f"demo/homes/neo/{COPY}", "--root", "demo"],
     "repair": ["repair", "neo", "--root", "demo"],
     "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
     "export": ["export", "-p", "neo", "--root", "demo"],
@@ -167,6 +169,8 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     make_hermes_home(tmp_path / "hermes")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where keys are
     for command, arguments in JSON_CALLS.items():
+        if command == "reconcile":
+            put(tmp_path / "demo" / "homes" / "neo" / COPY, "## Projects\nWhat the file lacks.\n")
         words = command.count(" ") + 1
         result = CliRunner().invoke(GROUP, [*arguments[:words], "--format", "json", *arguments[words:]])
         assert result.stdout.startswith("{"), result.output

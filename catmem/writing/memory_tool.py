@@ -84,7 +84,7 @@ class ToolSession:
     """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
 
     A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
-    works. The interface calls ``new_turn`` when the user has spoken.
+    works. After an external change the agent looks first. The interface calls ``new_turn`` when the user has spoken.
     """
 
     seen: dict[str, str] = field(default_factory=dict)
@@ -259,6 +259,8 @@ class _BoundTool:
             "reason": error.code,
             "remediation": error.hint or "Look at what is on file, and try something else.",
         }
+        if isinstance(error, DriftError):
+            answer["remediation"] += " list shows it."
         if isinstance(error, RefusedError):
             # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
             fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}

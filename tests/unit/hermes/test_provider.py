@@ -174,6 +174,9 @@ def test_what_somebody_else_wrote_is_shown_before_the_agent_writes(provider, hom
     answer = call(provider, action="add", content="Green tea.", category="tastes")
     assert not answer["success"]
     assert [entry["body"] for entry in answer["entries"]] == ["Cocoa."]
+    assert answer["remediation"].endswith(" list shows it.")
+    assert not call(provider, action="add", content="Green tea.", category="tastes")["success"]
+    assert call(provider, action="list")["success"]
     assert call(provider, action="add", content="Green tea.", category="tastes")["success"]
 
 

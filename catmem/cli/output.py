@@ -148,7 +148,8 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         if error.expected is not None:
             yield f"expected {error.expected}, found {error.found or 'nothing'}"
         if error.drift_backup is not None:
-            yield f"catmem reconcile {shown_path(error.drift_backup)}   shows what the file lacks of the copy"
+            lacks = "; 'catmem reconcile' shows what the file lacks of it" if error.code == "drift" else ""
+            yield f"What others wrote was copied to {shown_path(error.drift_backup)}{lacks}"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:

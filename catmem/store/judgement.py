@@ -103,7 +103,7 @@ def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> boo
 
 
 REMEDY = (
-    "Nothing was written. Read what is there now, and bring over what is missing. Then repeat the change, with what "
+    "Nothing was written. Read it again, and bring over what is missing. Then repeat the change, with what "
     "was found as expected."
 )
 """What to do after an external change."""
@@ -126,7 +126,7 @@ def complete(refusal: RefusedError, path: str, own: Revision | Record | None, fo
     ``own`` is what ``last_own`` gives.
     """
     refusal.path = refusal.path or path
-    if refusal.code not in {"drift", "not_utf8", "entry_too_large"}:
+    if refusal.code not in {"drift", "not_utf8"} and refusal.hint != REMEDY:
         return False  # an update that is not possible
     refusal.found = refusal.found or found
     if own is not None and own.revision != found:

@@ -306,13 +306,16 @@ def test_an_entry_over_the_limit(small, how, entries):
 def test_an_entry_over_the_limit_is_no_change_from_outside(small):
     small.write_text(LONG)
     run("remove", "-p", "neo", "15th")
-    result = run("verify", "-p", "neo", "A long paragraph", status=3)
+    seen = run_json("list", "-p", "neo")["files"]["user"]["revision"]
+    result = run("verify", "-p", "neo", "A long paragraph", "--expected", seen, status=3)
     first, hint = result.stderr.splitlines()
     assert first.startswith("error[entry_too_large]: homes/neo/USER.md: this entry has ")
     assert first.endswith("longer than the whole limit of the file, 300")
-    assert "A person can shorten or remove it" in hint
+    assert "Shorten or remove it once you have read it" in hint
     assert list(small.parent.glob("*.bak.*")) == []
-    assert run("remove", "-p", "neo", "A long paragraph").stdout.startswith("removed from talk")
+    run("remove", "-p", "neo", "A long paragraph", status=3)
+    assert [copy.read_bytes() for copy in small.parent.glob("*.bak.*")] == [small.read_bytes()]
+    assert run("remove", "-p", "neo", "A long paragraph", "--expected", seen).stdout.startswith("removed from talk")
 
 
 def test_a_file_that_is_no_text_is_copied_before_it_is_mended(user):

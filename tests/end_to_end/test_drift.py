@@ -13,6 +13,7 @@ from catmem.cli.main import group
 from catmem.errors import DriftError
 from catmem.mcp.tools import call_tool
 from catmem.writing.memory_tool import ToolSession
+from tests.end_to_end.pseudo_terminal import terminals
 
 FACT = "Uses tabs for indentation."
 MORE = " And more:" + " lorem ipsum dolor" * 480
@@ -181,6 +182,7 @@ def test_an_entry_that_was_too_long_before_catmem_came(root):
 
 # --- reconcile -------------------------------------------------------------------------------------------------------
 
+PROMPT = "b, s, a, q or ?: "
 BEFORE = "## Projects\nAtlas ships in May.\n§\n[owner: lea] Borealis has a new lead.\n§\nCrux waits for parts.\n"
 AFTER = "## Projects\nAtlas ships in June.\n§\nBorealis has a new lead.\n§\nDelta is new.\n"
 
@@ -240,6 +242,18 @@ def test_all_of_it_comes_and_no_word_of_the_file_goes(pair):
     assert (left.stdout, left.stderr) == ("the file has all that the copy has\n", "")
     run("restore", "orchestrator/memory", "1")
     assert file.read_text(encoding="utf-8") == AFTER
+
+
+def test_on_a_terminal_it_asks(pair):
+    file, copy = pair
+    with terminals(file.parents[2], "reconcile", str(copy)) as opening:
+        for answers, status in (("s q", 1), ("s ? s b", 0)):
+            terminal = opening()
+            for answer in answers.split():
+                terminal.wait_for(PROMPT)
+                terminal.type(f"{answer}\n")
+            assert terminal.status() == status
+    assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
 
 
 def test_one_entry(pair):

@@ -176,7 +176,10 @@ def test_the_entry_that_a_person_changed_is_not_overwritten_by_another_persons_c
         workspace.replace("neo", "Acme", "The vendor is Bolt.")
     assert caught.value.drift_backup is not None
     assert workspace.replace("neo", "Known.", "Known well.").changed
-    assert workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.").changed
+    with pytest.raises(DriftError):
+        workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.")
+    seen = workspace.read("neo").digest
+    assert workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.", expected=seen).changed
 
 
 def test_the_incident(workspace, file):

@@ -121,7 +121,10 @@ class Entity:
         if changed and on_drift == "refuse":
             return DriftError
         if expected is None:
-            return Allowed(self.bytes_of(before) if changed else None)
+            # It has seen nothing of what outsiders wrote since the store's own last write, however long that is known.
+            last = len(self.revisions)
+            own = next((each for each in range(last, 0, -1) if not self.revisions[each - 1].outside), min(1, last))
+            return Allowed(self.bytes_of(own) if own < last and self.data else None)
         if expected in (self.head, bytes_digest(self.data)):
             return Allowed(None)
         seen = None if expected == "0" else self.seen(expected)

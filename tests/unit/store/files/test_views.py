@@ -124,7 +124,7 @@ def test_what_was_written_late_into_a_file_that_is_out_is_taken_in_first(store, 
 # --- what is kept ---
 
 
-@pytest.mark.parametrize(("code", "kept"), [("drift", 1), ("not_utf8", 1), ("entry_too_large", 1), ("too_large", 0)])
+@pytest.mark.parametrize(("code", "kept"), [("drift", 1), ("not_utf8", 1), ("entry_too_large", 0), ("too_large", 0)])
 def test_a_copy_is_kept_of_what_others_wrote_and_not_of_what_is_merely_in_the_way(store, file, code, kept):
     def refuse(_):
         raise DriftError("no", code=code)

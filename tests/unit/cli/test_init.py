@@ -54,6 +54,17 @@ def test_twice_is_harmless(tmp_path):
     assert contents(tmp_path) == before
 
 
+def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
+    put(tmp_path / "homes" / "neo" / "MEMORY.md", "ä" * 2201)
+    put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1375)
+    result = run(tmp_path)
+    assert "note: homes/neo/MEMORY.md has 2,201 characters, over the 2,200 that Hermes Agent" in result.stderr
+    assert (tmp_path / "catmem.yaml").read_text(encoding="utf-8").endswith("\nlimits: {user: 1375}\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1376)
+    again = run(tmp_path)
+    assert (again.exit_code, again.stdout, again.stderr) == (0, "nothing to do\n", "")
+
+
 def test_json(tmp_path):
     said = json.loads(run(tmp_path, "--format", "json").stdout)
     assert list(said) == ["root", "written", "kept"]

@@ -147,7 +147,7 @@ def _particulars(error: CatmemError) -> Iterator[str]:
     elif isinstance(error, RefusedError):
         if error.expected is not None:
             yield f"expected {error.expected}, found {error.found or 'nothing'}"
-        if error.drift_backup is not None:
+        if error.drift_backup is not None and error.drift_backup not in error.message:
             lacks = "; 'catmem reconcile' shows what the file lacks of it" if error.code == "drift" else ""
             yield f"What others wrote was copied to {shown_path(error.drift_backup)}{lacks}"
 

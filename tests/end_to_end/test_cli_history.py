@@ -264,7 +264,7 @@ COMMANDS = {
     [
         ("ned", "unknown_name", "Did you mean 'neo'?"),
         ("neo/usr", "unknown_target", "user"),
-        ("neo/USER.md", "unknown_target", "user"),
+        ("neo/USER.md", "missing", "Check the path"),
         ("neo/user/more", "unknown_target", "user"),
         ("../neo", "unknown_target", "user"),
         ("/user", "unknown_name", ""),

@@ -149,7 +149,7 @@ def test_the_copy_of_a_change_by_sql_can_be_brought_back(root):
     said = root.run("add", "Mine.", "-p", "neo", "--expected", "1", status=3)
     (copy,) = root.folder.glob("memory.bak.*.json")
     assert said.count(copy.name) == 1
-    root.run("replace", "By SQL.", "Later.", "-p", "neo")
+    root.run("replace", "By SQL.", "Later.", "-p", "neo", "--expected", "2")
     root.run("import", "--snapshot", copy.name)
     assert "By SQL." in [body for _, body, _ in root.entries()["neo/user"]]
 

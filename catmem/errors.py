@@ -262,10 +262,11 @@ class RefusedError(CatmemError):
     """A write that was refused because of what is there now. Nothing was written over bytes that are not recorded.
 
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
-    that holds an external writer's bytes, if there was one. Of rows in a database also ``generation_observed`` and
-    ``generation_actual``: how often they had been changed when catmem last wrote, and now. Codes of its own:
-    ``role_drift`` (the writer's profile is no longer the one that it knew), ``semantic_collision`` (the new text has
-    little in common with the old one, and the caller or the root asked to be warned of that).
+    that holds an external writer's bytes, if there was one. ``head`` is what is at the head, ``rev`` and ``hash``,
+    where an interface tells it. Of rows in a database also ``generation_observed`` and ``generation_actual``: how often
+    they had been changed when catmem last wrote, and now. Codes of its own: ``role_drift`` (the writer's profile is no
+    longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
+    caller or the root asked to be warned of that).
     """
 
     code = "refused"
@@ -289,6 +290,7 @@ class RefusedError(CatmemError):
         self.drift_backup = drift_backup
         self.generation_observed: int | None = None
         self.generation_actual: int | None = None
+        self.head: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``.

@@ -15,6 +15,8 @@ TARGETS = tuple(FILE_NAMES)
 _PROFILE = r"[a-z0-9][a-z0-9_-]{0,63}"
 _NAME = re.compile(_PROFILE)
 _ENTITY = re.compile(rf"{_PROFILE}/(?:{'|'.join(TARGETS)})")
+_PART = r"[a-z0-9][a-z0-9_-]*"
+_DECLARED = re.compile(rf"(?=.{{1,100}}\Z){_PART}(?::{_PART})+")
 _KEY_FILE = re.compile(rf"({_PROFILE})\.({_PROFILE})")
 _REVISION = re.compile(r"[0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8}")
 
@@ -27,6 +29,17 @@ def is_name(name: str) -> bool:
 def is_entity(name: str) -> bool:
     """Whether ``name`` has the form ``PROFILE/user`` or ``PROFILE/memory``."""
     return _ENTITY.fullmatch(name) is not None
+
+
+DECLARED_RULE = (
+    "An entity of catmem.yaml has a kind and a name with ':' between, such as project:alpha: small letters, digits, "
+    "'_' and '-', at most 100 characters."
+)
+
+
+def is_declared(name: str) -> bool:
+    """Whether ``name`` has the form of an entity that ``entities`` of catmem.yaml declares: see ``DECLARED_RULE``."""
+    return _DECLARED.fullmatch(name) is not None
 
 
 def is_revision(name: str) -> bool:

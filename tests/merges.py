@@ -6,7 +6,7 @@ from catmem.errors import EditError
 from catmem.store.contract import Merged
 
 
-def merge_appended(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def merge_appended(_file: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """What one side only appended goes behind the other.
 
     Raises ``EditError`` (``no_merge``) for two changes neither of which is an append.

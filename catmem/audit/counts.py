@@ -94,8 +94,6 @@ class Counts:
         entity = line.entity_id
         if line.op == "bypass":
             return
-        # A prompt counts nothing and needs no store.
-
         with self._lock:
             _count(self.writes, (entity, line.agent, line.status), (OTHER, OTHER, line.status))
             for reason in line.reasons:

@@ -119,7 +119,7 @@ def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     config, said = workspace.config, []
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
-    if owner and owner not in {*profiles, "*"}:
+    if owner and owner not in {*profiles, *config.entities, "*"}:
         said.append(f"There is no profile {shown(owner)} here now. {suggestion(owner, profiles, 'profiles')}")
     if target and target not in FILE_NAMES:
         said.append(f"There is no target {shown(target)}. {suggestion(target, FILE_NAMES, 'targets')}")
@@ -178,8 +178,8 @@ class Names:
         Raises ``UnreadableError`` if the folder of profiles cannot be listed.
         """
         config = workspace.config
-        entities = frozenset(f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
-        return cls(entities, frozenset((PERSON, *agents_of(config))))
+        files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
+        return cls(frozenset((*files, *config.entities)), frozenset((PERSON, *agents_of(config))))
 
     def bound(self, line: AuditLine) -> AuditLine:
         """A line with no name and no code in it but known ones."""

@@ -13,6 +13,7 @@ from catmem.names import FILE_NAMES
 from catmem.store.graph import tips
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import entities_of_each
+from catmem.workspace.stores import CONTENT_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,13 +108,14 @@ class Replay:
 def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
     """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
 
-    The heads are written as ``TO/<profile>/<FILE>.md`` too, with ``heads_only`` nothing else. Each is compared with
-    what the store says of it: revision, digest and bytes, branches too; and the log is looked over, its chain included.
-    ``to`` must be new or empty. Raises ``StoreError``, ``ConfigError`` for a folder that holds something, and
-    ``UnreadableError`` for one that cannot be written; what was rebuilt until then stays there.
+    The heads are written as ``TO/<profile>/<FILE>.md`` too (of a declared entity ``TO/<entity>/content.json``), with
+    ``heads_only`` nothing else. Each is compared with what the store says of it: revision, digest and bytes, branches
+    too; and the log is looked over, its chain included. ``to`` must be new or empty. Raises ``StoreError``,
+    ``ConfigError`` for a folder that holds something, and ``UnreadableError`` for one that cannot be written; what was
+    rebuilt until then stays there.
     """
     every = entities_of_each(workspace) if entity is None else None
-    names = [entity_of(workspace, entity or "")] if every is None else every.names
+    names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
     revisions: list[Replayed] = []
     heads: list[RebuiltHead] = []
     mismatches: list[Mismatch] = []
@@ -143,9 +145,11 @@ def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: 
 class _Rebuilding:
     def __init__(self, workspace: Root, to: Path, entity: str) -> None:
         owner, _, target = entity.partition("/")
+        declared = workspace.config.entities.get(entity)
+        file = FILE_NAMES[target] if declared is None else CONTENT_FILES[declared.content]
         self.store = workspace.store
         self.entity = entity
-        self.path = to / owner / FILE_NAMES[target]
+        self.path = to / owner.replace(":", "%3A") / file
         self.found: list[Revision] = []
         """What the log says of each revision, the oldest first."""
         self.digests: dict[str, str] = {}
@@ -164,7 +168,7 @@ class _Rebuilding:
                 self.head = revision, data
             if not heads_only:
                 folder.mkdir(parents=True, exist_ok=True)
-                path = folder / f"{revision.revision}.md"
+                path = folder / f"{revision.revision}{self.path.suffix}"
                 path.write_bytes(data)
                 yield Replayed(self.entity, revision.revision, path, digest)
 

@@ -249,7 +249,7 @@ def rollout_state(workspace: Root) -> RolloutState:
     rollout = workspace.config.rollout
     # Names decide, so a profile that is not right has its entities too.
     names = [f"{name}/{target}" for name in profile_names(workspace.config.profiles_dir) for target in FILE_NAMES]
-    entities = {entity: enforces(rollout, entity) for entity in names}
+    entities = {entity: enforces(rollout, entity) for entity in (*names, *workspace.config.entities)}
     return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
 
 

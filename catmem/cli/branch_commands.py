@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import Answer, Disagreement, How
+    from catmem.merging.decisions import Answer, ContentDisagreement, Disagreement, How
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import JoinedAll, LeftBranch
 
@@ -275,11 +275,11 @@ class _Quit(Exception):  # noqa: N818 - no error: the person has had enough
     """The person does not go on, so nothing is written."""
 
 
-def conflict_line(found: Disagreement) -> str:
+def conflict_line(found: Disagreement | ContentDisagreement) -> str:
     """A conflict in a line, without its texts."""
-    category = found.to_dict()["category"]
-    where = f" in {category}" if category else ""
-    return f"branch {found.branch}{where}: {CONFLICT_REASONS[found.conflict.reason]}"
+    said = found.to_dict()
+    where = f" in {said['category']}" if said["category"] else ""
+    return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
 
 
 class _ConflictDialogue(Dialogue):

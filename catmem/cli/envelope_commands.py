@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import common_options, open_with_store, open_workspace, text_option, whose_options
+from catmem.cli.options import actor_option, common_options, open_with_store, open_workspace, text_option, whose_options
 from catmem.cli.output import emit, emit_json, in_json, printable_json, read_stdin, say, show_written
-from catmem.errors import EnvelopeError
+from catmem.errors import CatmemError, EnvelopeError
 
 if TYPE_CHECKING:
+    from catmem.store.contract import OnStale
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written
 
@@ -21,22 +22,82 @@ if TYPE_CHECKING:
     examples=(
         "catmem write --envelope e.json",
         "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -",
+        "catmem write project:alpha alpha.json --expected 7",
     ),
 )
-@click.option("--envelope", "place", metavar="FILE", required=True, help="The envelope as JSON; - for standard input.")
+@click.argument("entity", required=False)
+@click.argument("file", required=False)
+@click.option("--envelope", "place", metavar="FILE", help="The envelope as JSON; - for standard input.")
 @click.option("--confirm", is_flag=True, help="Write it also if it has little in common with what is there now.")
+@click.option("--expected", metavar="REVISION|DIGEST", help="What ENTITY is at: what you saw last, or 0 for nothing.")
+@click.option("--merge", "merges", metavar="BRANCH", multiple=True, help="A branch that FILE brings together with it.")
+@click.option(
+    "--on-stale",
+    type=click.Choice(["refuse", "branch"]),
+    help="If --expected is older than what is there. By default what catmem.yaml says, else refuse.",
+)
+@click.option("--op-id", metavar="ID", help="The name of this write of ENTITY; a retry has the same one.")
+@actor_option
 @common_options
-def write(place: str, *, confirm: bool) -> None:
+def write(  # noqa: PLR0913 - one parameter an option
+    entity: str | None,
+    file: str | None,
+    *,
+    place: str | None,
+    confirm: bool,
+    expected: str | None,
+    merges: tuple[str, ...],
+    on_stale: OnStale | None,
+    op_id: str | None,
+    actor: str | None,
+) -> None:
     """Make the write of an envelope: of the agent that it names, on the revision that it names, or not at all.
 
     What is checked, and in which order, stands in docs/envelopes.md. The same envelope again, or one with the same
     op_id and content, gives the first answer again and writes nothing.
 
+    Or write FILE (- for standard input) as the whole content of ENTITY, which catmem.yaml declares: a text, or a JSON
+    value (docs/entities.md).
+
     Exit status 3: another writer came between, or the file or the role is not what the writer knew.
     """
+    of_entity = any(each is not None for each in (file, expected, on_stale, op_id, actor)) or bool(merges)
+    if place is not None and (entity is not None or of_entity):
+        raise click.UsageError("--envelope says all of a write: give it alone, or with --confirm.")
     workspace = open_with_store()
-    written = _submitted(workspace, place, confirm=confirm)
+    if place is not None:
+        written = _submitted(workspace, place, confirm=confirm)
+    else:
+        if entity is None or file is None or expected is None:
+            raise click.UsageError("Give --envelope FILE; or ENTITY, FILE and --expected REVISION (0 for the first).")
+        content = _entity_content(workspace, entity, file, actor)
+        written = workspace.put(
+            entity,
+            content,
+            expected=expected,
+            actor=actor,
+            merges=merges,
+            on_stale=on_stale,
+            op_id=op_id,
+            confirm=confirm,
+        )
     show_written(written, "written to" if written.entries else "written", {})
+
+
+def _entity_content(workspace: Workspace, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value
+    from catmem.envelopes.parsing import json_of
+    from catmem.files import read_bounded
+    from catmem.text import DEFAULT_LIMITS, decode
+    from catmem.workspace.history import declared_of
+
+    most = DEFAULT_LIMITS.file_bytes
+    declared = declared_of(workspace, entity, None if actor is None else workspace.profile(actor))
+    try:
+        text = decode(read_stdin(most) if file == "-" else read_bounded(file, most))
+        return json_of(text) if declared.content == "json" else text
+    except CatmemError as error:
+        error.path = "standard input" if file == "-" else file
+        raise
 
 
 def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:
@@ -98,14 +159,16 @@ def envelope(  # noqa: PLR0913 - one parameter an option
 
     The history may grow: without --prev, what is in the file and in no revision yet is taken in as one.
     --as is the agent that writes, by default you, a person. Give what it writes with one of --add, --json and --text.
+    Where -p names an entity that catmem.yaml declares, such as project:alpha, that is its whole JSON value, or text.
     catmem write --envelope makes the write, here or wherever the envelope is sent.
     """
     from catmem.envelopes.builder import make_envelope
+    from catmem.workspace.history import entity_of
     from catmem.writing.written import on_adoption
 
     content = _content(added, category, json, text)
     workspace = open_with_store()
-    entity = f"{workspace.profile(profile).name}/{target}"
+    entity = entity_of(workspace, profile if ":" in profile else f"{profile}/{target}")
     envelope, adopted = make_envelope(
         workspace, entity, content, agent=actor, prev=prev, op_id=op_id, alert=alert, signed=signed
     )

@@ -247,15 +247,16 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
         # git compares larger files than catmem reads; how far is for git to say.
         emit(git_text(read_bounded(entity, _GIT_LIMIT)))
         return
-    _, entity, store = _found(entity)
+    from catmem.workspace.history import shown_text
+
+    workspace, entity, store = _found(entity)
     if old is None:
         old, new = _latest(store, entity)
     before, after = (store.read(entity, revision).data for revision in (old, new))
     ends = f"revision {old}", "now" if new is None else f"revision {new}"
-    # A person looks at this, so bytes that are no text are shown as escapes.
-    texts = before.decode(errors="backslashreplace"), after.decode(errors="backslashreplace")
+    shown = [shown_text(workspace, entity, data) for data in (before, after)]
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
-    difference = text_diff(*texts, f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
+    difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
     if in_json():
         emit_json({"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference})
         return

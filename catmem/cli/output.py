@@ -273,6 +273,7 @@ CONFLICT_REASONS = {
     "tags": "the sides gave this entry different tags",
     "category": "the sides moved this entry to different categories",
     "title": "the sides gave the document different titles",
+    "content": "both sides changed this place",
 }
 """Why two sides conflict."""
 

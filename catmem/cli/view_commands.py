@@ -31,6 +31,7 @@ from catmem.cli.output import (
     first_line,
     in_json,
     printable,
+    printable_json,
     read_stdin,
     say,
     say_all,
@@ -38,6 +39,7 @@ from catmem.cli.output import (
     warn_of_rows,
 )
 from catmem.errors import CatmemError, UnreadableError
+from catmem.names import is_declared
 from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:
@@ -57,7 +59,12 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
 
 @click.command(
     cls=Command,
-    examples=("catmem show USER.md", "catmem show --format json - < USER.md", "catmem show -p trinity -t memory"),
+    examples=(
+        "catmem show USER.md",
+        "catmem show --format json - < USER.md",
+        "catmem show -p trinity -t memory",
+        "catmem show project:alpha",
+    ),
 )
 @click.argument("file", required=False)
 @profile_option(required=False)
@@ -66,6 +73,9 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
 def show(file: str | None, profile: str | None, target: str | None) -> None:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
+    In the place of FILE an entity that catmem.yaml declares, such as project:alpha, shows its content; with --format
+    json also its revision and digest.
+
     With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
     revision and digest of the file, as --expected takes them.
     """
@@ -73,6 +83,9 @@ def show(file: str | None, profile: str | None, target: str | None) -> None:
         raise click.UsageError("Name either a FILE or a profile (-p NAME).")
     if target is not None and profile is None:
         raise click.UsageError("--target goes with --profile.")
+    if file is not None and is_declared(file) and not os.path.lexists(file):
+        _show_content(file)
+        return
     if profile is not None:
         workspace = open_with_store() if in_json() else open_to_read()
         warn_of_rows(workspace, profile, target or "user")
@@ -88,6 +101,22 @@ def show(file: str | None, profile: str | None, target: str | None) -> None:
         emit("\nproblems\n" if problems else "")
         for each in problems:
             emit(printable(f"  line {document.line(each.start)}: {each.rule}: {each.message}\n"))
+
+
+def _show_content(entity: str) -> None:
+    from catmem.entities.contents import content_of
+    from catmem.workspace.history import declared_of
+
+    workspace = open_with_store()
+    declared = declared_of(workspace, entity)
+    now = workspace.store.read(entity)
+    content = content_of(declared, now.data)
+    if in_json():
+        emit_json({"entity": entity, "revision": now.revision, "digest": now.digest, "content": content})
+    elif declared.content == "text":
+        emit(printable(content))
+    else:
+        emit(f"{printable_json(content)}\n")
 
 
 def _seen(workspace: Workspace, profile: str, target: str) -> tuple[dict[str, Any], Document, tuple[Problem, ...]]:

@@ -8,6 +8,8 @@ files. Any other profile acts on its own files only, writes to its ``writable_ca
 holds if it ``may_verify``. A profile of any tier acts on entries that its own selectors show it: a category that it may
 write and does not see is a drop, where it can add and do nothing else. Whatever is outside is refused in the same words
 whether it exists or not.
+
+An entity that catmem.yaml declares has no categories: it is read whole, or not at all.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from catmem.text import unmerged_warnings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from catmem.config.config import Config, Taxonomy
+    from catmem.config.config import Config, DeclaredEntity, Taxonomy
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, Section
 
@@ -265,3 +267,13 @@ class Rights:
         raise ForbiddenError(
             f"{self.actor.name} may not {said}", hint=others if tag is None else f"Leave {tag} out. {others}"
         )
+
+
+def reads_entity(declared: DeclaredEntity, actor: Profile | None) -> bool:
+    """Whether the one who acts may know of a declared entity, and read it; ``None`` is a person."""
+    return writes_entity(declared, actor) or (actor is not None and actor.name in declared.readers)
+
+
+def writes_entity(declared: DeclaredEntity, actor: Profile | None) -> bool:
+    """Whether the one who acts may write a declared entity."""
+    return actor is None or actor.tier == ORCHESTRATOR_TIER or actor.name in declared.writers

@@ -17,7 +17,7 @@ from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
-from catmem.names import UNCATEGORIZED, is_name, slugify
+from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
 
 if TYPE_CHECKING:
@@ -107,6 +107,16 @@ class Taxonomy:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredEntity:
+    """An entity that catmem.yaml declares: a text or a JSON value, and the profiles that may write or read it."""
+
+    name: str
+    content: Literal["text", "json"]
+    writers: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rollout:
     """How strictly stale writes are refused; ``canary`` is the percent of entities that mode enforces for."""
 
@@ -119,11 +129,13 @@ class Signing:
     """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
 
     ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of the user who runs it.
+    ``ages_unsigned`` says whether the age of an envelope without a signature counts.
     """
 
     required: bool = False
     keys: str | None = None
     clock_skew: int = DEFAULT_CLOCK_SKEW
+    ages_unsigned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +146,8 @@ class Config:
     ``merge_within`` is how many characters each of two rewordings may change that a merge makes one, 0 for none.
     ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
-    ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own.
+    ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own, ``entities``
+    what is declared beside the files of profiles, by its name.
     """
 
     root: Path
@@ -157,6 +170,7 @@ class Config:
     rollout: Rollout = field(default_factory=Rollout)
     signing: Signing = field(default_factory=Signing)
     agents: Mapping[str, str] = field(default_factory=dict)
+    entities: Mapping[str, DeclaredEntity] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
     built: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -332,6 +346,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
+        entities=_entities(source, data.get("entities", {})),
         server=data.get("server", {}),
         **{key: data[key] for key in plain if key in data},
     )
@@ -341,7 +356,19 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
     keys = said.get("keys")
     if keys is not None:
         _check_tilde(source, ("signing", "keys"), keys)
-    return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")))
+    ages_unsigned = said.get("clock_skew_for") == "all"
+    return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")), ages_unsigned)
+
+
+def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
+    found: dict[str, DeclaredEntity] = {}
+    for name, said in declared.items():
+        if is_declared(name):
+            writers, readers = (tuple(said.get(key, ())) for key in ("writers", "readers"))
+            found[name] = DeclaredEntity(name, said["content"], writers, readers)
+        else:
+            source.fault(("entities", name), "bad_entity", f"{shown(name)} cannot be declared", DECLARED_RULE)
+    return found
 
 
 def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:

@@ -18,9 +18,10 @@ from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_key
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
-from catmem.names import is_entity, is_name, is_revision
+from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
 from catmem.store.contract import PERSON, Change, revision_number
 from catmem.store.envelope import Envelope, content_hash
+from catmem.workspace.history import declared_of
 from catmem.writing import gate
 from catmem.writing.operation import Operation
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
 
-FIELDS = ("entity_id", "content", "prev_rev", "op_id", "alert")
-"""What a plain write may have; the first two it must."""
+FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")
+"""What a plain write may have; the first two it must. ``parents`` may stand in the place of ``prev_rev``."""
 
-_OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "parents", "mem_hash"})
+_OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "mem_hash"})
 _HINT = "Nothing was written. A plain write has entity_id and content, and says what it is made on."
 
 
@@ -71,7 +72,9 @@ def plain_envelope(
         _check(fields)
         owner, _, target = str(named).partition("/")
         acting = None if sender is None else workspace.profile(sender.profile)
-        if (
+        if not target:
+            owner = declared_of(workspace, owner, acting).name
+        elif (
             acting is not None
             and owner != acting.name
             and not Rights(acting, target, workspace.config.taxonomy).unbounded
@@ -80,13 +83,23 @@ def plain_envelope(
                 f"{agent} may not write to {shown(named)}",
                 hint=f"{acting.name} acts on its own files only: use the name {acting.name!r}.",
             )
-        prev = fields.get("prev_rev") if base is None else base.revision
+        parents = fields.get("parents") or []
+        prev = base_named(fields) if base is None else base.revision
         if base is not None and base.revision is None:
             prev = _adopted(workspace, str(named), base, fields.get("op_id"))
-        workspace.profile(owner)  # which says so if there is none
+        if target:
+            workspace.profile(owner)  # which says so if there is none
         alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
         made = _filled(workspace, str(named), fields["content"], agent, _number(prev), op_id, alert=alert)
-        return envelope_of(fields_in(made.to_dict()))
+        return envelope_of(fields_in(made.to_dict() | ({"parents": parents} if parents else {})))
+
+
+def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
+    """What a plain write says that it is made on: ``prev_rev``, or else the first of its ``parents`` (0 for none)."""
+    prev, parents = fields.get("prev_rev"), fields.get("parents")
+    if prev is not None or not isinstance(parents, list):
+        return prev
+    return parents[0] if parents else 0
 
 
 def _check(fields: Mapping[str, Any]) -> None:
@@ -104,22 +117,24 @@ def _check(fields: Mapping[str, Any]) -> None:
 
 def _check_values(fields: Mapping[str, Any]) -> None:
     entity = fields["entity_id"]
-    if not isinstance(entity, str) or not is_entity(entity):
+    is_free = isinstance(entity, str) and is_declared(entity)
+    if not is_free and (not isinstance(entity, str) or not is_entity(entity)):
         raise EnvelopeError(
             f"{shown(entity)} is no entity",
             key="entity_id",
-            hint="Write PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.",
+            hint=f"Write PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. {DECLARED_RULE}",
         )
-    if not isinstance(fields["content"], str | dict | list):
+    content = fields["content"]
+    if not is_free and not isinstance(content, str | dict | list):
         raise EnvelopeError(
             "content is neither a text, nor an object, nor a list of operations", key="content", hint=_HINT
         )
-    if isinstance(fields["content"], list) and not all(isinstance(each, dict) for each in fields["content"]):
+    if not is_free and isinstance(content, list) and not all(isinstance(each, dict) for each in content):
         raise EnvelopeError("an operation is an object", key="content", hint=_HINT)
-    for name, kind in (("op_id", str), ("alert", bool)):
+    for name, kind in (("op_id", str), ("alert", bool), ("parents", list)):
         if name in fields and not isinstance(fields[name], kind):
             raise EnvelopeError(f"{name} is {shown(fields[name])}", key=name, hint=_HINT)
-    prev = fields.get("prev_rev")
+    prev = base_named(fields)
     if prev is not None and (isinstance(prev, bool) or not is_revision(str(prev))):
         raise EnvelopeError(f"{shown(prev)} is no revision", key="prev_rev", hint="Write 7, or a branch as '8a'.")
 
@@ -162,7 +177,7 @@ class MadeEnvelope(NamedTuple):
 def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
     entity: str,
-    content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
+    content: Any,  # noqa: ANN401 - what an envelope may hold
     *,
     agent: str | None = None,
     prev: str | int | None = None,
@@ -179,7 +194,8 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
     if prev is None:
         prev, adopted = newest(workspace, entity)
-    name, plain = agent or PERSON, _plain(content)
+    name = agent or PERSON
+    plain = content if is_declared(entity) else _plain(content)
     envelope = _filled(workspace, entity, plain, name, prev, op_id, alert=alert)
     if signed is not False:
         key = signing_key(workspace.config, name, agents_of(workspace.config))

@@ -7,6 +7,7 @@ for: operations, and whose business they are.
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,6 +17,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.yamlfile import key_text
 from catmem.digest import canonical_json
 from catmem.errors import CatmemError, EditError, EnvelopeError, ForbiddenError
+from catmem.names import is_declared
 from catmem.store.contract import PERSON, revision_number
 from catmem.store.envelope import content_hash, from_fields
 from catmem.writing.operation import Operation
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""
 
-_DEEPEST = 16
+_DEEPEST = 64
 _HALF = re.compile("[\ud800-\udfff]")
 _SECONDS = re.compile(r"(.{19})(\.[0-9]+)?Z")
 _HINT = "Nothing was written. docs/envelopes.md lists the fields; catmem envelope makes an envelope that fits."
@@ -86,7 +88,7 @@ def json_of(text: str) -> Any:  # noqa: ANN401 - any JSON value
     if not text.strip():
         raise EnvelopeError("it is empty", hint=_ONE_VALUE)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise EnvelopeError(f"not JSON: {error.msg}", line=error.lineno, column=error.colno, hint=_ONE_VALUE) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, and what is nested without end
@@ -117,7 +119,7 @@ def _text(given: Mapping[str, Any] | str | bytes) -> str:
         try:
             text = canonical_json(given).decode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise EnvelopeError("the envelope holds what JSON cannot say", hint=_HINT) from error
+            raise EnvelopeError("it holds what JSON cannot say", hint=_HINT) from error
     if _HALF.search(text):
         raise _half()
     return text
@@ -142,8 +144,17 @@ def _refuse(text: str) -> NoReturn:
     raise EnvelopeError(f"{text} is no JSON", hint=_HINT)
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise EnvelopeError(f"{shown(text)} is too large a number", hint=_HINT)
+    return value
+
+
 def _refuse_deep(fields: dict[str, Any]) -> None:
-    """Refuse what no envelope needs: deep nesting, numbers with a fraction, half a character."""
+    """Refuse what no envelope needs: deep nesting, half a character, numbers with a fraction but in a free content."""
+    entity = fields.get("entity_id")
+    is_free = isinstance(entity, str) and is_declared(entity)
     waiting: list[tuple[KeyPath, Any]] = [((), fields)]
     while waiting:
         key, value = waiting.pop()
@@ -153,8 +164,9 @@ def _refuse_deep(fields: dict[str, Any]) -> None:
         else:
             inside = list(enumerate(value)) if isinstance(value, list) else []
         if inside and len(key) >= _DEEPEST:
-            raise EnvelopeError("the envelope is nested too deep", hint=_HINT)
-        if isinstance(value, float):
+            message = f"it is nested deeper than {_DEEPEST} levels"
+            raise EnvelopeError(message, hint="Nothing was written. Make it flatter.")
+        if isinstance(value, float) and not (is_free and key[0] == "content"):
             # JSON Schema takes 8.0 for a whole number, and it would be signed as another text than 8.
             raise _fault(key, f"{shown(value)} is no whole number", "Write it without a point.")
         if isinstance(value, str):
@@ -168,7 +180,7 @@ def _refuse_half(text: str) -> None:
 
 
 def _half() -> EnvelopeError:
-    return EnvelopeError("the envelope holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
+    return EnvelopeError("it holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
 
 
 def _check_role(fields: Mapping[str, Any]) -> None:
@@ -188,9 +200,14 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
         raise _fault(
             ("mem_rev",), f"mem_rev is {fields['mem_rev']}, and what follows {prev} is {number}", "Give that number."
         )
-    parents = [] if prev == 0 else [prev]
-    if fields["parents"] != parents:
-        raise _fault(("parents",), "parents are not prev_rev alone", f"Give {json.dumps(parents)}.")
+    parents = fields["parents"]
+    if prev == 0 and parents:
+        raise _fault(("parents",), "the first revision has no parents", "Give [].")
+    if len(set(parents)) < len(parents):
+        raise _fault(("parents",), "parents name a revision twice", "Name each once.")
+    if prev != 0 and parents[:1] != [prev]:
+        hint = f"Give {json.dumps([prev])}, and behind it the revisions that the write merges."
+        raise _fault(("parents",), "parents do not begin with prev_rev", hint)
 
 
 def _fault(key: KeyPath, message: str, hint: str | None) -> EnvelopeError:

@@ -44,6 +44,7 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
 from catmem.writing import gate
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from catmem.config.profile import Profile
+    from catmem.entities.entity_writing import EntityWrite
     from catmem.model.document import Document
     from catmem.store.contract import OnStale
     from catmem.workspace.root import Root
@@ -124,19 +126,38 @@ def _submit(
     """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
     entity, agent, prev = named
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
-        submission = _submission(workspace, read(), trying, manner)
+        envelope = read()
+        if is_declared(envelope.entity_id):
+            return _declared_write(workspace, envelope, trying, manner).run()
+        submission = _submission(workspace, envelope, trying, manner)
         written = submission.run()
     return submission.with_crowded(written)
+
+
+def _declared_write(workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner) -> EntityWrite:
+    """The write of an envelope to an entity that catmem.yaml declares."""
+    from catmem.entities.entity_writing import EntityWrite
+
+    actor = _checked_writer(workspace, envelope, trying, manner)
+    on_stale = manner.on_stale or workspace.config.on_stale
+    return EntityWrite.of_envelope(workspace, envelope, actor, trying, on_stale=on_stale, confirm=manner.confirm)
+
+
+def _checked_writer(
+    workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner, op: str = "put"
+) -> Profile | None:
+    """The profile that writes an envelope, ``None`` for a person, after the checks of who sends it."""
+    check_sender(envelope, manner.sender)
+    trying.op = op
+    check_signature(workspace, envelope, trying)
+    check_time(workspace, envelope, trying)
+    return checked_role(workspace, envelope, trying, manner.sender)
 
 
 def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner) -> Submission:
     """The write of an envelope that is right by itself, after the checks of who sends it."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
-    check_sender(envelope, manner.sender)
-    trying.op = asked_by(operations)
-    check_signature(workspace, envelope, trying)
-    check_time(workspace, envelope, trying)
-    actor = checked_role(workspace, envelope, trying, manner.sender)
+    actor = _checked_writer(workspace, envelope, trying, manner, asked_by(operations))
     write = Write(
         terms_of_envelope(workspace, envelope, actor),
         operations,
@@ -183,6 +204,9 @@ class Submission(Pipeline):
     def check(self) -> None:
         """Refuse what is forbidden whatever the file holds; what else is wrong with the content comes later."""
         refuse_out_of_scope(self.envelope.content, self.write.operations, self.terms)
+        actor = self.terms.rights.actor
+        if self.envelope.merges and actor is not None and not self.terms.rights.unbounded:
+            raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
 
     def commit(self) -> Written:
         """Write one revision, or raise the first refusal that holds."""
@@ -239,39 +263,14 @@ class Submission(Pipeline):
         alike = overlap(content, document, self.terms)
         if alike < ALIKE:
             self.alerted = True
-            refusal = RefusedError(
-                f"the new text has little in common with the old one: {alike:.2f} of all words, under {ALIKE}",
-                code="semantic_collision",
-                hint="Nothing was written. Look at what is there now; to write it all the same, send it again with "
-                "confirm (catmem write --confirm).",
-            )
-            self.attempt.refuse(refusal)
+            self.attempt.refuse(little_in_common(alike))
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
     def _refuse_second_of_a_number(self) -> None:
-        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first.
-
-        Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
-        an old view does.
-        """
-        if self.write.on_stale == "branch":
-            return
-        envelope = self.envelope
-        log = self.workspace.store.log(self.terms.entity)
-        # An external change since, which this commit may have taken in, changes nothing.
-        last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
-        if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
-            return
-        first = last.note.get("envelope", {}).get("mem_hash")
-        same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
-        if same_place and first is not None and first != envelope.mem_hash:
-            error = OperationCollisionError(
-                f"{envelope.agent_id} wrote revision {last.revision} itself, with other content",
-                expected=str(envelope.prev_rev),
-                found=self._head(),
-                hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
-            )
+        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
+        error = second_of_a_number(self.workspace, self.envelope, self.write.on_stale)
+        if error is not None:
             self._tell(error)
             raise error
 
@@ -300,18 +299,12 @@ class Submission(Pipeline):
 
     def _refuse_stale(self, error: DriftError) -> None:
         """Raise ``StaleError`` if another write came between, too, before the external change."""
-        prev = str(self.envelope.prev_rev)
-        for revision in self.workspace.store.log(self.terms.entity):
-            if revision.revision == prev:
-                return
-            if revision.agent != EXTERNAL and not revision.is_branch:
-                refusal = stale(self.terms.entity, prev, self._head())
-                refusal.drift_backup = error.drift_backup
-                raise refusal from error
+        refusal = stale_before_drift(self.workspace, self.envelope, error)
+        if refusal is not None:
+            raise refusal from error
 
     def _head(self) -> str:
-        head = self.workspace.store.head(self.terms.entity)
-        return "0" if head is None else head.revision
+        return head_of(self.workspace, self.terms.entity)
 
     def _tell(self, error: RefusedError) -> None:
         """Let a refusal say what is at the head, as far as the writer may know it."""
@@ -319,6 +312,60 @@ class Submission(Pipeline):
             hide_digests(error)
         if error.found is None:
             error.found = self._head()
+
+
+def head_of(workspace: Root, entity: str) -> str:
+    """The revision at the head, ``"0"`` for none."""
+    head = workspace.store.head(entity)
+    return "0" if head is None else head.revision
+
+
+def little_in_common(alike: float, least: float = ALIKE) -> RefusedError:
+    """The refusal of a content that shares so few words with the old one that its writer wanted to be warned."""
+    return RefusedError(
+        f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
+        code="semantic_collision",
+        hint="Nothing was written. Look at what is there now; to write it all the same, send it again with confirm "
+        "(catmem write --confirm).",
+    )
+
+
+def second_of_a_number(workspace: Root, envelope: Envelope, on_stale: OnStale) -> OperationCollisionError | None:
+    """The refusal of a second revision of one number from the writer of the first, ``None`` for another write.
+
+    Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
+    an old view does.
+    """
+    if on_stale == "branch":
+        return None
+    log = workspace.store.log(envelope.entity_id)
+    # An external change since, which this commit may have taken in, changes nothing.
+    last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
+    if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
+        return None
+    first = last.note.get("envelope", {}).get("mem_hash")
+    same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
+    if not same_place or first is None or first == envelope.mem_hash:
+        return None
+    return OperationCollisionError(
+        f"{envelope.agent_id} wrote revision {last.revision} itself, with other content",
+        expected=str(envelope.prev_rev),
+        found=head_of(workspace, envelope.entity_id),
+        hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
+    )
+
+
+def stale_before_drift(workspace: Root, envelope: Envelope, error: DriftError) -> StaleError | None:
+    """The refusal of an old view in the place of that of an external change, if another write came between, too."""
+    entity, prev = envelope.entity_id, str(envelope.prev_rev)
+    for revision in workspace.store.log(entity):
+        if revision.revision == prev:
+            return None
+        if revision.agent != EXTERNAL and not revision.is_branch:
+            refusal = stale(entity, prev, head_of(workspace, entity))
+            refusal.drift_backup = error.drift_backup
+            return refusal
+    return None
 
 
 # --- who writes: the words are the same for what there is and what there is not ------------------------------------
@@ -373,10 +420,13 @@ def _bad_signature(message: str) -> EnvelopeError:
 
 
 def check_time(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
-    """Refuse a time that is too far from the time here."""
-    apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=workspace.config.signing.clock_skew)
+    """Refuse a time that is too far from the time here; an old one without a signature where the root asks for it."""
+    signing = workspace.config.signing
+    apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=signing.clock_skew)
     side = "after" if apart > most else "before"
-    if abs(apart) > most:
+    # One without a signature may have waited in a queue, and a new time for it would prove nothing.
+    may_be_old = envelope.signature is None and not signing.ages_unsigned
+    if apart > most or (-apart > most and not may_be_old):
         trying.refuse(
             EnvelopeError(
                 f"the time of this envelope is {side} the time here, by more than {most}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ class GuardedFiles:
         """``durable``: have the disk confirm each file and its name too, not the journal alone."""
         self.store = FileStore(
             lambda entity: _place(Path(entity)),
-            merge=lambda base, ours, theirs: merge_files(NO_ROOT, base, ours, theirs),
+            merge=partial(merge_files, NO_ROOT),
             durable=durable,
         )
         self._settled: set[Path] = set()

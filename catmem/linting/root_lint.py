@@ -268,7 +268,7 @@ def faults(root: LintRoot, as_of: date) -> tuple[StoreFault, ...]:
 
 def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
     used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
-    if not used and root.has_files:
+    if not used and root.has_files and not root.config.entities:
         return
     try:
         with closing(open_store(root.config, partial(_profile, root), used)) as store:

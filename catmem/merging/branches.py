@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import refuse_no_root
 from catmem.digest import record_dict
-from catmem.errors import CatmemError, DriftError, EditError
+from catmem.entities.contents import merge_contents
+from catmem.errors import CatmemError, DriftError, EditError, UnreadableError
 from catmem.merging.past import MergeHistory
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
@@ -23,6 +24,8 @@ from catmem.workspace.root import load_each
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from catmem.config.config import DeclaredEntity
+    from catmem.entities.contents import MergedContent
     from catmem.model.conflict import Conflict, Reason
     from catmem.model.document import Document
     from catmem.model.pairing import Links
@@ -84,7 +87,8 @@ def branches_of_all(workspace: Root) -> Branches:
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
     found: list[Branch] = []
-    for entity in (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES):
+    files = (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES)
+    for entity in (*files, *workspace.config.entities):
         try:
             found += _of_entity(workspace, entity)
         except CatmemError as error:
@@ -97,7 +101,8 @@ def _of_entity(workspace: Root, entity: str) -> list[Branch]:
     if not found:
         return []
     past = MergeHistory(workspace, entity)
-    return [_branch(past, revision) for revision in found]
+    declared = workspace.config.entities.get(entity)
+    return [_branch(past, revision, declared) for revision in found]
 
 
 def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
@@ -105,13 +110,16 @@ def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
     return [revision for revision in workspace.store.branches(entity) if revision.is_branch]
 
 
-def _branch(past: MergeHistory, revision: Revision) -> Branch:
+def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | None) -> Branch:
     entries = conflicts = None
     state: State = "unreadable"
     try:
-        state, conflicts = _outlook(past, revision.revision)
-        entries = differing(past.base(past.head, revision.revision), past.document(revision.revision))
-    except DriftError:  # one of them is no text: the state says so
+        if declared is None:
+            state, conflicts = _outlook(past, revision.revision)
+            entries = differing(past.base(past.head, revision.revision), past.document(revision.revision))
+        else:
+            state, conflicts = _content_outlook(declared, past, revision.revision)
+    except (DriftError, UnreadableError):  # one of them is no text, or no JSON: the state says so
         pass
     bases = past.bases(past.head, revision.revision)
     return Branch(
@@ -136,6 +144,24 @@ def _outlook(past: MergeHistory, branch: str) -> tuple[State, int]:
     if merged.conflicts:
         return "conflicts", len(merged.conflicts)
     return ("nothing new" if merged.text == past.document(past.head).text else "merges"), 0
+
+
+def _content_outlook(declared: DeclaredEntity, past: MergeHistory, branch: str) -> tuple[State, int]:
+    merged = content_merge(declared, past, past.head, branch)
+    if merged.conflicts:
+        return "conflicts", len(merged.conflicts)
+    return ("nothing new" if merged.data == past.data else "merges"), 0
+
+
+def content_merge(
+    declared: DeclaredEntity, past: MergeHistory, one: str, other: str, prefer: Literal["ours", "theirs"] = "ours"
+) -> MergedContent:
+    """The merge of two revisions of a declared entity. Raises ``UnreadableError``, and ``DriftError`` for no text."""
+    bases = past.bases(one, other)
+    # Where they have several origins none of these alone tells what a side changed.
+    base = past.document(bases[0]).to_bytes() if len(bases) == 1 else None
+    ours, theirs = (past.document(name).to_bytes() for name in (one, other))
+    return merge_contents(declared, base, ours, theirs, prefer)
 
 
 def differing(one: Document, other: Document) -> int:

@@ -23,6 +23,7 @@ from catmem.syntax import tags as tag_blocks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from catmem.entities.contents import ContentConflict
     from catmem.merging.past import MergeHistory
     from catmem.model.conflict import Reason
     from catmem.model.document import Document
@@ -58,6 +59,22 @@ class Disagreement:
             "ours_by": self.ours.agent,
             "theirs_by": self.theirs.agent,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ContentDisagreement:
+    """A conflict in a declared entity, between the head and the branch ``branch``, with the agents of the two."""
+
+    conflict: ContentConflict
+    branch: str
+    ours: str
+    theirs: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The disagreement as JSON-ready data; ``category`` is the place: a JSON pointer, or lines."""
+        place, base, ours, theirs = self.conflict
+        sides = {"base": base, "ours": ours, "theirs": theirs, "ours_by": self.ours, "theirs_by": self.theirs}
+        return {"branch": self.branch, "reason": "content", "category": place, **sides}
 
 
 Ask: TypeAlias = Callable[[Disagreement], Answer]

@@ -13,15 +13,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.profile import limit_of
-from catmem.digest import content_digest
-from catmem.errors import DriftError, EditError, MergeConflictError, StaleError
-from catmem.merging.branches import open_branches
-from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
+from catmem.config.access import writes_entity
+from catmem.config.json_schema import shown
+from catmem.digest import bytes_digest, content_digest
+from catmem.errors import DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
+from catmem.merging.branches import content_merge, open_branches
+from catmem.merging.decisions import Answer, Ask, ContentDisagreement, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
+from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.history import entity_of, refuse_bounded
+from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.seen_entry import findings_in, value_texts
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
@@ -30,6 +32,7 @@ from catmem.writing.written import FileUsage, on_adoption, on_one_wording, on_re
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.config.config import DeclaredEntity
     from catmem.model.version import Version
     from catmem.store.contract import Current, Revision, Snapshot
     from catmem.workspace.root import Root
@@ -50,8 +53,8 @@ class MergePlan:
     merged: tuple[str, ...]
     before: str
     after: str
-    conflicts: tuple[Disagreement, ...] = ()
-    settled: tuple[tuple[Disagreement, Answer], ...] = ()
+    conflicts: tuple[Disagreement | ContentDisagreement, ...] = ()
+    settled: tuple[tuple[Disagreement | ContentDisagreement, Answer], ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drop: bool = False
@@ -158,6 +161,9 @@ class _Merging:
         return tuple(chosen), tuple(notes)
 
     def _joined(self, past: MergeHistory, ask: Ask, plan: MergePlan) -> MergePlan:
+        declared = self.workspace.config.entities.get(self.entity)
+        if declared is not None:
+            return self._joined_contents(declared, past, plan)
         head, ours = past.head, past.document(past.head)
         text = ours.text
         left: list[Disagreement] = []
@@ -181,6 +187,32 @@ class _Merging:
             plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )
 
+    def _joined_contents(self, declared: DeclaredEntity, past: MergeHistory, plan: MergePlan) -> MergePlan:
+        """The same for an entity without entries: what both changed of it is for one side to win, or open."""
+        how = self.how
+        if how is not None and not (isinstance(how, str) and how in {"ours", "theirs"}):
+            raise EditError(
+                f"conflicts of {self.entity} are settled for one side",
+                code="bad_operation",
+                hint="Nothing was written. Say --ours or --theirs; or write what is to be there, with the branches as "
+                f"parents (catmem write {self.entity} FILE --expected {plan.head} --merge BRANCH).",
+            )
+        head, data, found = past.head, past.data, []
+        for branch in plan.merged:
+            merged = content_merge(declared, past, head, branch, prefer="theirs" if self.how == "theirs" else "ours")
+            agents = past.record(past.head).agent, past.record(branch).agent
+            found += [ContentDisagreement(each, branch, *agents) for each in merged.conflicts]
+            data = merged.data
+            joined = f"{head}+{branch}"
+            past.put(joined, (head, branch), PERSON, data)
+            head = joined
+        if self.how is None:
+            plan = replace(plan, conflicts=tuple(found))
+        else:
+            taken: Answer = "theirs" if self.how == "theirs" else "ours"
+            plan = replace(plan, settled=tuple((each, taken) for each in found))
+        return replace(plan, after=data.decode())
+
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
         found = [*unmerged_warnings(self.entity, after)]
@@ -198,8 +230,7 @@ class _Merging:
         return tuple(found)
 
     def _limit(self) -> int | None:
-        owner, _, target = self.entity.partition("/")
-        return limit_of(self.workspace.profile(owner), target, self.workspace.config)
+        return limit_of_entity(self.workspace, self.entity)
 
     # --- the merge -------------------------------------------------------------------------------------------------
 
@@ -260,7 +291,7 @@ class _Merging:
         usage = FileUsage(size_of(plan.after), self._limit())
         if written is None:
             revision = None if plan.head == NOW else plan.head
-            digest = self.workspace.parse(plan.after).digest if plan.before != plan.after else plan.digest
+            digest = bytes_digest(plan.after.encode()) if plan.before != plan.after else plan.digest
             return Joined(plan, revision, digest, usage, plan.notes)
         adopted = (on_adoption(written.adopted),) if written.adopted else ()
         notes = (*on_restoration(written), *plan.notes, *adopted)
@@ -298,7 +329,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     agent = actor or PERSON
     with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
         if actor is not None:
-            refuse_bounded(workspace, actor, "merge branches")
+            _refuse_merging(workspace, str(entity), actor)
         trying.entity = entity_of(workspace, entity)
         if drop and precedence is not None:
             raise EditError(
@@ -310,13 +341,22 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         return merging.run(trying, checked_expected(expected), dry_run=dry_run)
 
 
+def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
+    """Refuse a profile that may not merge: files one below tier 1, a declared entity one that may not write it."""
+    if ":" not in entity:
+        refuse_bounded(workspace, actor, "merge branches")
+    elif not writes_entity(declared_of(workspace, entity, profile := workspace.profile(actor)), profile):
+        raise ForbiddenError(f"{actor} may not write to {shown(entity)}", hint="It may only read it.")
+
+
 def _bytes(plan: MergePlan, current: Current) -> bytes:
     return current.data if plan.drop else plan.after.encode()
 
 
 def _undecided(plan: MergePlan) -> MergeConflictError:
     count = len(plan.conflicts)
-    said = "1 entry was" if count == 1 else f"{count:,} entries were"
+    what = ("place", "places") if is_declared(plan.entity) else ("entry", "entries")
+    said = f"1 {what[0]} was" if count == 1 else f"{count:,} {what[1]} were"
     open_ones = {found.branch for found in plan.conflicts}
     free = [name for name in plan.merged if name not in open_ones]
     in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""

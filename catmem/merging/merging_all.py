@@ -11,7 +11,7 @@ from catmem.merging.merging import Joined, merge, plan_merge
 from catmem.workspace.history import refuse_bounded
 
 if TYPE_CHECKING:
-    from catmem.merging.decisions import Disagreement, How
+    from catmem.merging.decisions import ContentDisagreement, Disagreement, How
     from catmem.workspace.root import Root
 
 
@@ -21,7 +21,7 @@ class LeftBranch:
 
     entity: str
     branch: str
-    conflicts: tuple[Disagreement, ...] = ()
+    conflicts: tuple[Disagreement | ContentDisagreement, ...] = ()
     error: CatmemError | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _refuse_unready(workspace: Workspace) -> None:
     config = workspace.config
     refuse_missing(config.path or config.profiles_dir, "the root is not whole")  # its disk may not be mounted
     profiles, _ = load_each(workspace)  # one that is not right keeps no other from working
-    entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS]
+    entities = [f"{profile.name}/{target}" for profile in profiles for target in TARGETS] + [*config.entities]
     for entity in entities[:1]:
         workspace.store.head(entity)  # whether there is such an entity or not
     workspace.store.check_writable(entities)

@@ -87,8 +87,8 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
     """
     status = status_of(error) if status is None else status
     data = {name: value for name, value in error.to_dict().items() if value is not None}
-    if isinstance(error, RefusedError) and error.found is not None:
-        data["head"] = error.found
+    if isinstance(error, RefusedError) and error.head is not None:
+        data["head"] = dict(error.head)
     if not bounded:
         return status, data
     if status >= _FROM_INTERNAL and not isinstance(error, RequestError | BusyError):

@@ -172,8 +172,11 @@ class Merged(NamedTuple):
     conflicts: int
 
 
-Merge: TypeAlias = Callable[[bytes, bytes, bytes], Merged]
-"""Three-way merge ``(base, ours, theirs)`` of whole entities; raises ``CatmemError`` if they cannot be merged."""
+Merge: TypeAlias = Callable[[str, bytes, bytes, bytes], Merged]
+"""Three-way merge ``(file, base, ours, theirs)`` of whole entities, with the name of the file.
+
+Raises ``CatmemError`` if they cannot be merged.
+"""
 
 
 class Fault(NamedTuple):

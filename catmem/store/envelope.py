@@ -17,8 +17,9 @@ from catmem.store.contract import revision_number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Content: TypeAlias = str | dict[str, Any] | list[Any]
-"""What is written: a whole text, the JSON form of a document, or a list of operations."""
+Content: TypeAlias = Any
+"""What is written: a whole text, the JSON form of a document, or a list of operations; any JSON value in an entity that
+catmem.yaml declares."""
 
 SIGNATURE = "hmac-sha256:"
 
@@ -34,7 +35,8 @@ class Envelope:
     ``prev_rev`` is the revision that it is made on: a number, 0 for an entity that was never written, or the id of a
     branch. ``mem_rev`` is the number of the next one. ``role_id`` and ``role_hash`` are ``None`` for a person,
     ``key_id`` and ``signature`` for an unsigned envelope. ``alert``: the writer wants to be warned if the new
-    text has little in common with the old one.
+    text has little in common with the old one. ``merges`` are revisions that the write brings together with
+    ``prev_rev``: its further parents.
     """
 
     entity_id: str
@@ -49,6 +51,7 @@ class Envelope:
     alert: bool | None = None
     key_id: str | None = None
     signature: str | None = None
+    merges: tuple[int | str, ...] = ()
 
     @property
     def mem_rev(self) -> int:
@@ -57,8 +60,8 @@ class Envelope:
 
     @property
     def parents(self) -> tuple[int | str, ...]:
-        """The revision that it is made on, none for the first."""
-        return () if self.prev_rev == 0 else (self.prev_rev,)
+        """The revision that it is made on, none for the first; and those that it merges."""
+        return (*(() if self.prev_rev == 0 else (self.prev_rev,)), *self.merges)
 
     @property
     def request(self) -> str:
@@ -70,7 +73,8 @@ class Envelope:
         """The envelope as JSON-ready data, in the order that people read; fields that are not given are left out."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in (*_FIRST, *_ALWAYS, *_SOMETIMES)}
         fields["parents"] = list(self.parents)
-        return {name: value for name, value in fields.items() if value is not None}
+        # A content may be null, which is a value.
+        return {name: value for name, value in fields.items() if value is not None or name == "content"}
 
     def canonical(self) -> bytes:
         """The bytes that are signed: canonical JSON of every field but the signature."""
@@ -90,7 +94,8 @@ def from_fields(fields: Mapping[str, Any]) -> Envelope:
     """The envelope of fields that fit the schema. ``mem_rev`` and ``parents`` follow from ``prev_rev``."""
     derived = ("mem_rev", "parents")
     return Envelope(
-        **{name: fields[name] for name in (*_ALWAYS, *_SOMETIMES) if name in fields and name not in derived}
+        **{name: fields[name] for name in (*_ALWAYS, *_SOMETIMES) if name in fields and name not in derived},
+        merges=tuple(fields["parents"][1:]),
     )
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.access import Rights
+from catmem.entities.contents import content_of
 from catmem.envelopes.agents import role_hash
 from catmem.errors import ForbiddenError
-from catmem.names import TARGETS
+from catmem.names import TARGETS, is_declared
 from catmem.prompt.prompt import build_prompt
 from catmem.staleness.freshness import advice, freshness
 from catmem.store.contract import revision_number
-from catmem.workspace.history import entity_of, refuse_bounded
+from catmem.workspace.history import declared_of, entity_of, refuse_bounded
 from catmem.workspace.profile_memory import ProfileMemory, parsed_at
 from catmem.workspace.seen_entry import entry_dict, rules_in
 
@@ -52,8 +53,7 @@ def head_answer(workspace: Root, name: str, actor: str | None) -> LazyAnswer:
 
     ``recorded`` is false after an external change. Raises ``UnknownNameError``.
     """
-    asking = _asking(workspace, actor)
-    _, entity = _entity(workspace, name, asking)
+    entity = _entity(workspace, name, _asking(workspace, actor))
     head = workspace.store.head(entity)
     now = workspace.store.read(entity)
     number = "0" if head is None else head.revision
@@ -63,7 +63,7 @@ def head_answer(workspace: Root, name: str, actor: str | None) -> LazyAnswer:
         "mem_rev": revision_number(number),
         "recorded": now.revision is not None,
     }
-    if actor is None and head is not None:
+    if head is not None and (actor is None or is_declared(entity)):
         answer |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
     return LazyAnswer(lambda: answer, (), now.revision, now.digest)
 
@@ -82,14 +82,18 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     """The entries of an entity that the actor sees, in file order, perhaps of one category.
 
     ``revision`` is for a person and a profile of tier 1. In the answer it is ``None`` for a text that no history has
-    yet. A person is also given the whole text and its digest. Raises ``UnknownNameError``, ``ForbiddenError``,
+    yet. A person is also given the whole text and its digest. Of a declared entity every reader is given the content,
+    at any revision. Raises ``UnknownNameError``, ``ForbiddenError``,
     ``UnknownRevisionError`` and what reading raises.
     """
     asking = _asking(workspace, actor)
-    owner, entity = _entity(workspace, name, asking)
+    entity = _entity(workspace, name, asking)
+    if is_declared(entity):
+        return _content_answer(workspace, entity, revision)
     if revision is not None and actor is not None:
         refuse_bounded(workspace, actor, "read old revisions")
-    target = entity.partition("/")[2]
+    named, _, target = entity.partition("/")
+    owner = asking if asking is not None and asking.name == named else workspace.profile(named)
     now = workspace.store.read(entity, revision)
     measure, day = asking or owner, as_of or clock.today()
 
@@ -109,17 +113,28 @@ def read_answer(  # noqa: PLR0913 - what is asked for, by keyword
     return LazyAnswer(make, (measure, day, now.revision, now.data), now.revision, now.digest)
 
 
+def _content_answer(workspace: Root, entity: str, revision: str | None) -> LazyAnswer:
+    now = workspace.store.read(entity, revision)
+
+    def make() -> dict[str, Any]:
+        content = content_of(workspace.config.entities[entity], now.data)
+        number = {} if now.revision is None else {"mem_rev": revision_number(now.revision)}
+        return {"entity_id": entity, "revision": now.revision, **number, "digest": now.digest, "content": content}
+
+    return LazyAnswer(make, (now.revision, now.data), now.revision, now.digest)
+
+
 def log_answer(workspace: Root, name: str, actor: str | None, limit: int) -> dict[str, Any]:
     """The newest revisions of an entity, at most ``limit``.
 
     A bounded profile is shown those that it wrote itself, and no profile what they did: their notes may name
-    categories that it does not see.
+    categories that it does not see. Of a declared entity every reader is shown all.
     """
-    _, entity = _entity(workspace, name, _asking(workspace, actor))
+    entity = _entity(workspace, name, _asking(workspace, actor))
     found: Iterator[Revision] = iter(workspace.store.log(entity))
     if actor is None:
         return {"entity_id": entity, "revisions": [each.to_dict() for each in islice(found, limit)]}
-    if not _rights(workspace, _asking(workspace, actor)).unbounded:
+    if not (is_declared(entity) or _rights(workspace, _asking(workspace, actor)).unbounded):
         found = (each for each in found if _acted(each) == actor)
     return {"entity_id": entity, "revisions": [_discreet(each) for each in islice(found, limit)]}
 
@@ -131,7 +146,9 @@ def branches_answer(workspace: Root, name: str | None, actor: str | None) -> dic
     """
     from catmem.merging.branches import branches, branches_of_all
 
-    if actor is not None:
+    if name is not None and ":" in name:
+        _entity(workspace, name, _asking(workspace, actor))
+    elif actor is not None:
         refuse_bounded(workspace, actor, "look at branches")
     if name is not None:
         return {"branches": [each.to_dict() for each in branches(workspace, name)]}
@@ -216,12 +233,12 @@ def _asking(workspace: Root, actor: str | None) -> Profile | None:
     return None if actor is None else workspace.profile(actor)
 
 
-def _entity(workspace: Root, name: str, asking: Profile | None) -> tuple[Profile, str]:
-    """The entity of a name and the profile whose it is, if the one who asks may know of it."""
+def _entity(workspace: Root, name: str, asking: Profile | None) -> str:
+    """The entity of a name, if the one who asks may know of it."""
+    if ":" in name:
+        return declared_of(workspace, name, asking).name
     _rights(workspace, asking).refuse_other_owner(name.partition("/")[0])
-    entity = entity_of(workspace, name)
-    owner = entity.partition("/")[0]
-    return asking if asking is not None and asking.name == owner else workspace.profile(owner), entity
+    return entity_of(workspace, name)
 
 
 def _rights(workspace: Root, asking: Profile | None) -> Rights:

@@ -3,7 +3,8 @@
 A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
 hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
 has yet (``/mem/head`` says the same). Who wrote a revision, when and how, it hears of those that it wrote itself, as in
-the log; of branches that others made, nothing. No event has a word of an entry, or the name of a category.
+the log; of branches that others made, nothing. Of a declared entity that it may read it hears everything. No event has
+a word of an entry, or the name of a category.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.config.access import Rights
+from catmem.config.access import Rights, reads_entity
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.names import TARGETS
 from catmem.store.contract import revision_number, sees
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import broken_profiles
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Watch:
     def _changed(self) -> dict[str, object]:
         """The entities to which something may have happened, with their marks."""
         names = (f"{name}/{each}" for name in profile_names(self.workspace.config.profiles_dir) for each in TARGETS)
-        marks = self.workspace.store.marks({*names, *self._marks})
+        marks = self.workspace.store.marks({*names, *self.workspace.config.entities, *self._marks})
         return {
             entity: mark
             for entity, mark in sorted(marks.items())
@@ -203,10 +204,17 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tupl
     if actor is None:
         return [(each, _whole(each)) for each in news]
     try:
-        unbounded = Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded
+        profile = workspace.profile(actor)
     except CatmemError:
         return []
-    return [(each, _with_writer(each, actor, unbounded=unbounded)) for each in news if unbounded or _is_of(each, actor)]
+    if Rights(profile, "user", workspace.config.taxonomy).unbounded:
+        return [(each, _with_writer(each, actor, unbounded=True)) for each in news]
+    read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
+    return [
+        (each, _with_writer(each, actor, unbounded=each.entity in read))
+        for each in news
+        if each.entity in read or _is_of(each, actor)
+    ]
 
 
 def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
@@ -253,6 +261,8 @@ def standing(workspace: Root, entity: str, seen: str, actor: str | None) -> News
 def heard_name(workspace: Root, name: str, actor: str | None) -> str:
     """The entity of a name, if the actor may hear of it. Raises ``UnknownNameError``."""
     profile = None if actor is None else workspace.profile(actor)
+    if ":" in name:
+        return declared_of(workspace, name, profile).name
     Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])
     return entity_of(workspace, name)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from catmem.config.access import Rights
-from catmem.config.json_schema import suggestion
+from catmem.config.access import Rights, reads_entity
+from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import limit_of, refuse_no_root
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import ForbiddenError, UnknownNameError
-from catmem.names import FILE_NAMES
+from catmem.errors import EditError, ForbiddenError, UnknownNameError, UnreadableError
+from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
 from catmem.store.contract import Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.writing import gate
@@ -19,16 +21,20 @@ from catmem.writing.matching import checked_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 
 if TYPE_CHECKING:
+    from catmem.config.config import DeclaredEntity
+    from catmem.config.profile import Profile
     from catmem.store.contract import Current, Revision, Store
     from catmem.workspace.root import Root
 
 
 def entity_of(workspace: Root, name: str) -> str:
-    """The entity that a person means: ``trinity/user``, or ``trinity`` for the same.
+    """The entity that a person means: ``trinity/user``, or ``trinity`` for the same, or one that catmem.yaml declares.
 
     Raises ``UnknownNameError``, with the nearest name, and ``ConfigError`` where no root is.
     """
     refuse_no_root(workspace.config)
+    if ":" in name:
+        return declared_of(workspace, name).name
     owner, _, target = name.partition("/")
     target = target or "user"
     if target not in FILE_NAMES:
@@ -40,6 +46,27 @@ def entity_of(workspace: Root, name: str) -> str:
     return f"{workspace.profile(owner).name}/{target}"
 
 
+def declared_of(workspace: Root, name: str, actor: Profile | None = None) -> DeclaredEntity:
+    """The entity that catmem.yaml declares under a name, if the actor (``None``: a person) may know of it.
+
+    Raises ``UnknownNameError``, to a profile in the same words whether there is one or not.
+    """
+    found = workspace.config.entities.get(name)
+    if found is not None and reads_entity(found, actor):
+        return found
+    known = [each for each, declared in workspace.config.entities.items() if reads_entity(declared, actor)]
+    hint = suggestion(name, known, "entities") if is_declared(name) else DECLARED_RULE
+    raise UnknownNameError(f"there is no entity {shown(name)}", code="unknown_entity", hint=hint)
+
+
+def limit_of_entity(workspace: Root, entity: str) -> int | None:
+    """How many characters the file of an entity may have; ``None`` is no limit, as a declared entity has none."""
+    if is_declared(entity):
+        return None
+    owner, _, target = entity.partition("/")
+    return limit_of(workspace.profile(owner), target, workspace.config)
+
+
 def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision]:
     """The revisions of an entity, the newest first, at most ``limit``."""
     return list(islice(workspace.store.log(entity_of(workspace, entity)), limit))
@@ -48,6 +75,27 @@ def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision
 def text_at(workspace: Root, entity: str, revision: str | None = None) -> bytes:
     """The bytes of an entity at a revision, or as they are now. Raises ``UnknownRevisionError``."""
     return workspace.store.read(entity_of(workspace, entity), revision).data
+
+
+def shown_text(workspace: Root, entity: str, data: bytes) -> str:
+    """Bytes of an entity for a person to compare: JSON with a line for each value, what is no UTF-8 as escapes."""
+    from catmem.entities.contents import content_of
+
+    declared = workspace.config.entities.get(entity)
+    if declared is not None and declared.content == "json" and data:
+        with suppress(UnreadableError):
+            return json.dumps(content_of(declared, data), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return _text(data)
+
+
+def refuse_declared(entity: str, what: str) -> None:
+    """Raise ``EditError`` (``no_entries``) for an entity that has no entries, since catmem.yaml declares it."""
+    if is_declared(entity):
+        raise EditError(
+            f"{entity} has no entries to {what}: it is a text or a JSON value",
+            code="no_entries",
+            hint=f"Write its content anew: catmem write {entity} FILE --expected REVISION.",
+        )
 
 
 def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -90,8 +138,7 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
     entity, store, limit = trying.entity, trying.store, None
     if store is None:
         store = workspace.store
-        owner, _, target = entity.partition("/")
-        limit = limit_of(workspace.profile(owner), target, workspace.config)
+        limit = limit_of_entity(workspace, entity)
     before = store.read(entity)
     data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
     restored: tuple[str, ...] = ()
@@ -148,12 +195,13 @@ def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
 
 
 def all_entities(workspace: Root) -> list[str]:
-    """The entities of all profiles of the root, whether they were ever written or not.
+    """The entities of all profiles of the root and those that it declares, whether they were ever written or not.
 
     Raises ``ConfigError`` where no root is: there no report should say that all entities are well.
     """
     refuse_no_root(workspace.config)
-    return [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
+    files = [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
+    return [*files, *workspace.config.entities]
 
 
 def _text(data: bytes) -> str:

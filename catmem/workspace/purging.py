@@ -21,7 +21,7 @@ from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.store.contract import SIDECAR, Change, Erasure
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import entity_of, refuse_declared
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import locate
@@ -96,10 +96,12 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
     not be reached is named. Raises ``NoMatchError``, and ``AmbiguousError`` if entries of several bodies hold the text
     now.
     """
-    named = entity if "/" in entity else f"{entity}/user"  # a refusal is on record under the entity too
+    # A refusal is on record under the entity too.
+    named = entity if "/" in entity or ":" in entity else f"{entity}/user"
     with gate.checks(workspace, named, op="purge", agent="person", recorded=not dry_run):
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
+        refuse_declared(name, "forget")
         entries = _entries_to_forget(workspace, store, name, old_text)
     purging = _Purging(workspace, store, name, _redaction(workspace, entries, old_text), dry_run=dry_run)
     purging.forget(name)

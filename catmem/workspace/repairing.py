@@ -16,7 +16,7 @@ from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import Change
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import entity_of, refuse_declared
 from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
@@ -72,6 +72,7 @@ class RepairPlan:
 def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
     """What would mend the file of an entity. Raises ``EditError`` (``bad_remedy``) if ``how`` does not fit the harm."""
     name = entity_of(workspace, entity)
+    refuse_declared(name, "repair")
     data = workspace.store.peek(name)
     owner, _, target = name.partition("/")
     beside = _beside(workspace, owner, target)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.names import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED, is_declared, slugify
 from catmem.store.sql.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
 from catmem.workspace.differing import differing_stretches
@@ -41,7 +41,7 @@ class RowCodec:
 
     def rows(self, entity: str, data: bytes) -> list[TableRow]:
         """A row for each entry."""
-        document = self._document(data)
+        document = self._document(entity, data)
         if document is None:
             return []
         titles, tier = _titles(document), self._tier(entity)
@@ -49,7 +49,7 @@ class RowCodec:
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """The entries that differ, those before and behind them left out."""
-        before, after = self._document(old), self._document(new)
+        before, after = self._document(entity, old), self._document(entity, new)
         if before is None or after is None:
             gone = self.rows(entity, old)
             return Changed(len(gone), 0, gone, self.rows(entity, new))
@@ -70,7 +70,7 @@ class RowCodec:
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """The head with what the rows say."""
-        document = self._document(head)
+        document = self._document(entity, head)
         if document is None:
             return EditedRows(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
         editing = _Editing(document)
@@ -78,14 +78,14 @@ class RowCodec:
         if editing.document is document:
             return EditedRows(head, editing.bad)
         data = editing.document.to_bytes()
-        if not editing.bad and self._document(data) is None:
+        if not editing.bad and self._document(entity, data) is None:
             longest = max(rows, key=lambda row: len(str(row.content)))
             return EditedRows(head, [(longest.id, "all rows together are more than a memory file may hold")])
         return EditedRows(data, editing.bad)
 
-    def _document(self, data: bytes) -> Document | None:
-        """The document of some bytes; ``None`` for what no row can show."""
-        if b"\x00" in data:
+    def _document(self, entity: str, data: bytes) -> Document | None:
+        """The document of some bytes; ``None`` for what no row can show, such as a declared entity's content."""
+        if b"\x00" in data or is_declared(entity):
             return None
         try:
             return self._parse(data)

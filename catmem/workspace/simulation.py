@@ -239,7 +239,7 @@ def _merge(store: Store, branch: Revision, config: Config) -> int:
     """Merge a branch into its head; returns how many conflicts there were, of which both sides are kept."""
     head = store.read(branch.entity)
     base, theirs = (store.read(branch.entity, each).data for each in (branch.parents[0], branch.revision))
-    merged = merge_files(config, base, head.data, theirs)
+    merged = merge_files(config, "USER.md", base, head.data, theirs)
     change = Change(op="merge", agent="simulation", merges=(branch.revision,))
     store.commit(branch.entity, head.revision, lambda _: merged.data, change)
     return merged.conflicts

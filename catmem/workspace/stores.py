@@ -9,14 +9,14 @@ import os
 import re
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.config.config import expand_user
+from catmem.config.config import DeclaredEntity, expand_user
 from catmem.config.profile import is_inside, memory_dir
-from catmem.errors import CatmemError, ConfigError, StoreError, UnknownNameError
-from catmem.names import FILE_NAMES
+from catmem.errors import CatmemError, ConfigError, MergeConflictError, StoreError, UnknownNameError
+from catmem.names import DECLARED_RULE, FILE_NAMES
 from catmem.resources import schema
 
 if TYPE_CHECKING:
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from catmem.store.contract import Merged, Store
     from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Place
+
+
+ENTITIES = "entities"
+"""The folder of a root in which each declared entity has a folder."""
+
+CONTENT_FILES: Mapping[Literal["text", "json"], str] = {"text": "content.txt", "json": "content.json"}
+"""The file of a declared entity, by what it holds."""
 
 
 def open_store(
@@ -69,19 +76,23 @@ def store_of_file(config: Config, path: Path) -> FileStore:
     place = Place(real.parent, (), real.name)
     return FileStore(
         lambda _: place,
-        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
+        merge=partial(merge_files, config),
         durable=config.durability == "full",
     )
 
 
 def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Place:
     """Where the file of an entity such as ``trinity/user`` is. Raises ``UnknownNameError`` and ``ConfigError``."""
+    declared = config.entities.get(entity)
+    if declared is not None:
+        folder = config.root / ENTITIES / entity.replace(":", "%3A")
+        return place_of(config.root, folder / CONTENT_FILES[declared.content])
     name, _, target = entity.partition("/")
     if target not in FILE_NAMES:
         raise UnknownNameError(
             f"{entity!r} is not an entity",
             code="unknown_entity",
-            hint="An entity is PROFILE/user (USER.md) or PROFILE/memory (MEMORY.md).",
+            hint=f"A file is PROFILE/user (USER.md) or PROFILE/memory (MEMORY.md). {DECLARED_RULE}",
         )
     owner = profile(name)
     path = memory_dir(owner, config) / FILE_NAMES[target]
@@ -106,10 +117,22 @@ def _place(top: str, folder: str, name: str) -> Place:
     return Place(Path(top), Path(folder).relative_to(top).parts, name)
 
 
-def merge_files(config: Config, base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """Merge two versions of a memory file. Raises ``CatmemError`` if one of them is no text, or they do not merge."""
-    from catmem.model.merge import merge
+def merge_files(config: Config, file: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """Merge two versions of the file of an entity, by its name.
+
+    Raises ``CatmemError`` if one of them is no text, or they do not merge.
+    """
     from catmem.store.contract import Merged
+
+    declared = next((DeclaredEntity(file, kind) for kind, name in CONTENT_FILES.items() if name == file), None)
+    if declared is not None:
+        from catmem.entities.contents import merge_contents
+
+        merged_content = merge_contents(declared, base, ours, theirs)
+        if merged_content.conflicts:
+            raise MergeConflictError("both sides changed the same place", [])
+        return Merged(merged_content.data, 0)
+    from catmem.model.merge import merge
 
     merged = merge(*(config.taxonomy.parse(data) for data in (base, ours, theirs)))
     return Merged(merged.text.encode(), len(merged.conflicts))
@@ -154,8 +177,8 @@ def _open_files(opening: Opening) -> Store:
     config = opening.config
     return FileStore(
         lambda entity: locate(config, opening.profile, entity),
-        [f"{name}/{target}" for name in opening.names for target in FILE_NAMES],
-        merge=lambda base, ours, theirs: merge_files(config, base, ours, theirs),
+        [*(f"{name}/{target}" for name in opening.names for target in FILE_NAMES), *config.entities],
+        merge=partial(merge_files, config),
         durable=config.durability == "full",
     )
 

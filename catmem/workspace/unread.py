@@ -124,7 +124,8 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
 
 
 def _entities(config: Config) -> set[str]:
-    return {f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES}
+    files = {f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES}
+    return files | {*config.entities}
 
 
 def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:

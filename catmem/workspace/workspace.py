@@ -217,6 +217,52 @@ class Workspace(Root):
             op_id=op_id,
         )
 
+    def put(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+        self,
+        entity: str,
+        content: Any,  # noqa: ANN401 - any JSON value
+        *,
+        expected: str | int,
+        actor: str | None = None,
+        merges: Sequence[str] = (),
+        on_stale: OnStale | None = None,
+        op_id: str | None = None,
+        confirm: bool = False,
+    ) -> Written:
+        """Write the whole content of an entity that catmem.yaml declares, a text or any JSON value, as one revision.
+
+        ``expected`` is the revision or digest that it is made on, 0 for the first. ``merges`` are branches that the
+        content brings together with what was there: they become its parents too. ``confirm`` writes
+        what the root asks to be warned of (``semantic_alert``). The rest is as for ``write``. Raises
+        ``UnknownNameError``, ``ForbiddenError``, ``EnvelopeError`` for what JSON cannot say, ``EditError``
+        (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
+        """
+        from catmem.entities.entity_writing import write_entity
+
+        return write_entity(
+            self,
+            entity,
+            content,
+            expected=expected,
+            actor=actor,
+            merges=merges,
+            on_stale=on_stale,
+            op_id=op_id,
+            confirm=confirm,
+        )
+
+    def content(self, entity: str, revision: str | int | None = None) -> Any:  # noqa: ANN401 - any JSON value
+        """The content of an entity that catmem.yaml declares, as it is now or at a revision.
+
+        ``None`` for a JSON entity that was never written. Raises ``UnknownNameError``, ``UnknownRevisionError``,
+        ``UnreadableError`` (``not_json``, ``not_utf8``).
+        """
+        from catmem.entities.contents import content_of
+        from catmem.workspace.history import declared_of
+
+        named = None if revision is None else str(revision)
+        return content_of(declared_of(self, entity), self.store.read(entity, named).data)
+
     # --- envelopes -------------------------------------------------------------------------------------------------
 
     def submit(
@@ -242,7 +288,7 @@ class Workspace(Root):
     def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,
         name: str,
-        content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]],
+        content: Any,  # noqa: ANN401 - what an envelope may hold
         *,
         target: str = "user",
         agent: str | None = None,
@@ -253,14 +299,16 @@ class Workspace(Root):
     ) -> Envelope:
         """Make an envelope for a profile's file, for ``submit`` here or elsewhere; the file stays as it is.
 
-        ``content`` is a whole text, its JSON form, or operations. ``agent`` is who writes, ``None`` a person. ``prev``
-        is the revision that it is made on, by default the newest; a text that no history has yet is taken in as one
-        first. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
-        Raises ``EnvelopeError`` for what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
+        ``content`` is a whole text, its JSON form, or operations; where ``name`` is an entity that catmem.yaml
+        declares, its text or JSON value. ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it
+        is made on, by default the newest; a text that no history has yet is taken in as one first. It is signed if the
+        agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out. Raises ``EnvelopeError`` for
+        what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
         from catmem.envelopes.builder import make_envelope
+        from catmem.workspace.history import entity_of
 
-        entity = f"{self.profile(name).name}/{known_target(target)}"
+        entity = entity_of(self, name) if ":" in name else f"{self.profile(name).name}/{known_target(target)}"
         made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
         return made.envelope
 

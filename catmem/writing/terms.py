@@ -163,15 +163,20 @@ class Terms:
 
     def check_threats(self, texts: Sequence[str]) -> str | None:
         """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""
-        found = findings_in(texts)
-        rules = sorted({finding.rule for finding in found})
-        if not rules:
-            return None
-        named = ", ".join(rules)
-        if not self.to_agent:
-            return f"a prompt will withhold this text: {named}"
-        hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
-        raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+        return check_threats(texts, to_agent=self.to_agent)
+
+
+def check_threats(texts: Sequence[str], *, to_agent: bool) -> str | None:
+    """Raise ``EditError`` (``threat``) for hostile text from an agent; what to tell a person of it, if it is one."""
+    found = findings_in(texts)
+    rules = sorted({finding.rule for finding in found})
+    if not rules:
+        return None
+    named = ", ".join(rules)
+    if not to_agent:
+        return f"a prompt will withhold this text: {named}"
+    hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
+    raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
 
 
 def terms_of(workspace: Root, name: str, target: str, actor: Profile | None) -> Terms:

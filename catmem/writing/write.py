@@ -80,8 +80,7 @@ class Write:
         note |= {"target": self.terms.target, "actor": self.actor}
         agent, request = self.actor or PERSON, None
         if self.envelope is not None:
-            kept = {name: getattr(self.envelope, name) for name in _KEPT}
-            note["envelope"] = {name: value for name, value in kept.items() if value is not None}
+            note |= envelope_note(self.envelope)
             agent, request = self.envelope.agent_id, self.envelope.request
         elif self.op_id:
             request = request_digest(self.operations, self.actor, self.terms.target)
@@ -93,8 +92,16 @@ class Write:
             note=note,
             on_drift=self.on_drift,
             on_stale=self.on_stale,
+            merges=() if self.envelope is None else tuple(map(str, self.envelope.merges)),
             keeps_note=self.has_evidence,
         )
+
+
+def envelope_note(envelope: Envelope) -> dict[str, Any]:
+    """What goes on the record of a write that came in an envelope: what vouches for it, and what it merged."""
+    kept = {name: getattr(envelope, name) for name in _KEPT}
+    said: dict[str, Any] = {"envelope": {name: value for name, value in kept.items() if value is not None}}
+    return said | ({"merged": list(map(str, envelope.merges))} if envelope.merges else {})
 
 
 @dataclass

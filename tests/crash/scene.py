@@ -111,7 +111,7 @@ class Scene:
         return found
 
 
-def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def merge_lines(_file: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """A merge by line, that joins any two versions: what one side removed is gone, what one side added is there."""
     before, mine, other = (data.splitlines(keepends=True) for data in (base, ours, theirs))
     merged = [each for each in mine if each in other or each not in before]

@@ -26,6 +26,7 @@ PAGES = [
     "categorize",
     "ci",
     "claude-code",
+    "entities",
     "envelopes",
     "errors",
     "first-change",

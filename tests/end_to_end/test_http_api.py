@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 
 from catmem.server.tokens import new_token
 from catmem.workspace.workspace import Workspace
+from tests.curled import CURL, curl, serving
 from tests.envelopes import make_files
 
-SECONDS = 60
-CURL = shutil.which("curl")
 needs_curl = pytest.mark.skipif(CURL is None, reason="curl is not here")
 
 pytestmark = needs_curl
-
-
-@contextmanager
-def serving(root, *options):
-    """The address of a server of the root, which is ended after."""
-    command = [
-        sys.executable,
-        "-m",
-        "catmem",
-        "serve",
-        "--root",
-        str(root),
-        "--port",
-        "0",
-        "--format",
-        "json",
-        *options,
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            said = ""
-            while not said.rstrip().endswith("}"):
-                line = process.stdout.readline()
-                assert line, process.stderr.read()
-                said += line
-            yield json.loads(said)["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=SECONDS)
-    assert process.returncode == 0
 
 
 @pytest.fixture
@@ -66,21 +30,6 @@ def tokens(root, tmp_path):
     path = tmp_path / "tokens" / "tokens.json"
     config = Workspace.open(root, search=False).config
     return path, {agent: new_token(config, path, agent)[1] for agent in ("neo", "planner", "other")}
-
-
-def curl(url, *options, token=None, body=None):
-    """Status, headers and body of an answer, as curl gets them."""
-    command = [CURL, "--silent", "--show-error", "--max-time", str(SECONDS), "--include", *options]
-    if token is not None:
-        command += ["--header", f"Authorization: Bearer {token}"]
-    if body is not None:
-        command += ["--header", "Content-Type: application/json", "--data-binary", "@-"]
-    sent = None if body is None else json.dumps(body).encode()
-    result = subprocess.run([*command, url], input=sent, capture_output=True, check=True, timeout=SECONDS)
-    head, _, rest = result.stdout.partition(b"\r\n\r\n")
-    status, *lines = head.decode().split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-    return int(status.split()[1]), headers, rest
 
 
 def adds(workspace, agent, text):
@@ -105,7 +54,7 @@ def test_of_two_writers_the_second_is_refused_and_the_head_stays(root, tokens):
 
         status, _, said = curl(f"{url}/mem/write", token=token["neo"], body=neo)
         refusal = json.loads(said)
-        assert (status, refusal["reason"], refusal["head"]) == (409, "stale_prev", "2")
+        assert (status, refusal["reason"], refusal["head"]) == (409, "stale_prev", {"rev": 2})
 
         assert json.loads(curl(entity, token=token["neo"])[2])["mem_rev"] == 2
         entries = json.loads(curl(f"{url}/mem/read?entity_id=neo/user", token=token["neo"])[2])["entries"]

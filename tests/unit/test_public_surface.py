@@ -83,7 +83,7 @@ CALLS = {
 }
 MEMBERS = {
     "Envelope": {
-        "agent_id", "alert", "canonical", "content", "entity_id", "is_signed_by", "key_id", "mem_hash", "mem_rev",
+        "agent_id", "alert", "canonical", "content", "entity_id", "is_signed_by", "key_id", "mem_hash", "mem_rev", "merges",
         "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp", "to_dict",
     },
     "Document": {
@@ -105,8 +105,8 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "apply_sort", "branches", "bytes_of", "config", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
-        "profiles", "prompt", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
+        "add", "anew", "apply_seed", "apply_sort", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
+        "profiles", "prompt", "put", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "old_text", "tags", "to_category", "to_dict",

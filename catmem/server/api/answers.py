@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
-from catmem.envelopes.builder import FIELDS, WriteBase, is_plain, plain_envelope
+from catmem.envelopes.builder import FIELDS, WriteBase, base_named, is_plain, plain_envelope
 from catmem.envelopes.parsing import fields_in, json_of
 from catmem.envelopes.submitting import Sender, submit_read, submit_value
 from catmem.errors import (
@@ -19,6 +20,7 @@ from catmem.errors import (
     RequestError,
     UnknownRevisionError,
 )
+from catmem.names import is_declared, is_name
 from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.store.contract import revision_number
@@ -27,7 +29,7 @@ from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import advice_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from catmem.server.caller import Caller
     from catmem.workspace.answering import LazyAnswer
@@ -107,6 +109,30 @@ def _base_of(answer: LazyAnswer) -> str:
 def write(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Make the write of an envelope, or of a plain write."""
     value = _json(asked.body)
+    with _with_head(workspace, caller, value):
+        return _write(workspace, caller, asked, value)
+
+
+@contextmanager
+def _with_head(workspace: Workspace, caller: Caller, value: Any) -> Iterator[None]:  # noqa: ANN401 - any JSON value
+    """Have a refusal for what is there now say what is at the head of the entity that a body names.
+
+    An agent hears no digest of a whole file, of which it may not see all; of a declared entity it reads all.
+    """
+    try:
+        yield
+    except RefusedError as error:
+        if error.found is not None:
+            named = str(value["entity_id"])
+            entity = f"{named}/user" if is_name(named) else named
+            now = workspace.store.head(entity)
+            error.head = {"rev": 0 if now is None else revision_number(now.revision)}
+            if now is not None and (caller.is_person or is_declared(entity)):
+                error.head |= {"hash": now.digest}
+        raise
+
+
+def _write(workspace: Workspace, caller: Caller, asked: ApiRequest, value: Any) -> Answer:  # noqa: ANN401
     sender = None if caller.profile is None else Sender(caller.agent, caller.profile)
     submit: Callable[..., Written]
     if isinstance(value, dict) and is_plain(value):
@@ -140,7 +166,7 @@ def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
     """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
     match = asked.match
     if match is None:
-        if fields.get("prev_rev") is None and all(name in fields for name in FIELDS[:2]):
+        if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):
             raise RequestError(
                 428,
                 "nothing says what this write is made on",
@@ -148,7 +174,7 @@ def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
                 hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
             )
         return None
-    if "prev_rev" in fields and str(fields["prev_rev"]) != match.revision:
+    if base_named(fields) is not None and str(base_named(fields)) != match.revision:
         raise _contrary("If-Match", "prev_rev")
     return WriteBase(match.revision, match.fits)
 
@@ -176,29 +202,31 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "notes": answer["notes"],
         **({"warnings": answer["warnings"]} if answer["warnings"] or not to_agent else {}),
         **({} if written.crowded is None else {"prompt": answer["prompt"]}),
-        **({} if to_agent else {"digest": written.digest}),
+        **({} if to_agent and not is_declared(written.entity) else {"digest": written.digest}),
     }
 
 
 def merge(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """Bring branches together with the head."""
     fields = _fields(asked, "Merge")
+    is_free = is_declared(fields["entity_id"])
     try:
-        joined = workspace.merge(
-            fields["entity_id"],
-            fields.get("branches", ()),
-            precedence=fields.get("precedence"),
-            drop=fields.get("drop", False),
-            actor=caller.profile,
-            dry_run=fields.get("dry_run", False),
-        )
+        with _with_head(workspace, caller, fields):
+            joined = workspace.merge(
+                fields["entity_id"],
+                fields.get("branches", ()),
+                precedence=fields.get("precedence"),
+                drop=fields.get("drop", False),
+                actor=caller.profile,
+                dry_run=fields.get("dry_run", False),
+            )
     except MergeConflictError as error:
-        if caller.profile is not None:
+        if caller.profile is not None and not is_free:
             error.conflicts = tuple(map(_without_texts, error.conflicts))
         raise
     answer = joined.to_dict()
     answer["entity_id"] = answer.pop("entity")
-    if caller.profile is not None:
+    if caller.profile is not None and not is_free:
         del answer["digest"], answer["warnings"]  # a warning may quote entries; this one does not:
         target, profile = joined.entity.partition("/")[2], workspace.profile(caller.profile)
         rights = Rights(profile, target, workspace.config.taxonomy)

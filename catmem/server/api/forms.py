@@ -23,7 +23,11 @@ TEXT_OR_NOT: Schema = {"type": ["string", "null"]}
 ANYTHING: Schema = {"type": "object"}
 DAY: Schema = {"type": "string", "format": "date"}
 PROFILE: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
-ENTITY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?$"}
+ENTITY: Schema = {
+    "type": "string",
+    "maxLength": 100,
+    "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
+}
 TARGET: Schema = {"type": "string", "enum": ["user", "memory"]}
 REVISION: Schema = {"type": "string", "pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY: Schema = {"type": "string", "minLength": 1, "maxLength": 1024}
@@ -52,6 +56,11 @@ _USAGE = table(
     "The size of the file and its limit, in characters.", {"size": NUMBER, "limit": {"type": ["integer", "null"]}}
 )
 _ENTRY = {"category": TEXT, "body": TEXT, "tags": _TAGS, "id": TEXT}
+_AT_HEAD = table(
+    "What is at the head: the revision and its SHA-256. Of a memory file an agent gets no hash.",
+    {"rev": NUMBER},
+    {"hash": TEXT},
+)
 _REFUSED: Schema = {"code": TEXT, "message": TEXT}
 _SEED_ROWS = every(ANYTHING)
 
@@ -70,8 +79,11 @@ ANSWERS: dict[str, Schema] = {
     "Read": table(
         "What the caller sees of an entity. revision is null for a text that no history has yet. advice is for an "
         "agent, where an entry is not fresh.",
-        {"entity_id": TEXT, "revision": TEXT_OR_NOT, "entries": every(part("Entry")), "total": NUMBER},
-        {"digest": TEXT, "text": TEXT, "advice": TEXT},
+        {"entity_id": TEXT, "revision": TEXT_OR_NOT},
+        {
+            "entries": every(part("Entry")), "total": NUMBER, "digest": TEXT, "text": TEXT, "advice": TEXT,
+            "mem_rev": NUMBER, "content": {"description": "Of a declared entity: its text, or JSON value."},
+        },
     ),
     "Revision": table(
         "One revision.",
@@ -143,15 +155,21 @@ ANSWERS: dict[str, Schema] = {
         "A refusal. code is stable; hint says what to do. A write that was refused for what is there now has reason "
         "(the code), expected, found and head.",
         _REFUSED,
-        {"hint": TEXT, "key": TEXT, "reason": TEXT, "remediation": TEXT, "expected": TEXT, "found": TEXT, "head": TEXT},
+        {
+            "hint": TEXT, "key": TEXT, "reason": TEXT, "remediation": TEXT, "expected": TEXT, "found": TEXT,
+            "head": _AT_HEAD,
+        },
         closed=False,
     ),
 }  # fmt: skip
 
 _PLAIN_FIELDS = {
-    "entity_id": "What is written: PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.",
-    "content": "Operations, or the JSON form of a document, or a whole text, as in an envelope.",
+    "entity_id": "What is written: PROFILE/user or PROFILE/memory (PROFILE alone means PROFILE/user), or an entity "
+    "that catmem.yaml declares.",
+    "content": "Operations, or the JSON form of a document, or a whole text, as in an envelope. Of an entity that "
+    "catmem.yaml declares its text, or any JSON value.",
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
+    "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
     "op_id": "A name of the writer's own for this write, the same in a retry. Idempotency-Key can say it too.",
     "alert": "Refuse the write once if the new text has little in common with the old one.",
 }

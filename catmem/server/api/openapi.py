@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 _ENTITY = Parameter(
-    "entity_id", "The entity: PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user.", ENTITY, required=True
+    "entity_id",
+    "The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
+    ENTITY,
+    required=True,
 )
 _AS_OF = Parameter("as_of", "The day that states are for, YYYY-MM-DD; today by default.", DAY)
 _LIMIT = Parameter("limit", "How many at most.", {"type": "integer", "minimum": 1, "maximum": 100_000})

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import beside, branches_of_all, open_branches
-from catmem.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
+from catmem.merging.decisions import CHOICES, OWN, Disagreement, answer_to, in_words, key_of
 from catmem.merging.merging import plan_merge
 from catmem.merging.past import NOW
 from catmem.server.page.entries_page import in_field
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.merging.branches import Outcome
-    from catmem.merging.decisions import Answer, Ask, Disagreement
+    from catmem.merging.decisions import Answer, Ask
     from catmem.merging.merging import MergePlan
     from catmem.server.page.page_view import PageRequest
     from catmem.server.page.refusal import FormRefusal
@@ -108,7 +108,7 @@ def one_branch(
             found = beside(workspace, entity, branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
-    decisions = _decisions(plan.conflicts[:MOST], given)
+    decisions = _decisions([each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)], given)
     undecided = sum(each.is_open for each in decisions)
     others = [pair for pair in found.pairs if pair.outcome != "conflict"]
     is_ready = found.is_open and found.possible and not undecided

@@ -238,7 +238,7 @@ class Outside:
         if AFTER_STOP in theirs.note:
             return ours, {"late_not_merged": AFTER_STOP}
         try:
-            merged, conflicts = self.merge(base, ours, data)
+            merged, conflicts = self.merge(self.name, base, ours, data)
         except CatmemError as error:
             reason = error.code
         else:

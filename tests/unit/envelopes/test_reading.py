@@ -88,7 +88,8 @@ def test_a_missing_field(name):
         ({"prev_rev": "8a", "parents": ["8a"]}, "mem_rev"),
         ({"parents": []}, "parents"),
         ({"parents": [6]}, "parents"),
-        ({"parents": [7, 6]}, "parents"),
+        ({"parents": [6, 7]}, "parents"),
+        ({"parents": [7, 7]}, "parents"),
         ({"parents": 7}, "parents"),
         ({"prev_rev": 0, "mem_rev": 1}, "parents"),
         ({"mem_hash": "sha256:" + "A" * 64}, "mem_hash"),
@@ -137,7 +138,7 @@ def test_a_hash_that_does_not_fit():
         ('{"op_id": "\\ud800"}', "surrogate"),
         ('{"\\udfff": 1}', "surrogate"),
         ("[" * 50 + "]" * 50, "a list"),
-        ('{"a": ' + "[" * 50 + "]" * 50 + "}", "too deep"),
+        ('{"a": ' + "[" * 70 + "]" * 70 + "}", "nested deeper than 64"),
     ],
 )
 def test_what_is_no_envelope_at_all(text, said):

@@ -376,8 +376,9 @@ def test_shadow_mode_lets_missing_signatures_pass_and_no_wrong_ones(tmp_path, mo
 @pytest.mark.parametrize("hours", [-3, 3])
 @pytest.mark.parametrize(("skew", "passes"), [("24h", True), ("1h", False)])
 def test_clocks_that_are_hours_apart(tmp_path, monkeypatch, hours, skew, passes):
-    config = f"signing: {{clock_skew: {skew}}}\n"
-    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    config = f"signing: {{clock_skew: {skew}, keys: {tmp_path / 'keys'}}}\n"
+    workspace = make_root(tmp_path / "root", config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    new_key(workspace.config, "neo")
     envelope = workspace.envelope("neo", ADD, agent="neo")
     here = moment(envelope.timestamp) + timedelta(hours=hours)
     monkeypatch.setattr("catmem.clock.now", lambda: here)
@@ -385,6 +386,20 @@ def test_clocks_that_are_hours_apart(tmp_path, monkeypatch, hours, skew, passes)
         assert workspace.submit(envelope).changed
     else:
         assert refused(workspace, envelope).code == "clock_skew"
+
+
+@pytest.mark.parametrize(("config", "passes"), [("", True), ("signing: {clock_skew_for: all}\n", False)])
+def test_an_old_envelope_without_a_signature_passes_unless_the_root_asks(tmp_path, monkeypatch, config, passes):
+    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    early, late = (workspace.envelope("neo", ADD, agent="neo", signed=False) for _ in range(2))
+    sent = moment(early.timestamp)
+    monkeypatch.setattr("catmem.clock.now", lambda: sent + timedelta(hours=3))
+    if passes:
+        assert workspace.submit(early).changed
+    else:
+        assert refused(workspace, early).code == "clock_skew"
+    monkeypatch.setattr("catmem.clock.now", lambda: sent - timedelta(hours=3))
+    assert refused(workspace, late).code == "clock_skew"
 
 
 @pytest.mark.parametrize(

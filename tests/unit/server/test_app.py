@@ -144,11 +144,11 @@ def test_an_error_nobody_foresaw_tells_nothing_and_the_server_lives_on(client, c
 
 
 def test_a_refused_write_tells_what_is_at_the_head(client):
-    answer = client(("/write", raising(StaleError("too late", expected="7", found="8", hint="Read again.")))).post(
-        "/write"
-    )
+    error = StaleError("too late", expected="7", found="8", hint="Read again.")
+    error.head = {"rev": 8}
+    answer = client(("/write", raising(error))).post("/write")
     told = answer.json()
-    assert (answer.status_code, told["reason"], told["head"]) == (409, "stale_prev", "8")
+    assert (answer.status_code, told["reason"], told["head"]) == (409, "stale_prev", {"rev": 8})
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_an_error_of_the_library_comes_through_the_thread(client):
     async def route(request):
         await in_thread(request, fails)
 
-    assert client(("/fails", route)).post("/fails").json()["head"] == "8"
+    assert client(("/fails", route)).post("/fails").json()["found"] == "8"
 
 
 # --- a person's browser --------------------------------------------------------------------------------------------

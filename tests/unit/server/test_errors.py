@@ -110,7 +110,9 @@ def test_an_agent_is_told_nothing_of_this_machine(error):
 
 
 def test_what_an_agent_can_act_on_is_told():
-    _, told = answer_of(StaleError("too late", expected="7", found="8", hint="Read again."))
+    error = StaleError("too late", expected="7", found="8", hint="Read again.")
+    error.head = {"rev": 8, "hash": "sha256:8"}
+    _, told = answer_of(error)
     assert told["reason"] == "stale_prev"
-    assert (told["expected"], told["found"], told["head"]) == ("7", "8", "8")
+    assert (told["expected"], told["found"], told["head"]) == ("7", "8", {"rev": 8, "hash": "sha256:8"})
     assert told["remediation"] == told["hint"] == "Read again."

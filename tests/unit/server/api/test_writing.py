@@ -50,7 +50,7 @@ def test_the_second_of_two_writers_is_refused_and_the_head_stays(served, neo):
     response = served.client("planner").post("/mem/write", json=second)
     assert response.status_code == 409
     told = response.json()
-    assert (told["reason"], told["expected"], told["found"], told["head"]) == ("stale_prev", "1", "2", "2")
+    assert (told["reason"], told["expected"], told["found"], told["head"]) == ("stale_prev", "1", "2", {"rev": 2})
     assert neo.get("/mem/head", params=USER).json()["mem_rev"] == 2
     assert "second" not in text_of(served.workspace)
 
@@ -68,7 +68,7 @@ def test_a_prev_that_is_no_revision_yet_is_told_the_head(served, neo):
     made = envelope(served, prev_rev=7, mem_rev=8, parents=[7])
     response = neo.post("/mem/write", json=made)
     assert refusal(response) == (409, "unknown_revision")
-    assert (response.json()["reason"], response.json()["head"]) == ("unknown_revision", "1")
+    assert (response.json()["reason"], response.json()["head"]) == ("unknown_revision", {"rev": 1})
 
 
 def test_a_change_from_outside_is_drift(served, neo):
@@ -77,7 +77,7 @@ def test_a_change_from_outside_is_drift(served, neo):
     path.write_text(path.read_text() + "§\nby hand\n")
     response = neo.post("/mem/write", json=made)
     assert refusal(response) == (409, "drift")
-    assert response.json()["head"] == "2"
+    assert response.json()["head"] == {"rev": 2}
     assert "drift_backup" not in response.json()
     (copy,) = path.parent.glob("USER.md.bak.*")
     assert copy.name in response.json()["message"]
@@ -173,7 +173,7 @@ def test_if_match_of_an_older_text_is_a_412_and_the_head_stays(served, neo):
     for used in (old, '"1"'):
         response = served.client("planner").post("/mem/write", json=plain("second"), headers={"If-Match": used})
         assert refusal(response) == (412, "stale_prev")
-        assert response.json()["head"] == "2"
+        assert response.json()["head"] == {"rev": 2}
     assert tag(neo) == current
 
 

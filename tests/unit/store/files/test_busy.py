@@ -123,10 +123,10 @@ def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, sys
     """Each merge takes long here. None is lost, and each write ends."""
     merges = []
 
-    def merge(base, ours, theirs):
+    def merge(file, base, ours, theirs):
         merges.append(theirs)
         system.seconds += 0.4
-        return merge_appended(base, ours, theirs)
+        return merge_appended(file, base, ours, theirs)
 
     store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system, merge=merge)
     with ExitStack() as held:

@@ -1,0 +1,166 @@
+"""What a declared entity holds, as bytes, and the merge of two versions of it.
+
+A text is its UTF-8. A JSON value is kept canonical: keys sorted, no spaces, UTF-8, nothing behind it; so equal values
+have equal digests. What a person wrote into the file stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from catmem.config.json_schema import shown
+from catmem.digest import canonical_json
+from catmem.envelopes.parsing import fields_of, json_of
+from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.text import decode, equal_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.config.config import DeclaredEntity
+
+MOST_BYTES = 1_000_000
+"""Of a content, as it is kept."""
+
+_NOTHING: Any = object()
+"""What stands where a side has no value."""
+
+
+class ContentConflict(NamedTuple):
+    """A place that both sides changed: a JSON pointer (empty for the whole) or lines, and what stands there.
+
+    A side is a text, for JSON its canonical form, or ``None`` where it has nothing.
+    """
+
+    place: str
+    base: str | None
+    ours: str | None
+    theirs: str | None
+
+
+class MergedContent(NamedTuple):
+    """What a merge gives: where both sides changed a place, ``data`` has ours, or theirs if that was preferred."""
+
+    data: bytes
+    conflicts: Sequence[ContentConflict]
+
+
+def content_bytes(declared: DeclaredEntity, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """The bytes of a content. Raises ``EditError`` (``bad_content``) for no text, ``TooLargeError``."""
+    if declared.content == "json":
+        data = canonical_json(content)
+    elif isinstance(content, str):
+        data = content.encode()
+    else:
+        raise EditError(
+            f"{declared.name} holds a text, and this is {shown(content)}",
+            code="bad_content",
+            hint="Nothing was written. Give a text, or declare the entity with content: json.",
+        )
+    if len(data) > MOST_BYTES:
+        raise TooLargeError("content", len(data), MOST_BYTES)
+    return data
+
+
+def plain_content(declared: DeclaredEntity, content: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """A value of a program as JSON has it. Raises ``EnvelopeError`` for what JSON cannot say, or nested too deep."""
+    return fields_of({"entity_id": declared.name, "content": content})["content"]
+
+
+def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """The content in some bytes, ``None`` where a JSON entity has none yet.
+
+    Raises ``NotUtf8Error`` and ``UnreadableError`` (``not_json``) for what another program left there.
+    """
+    hint = f"Mend it by hand, or write another content over it; catmem restore {declared.name} takes an old one back."
+    try:
+        text = decode(data)
+    except NotUtf8Error as error:
+        error.path, error.hint = declared.name, hint
+        raise
+    if declared.content == "text" or not data:
+        return text if declared.content == "text" else None
+    try:
+        return plain_content(declared, json_of(text))
+    except CatmemError as error:
+        raise UnreadableError(f"{declared.name}: {error.message}", code="not_json", hint=hint) from error
+
+
+def merge_contents(
+    declared: DeclaredEntity,
+    base: bytes | None,
+    ours: bytes,
+    theirs: bytes,
+    prefer: Literal["ours", "theirs"] = "ours",
+) -> MergedContent:
+    """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin.
+
+    Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value. A text
+    merges where the stretch of lines that one side changed does not touch that of the other. Raises ``UnreadableError``
+    for a side that holds no such content.
+    """
+    if theirs in {ours, base}:
+        return MergedContent(ours, ())
+    if base == ours:
+        return MergedContent(theirs, ())
+    conflicts: list[ContentConflict] = []
+    sides = [content_of(declared, side or b"") for side in (base, ours, theirs)]
+    if declared.content == "text":
+        merged = _merge_lines([side.splitlines(keepends=True) for side in sides], prefer, conflicts)
+        return MergedContent(merged.encode(), conflicts)
+    values = [value if data else _NOTHING for value, data in zip(sides, (base, ours, theirs), strict=True)]
+    if values[0] is _NOTHING and isinstance(values[1], dict) and isinstance(values[2], dict):
+        values[0] = {}
+    value = _merge_values(values, "", prefer, conflicts)
+    return MergedContent(b"" if value is _NOTHING else canonical_json(value), conflicts)
+
+
+def _merge_values(values: Sequence[Any], place: str, prefer: str, conflicts: list[ContentConflict]) -> Any:  # noqa: ANN401
+    base, ours, theirs = values
+    if _says(ours) == _says(theirs) or _says(base) == _says(theirs):
+        return ours
+    if _says(base) == _says(ours):
+        return theirs
+    if all(isinstance(side, dict) for side in values):
+        merged = {}
+        for key in {**base, **ours, **theirs}:
+            name = key.replace("~", "~0").replace("/", "~1")
+            sides = [side.get(key, _NOTHING) for side in values]
+            value = _merge_values(sides, f"{place}/{name}", prefer, conflicts)
+            if value is not _NOTHING:
+                merged[key] = value
+        return merged
+    conflicts.append(ContentConflict(place, _says(base), _says(ours), _says(theirs)))
+    return theirs if prefer == "theirs" else ours
+
+
+def _says(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+    # Not by ==, for which 1, 1.0 and true are one.
+    return None if value is _NOTHING else canonical_json(value).decode()
+
+
+def _merge_lines(texts: Sequence[list[str]], prefer: str, conflicts: list[ContentConflict]) -> str:
+    base, ours, theirs = texts
+    here, there = _Stretch.of(base, ours), _Stretch.of(base, theirs)
+    if here.end < there.start or there.end < here.start:
+        first, second = sorted((here, there))
+        between = base[first.end : second.start]
+        return "".join([*base[: first.start], *first.lines, *between, *second.lines, *base[second.end :]])
+    start, end = min(here.start, there.start), max(here.end, there.end)
+    sides = ["".join([*base[start : side.start], *side.lines, *base[side.end : end]]) for side in (here, there)]
+    place = f"line {start + 1}" if end <= start + 1 else f"lines {start + 1} to {end}"
+    conflicts.append(ContentConflict(place, "".join(base[start:end]), *sides))
+    return "".join([*base[:start], sides[prefer == "theirs"], *base[end:]])
+
+
+class _Stretch(NamedTuple):
+    """The lines of a base, from the first to the last that a side changed, and what stands there instead."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+    @classmethod
+    def of(cls, base: list[str], side: list[str]) -> _Stretch:
+        start, same = equal_ends(base, side)
+        return cls(start, len(base) - same, side[start : len(side) - same])

@@ -25,7 +25,7 @@ REASONS = CONFLICTS | frozenset(
     forbidden io locked missing no_category no_match no_space not_a_branch not_possible not_text not_utf8 not_writable
     over_budget permission read_only refused role_drift same_category schema sent_before structure symlink threat
     too_large unknown_agent unknown_category unknown_entity unknown_name unknown_revision unknown_target unmerged
-    unreadable would_hide""".split()  # noqa: SIM905 - as a list it has a line for each
+    unreadable""".split()  # noqa: SIM905 - as a list it has a line for each
 )
 """Codes by which refusals are counted for metrics, each for itself."""
 

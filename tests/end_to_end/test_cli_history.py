@@ -264,7 +264,6 @@ COMMANDS = {
     [
         ("ned", "unknown_name", "Did you mean 'neo'?"),
         ("neo/usr", "unknown_target", "user"),
-        ("neo/USER.md", "missing", "Check the path"),
         ("neo/user/more", "unknown_target", "user"),
         ("../neo", "unknown_target", "user"),
         ("/user", "unknown_name", ""),
@@ -275,6 +274,14 @@ def test_a_name_that_is_no_entity(user, command, entity, code, hint):
     said = error_of(*arguments)
     assert said["code"] == code
     assert hint in said["hint"]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("log", "missing"), ("diff", "missing"), ("restore", "missing"), ("replay", "unknown_target")],
+)
+def test_the_path_of_a_file_that_is_not_there(user, command, code):
+    assert error_of(*[argument.format("neo/USER.md") for argument in COMMANDS[command]])["code"] == code
 
 
 @pytest.mark.parametrize("arguments", [("diff", "neo", "9"), ("diff", "neo", "1", "9"), ("restore", "neo", "9")])

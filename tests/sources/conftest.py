@@ -1,0 +1,79 @@
+"""A root, and the interfaces through which the tests of the sources use it: the command line and the memory tool."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from catmem import Workspace, memory_tool
+from catmem.writing.memory_tool import ToolSession
+from tests.commands import catmem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
+
+
+class Root:
+    """A root in a folder, with a session of the memory tool for each profile that is asked for one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._sessions: dict[str, tuple[Workspace, ToolSession]] = {}
+
+    def run(self, *arguments: object, status: int = 0, said: str = "") -> Result:
+        """Run a command that ends with ``status``."""
+        result = catmem(self.folder, [str(each) for each in arguments], said=said)
+        assert result.exit_code == status, result.output
+        return result
+
+    def data(self, *arguments: object, status: int = 0) -> Any:
+        """What a command prints for programs; of one that fails the error."""
+        result = self.run(*arguments, "--format", "json", status=status)
+        return json.loads(result.stdout) if result.stdout else json.loads(result.stderr)["error"]
+
+    def tool(self, profile: str, **arguments: Any) -> dict[str, Any]:
+        """Call the memory tool in the session of a profile."""
+        if profile not in self._sessions:
+            self._sessions[profile] = (Workspace.open(self.folder, search=False), ToolSession())
+        workspace, session = self._sessions[profile]
+        return memory_tool(workspace, profile, arguments, session=session)
+
+    def file(self, entity: str) -> Path:
+        """The memory file of an entity, in a folder that exists."""
+        profile, target = entity.split("/")
+        path = self.folder / "homes" / profile / NAMES[target]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def configure(self, old: str, new: str) -> None:
+        """Change ``catmem.yaml``."""
+        path = self.folder / "catmem.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def profile(self, name: str, text: str) -> None:
+        """Write a profile."""
+        (self.folder / "profiles" / f"{name}.yaml").write_text(f"name: {name}\n{text}", encoding="utf-8")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Root:
+    """What ``catmem init`` makes."""
+    root = Root(tmp_path)
+    root.run("init")
+    return root
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Root:
+    """The worked example: an orchestrator, and neo, morpheus, trinity and scout."""
+    root = Root(tmp_path)
+    root.run("init", "--example")
+    return root

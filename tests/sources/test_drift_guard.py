@@ -1,0 +1,229 @@
+"""A drift guard for Hermes's memory files: what another program wrote is kept, and never overwritten unseen.
+
+The story: a tool held an old view of MEMORY.md, a plugin had appended to the file, and the next ``replace`` took 8,765
+characters down to 37.
+"""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+TARGETS = {"user": 1_375, "memory": 2_200}
+LARGE, SMALL = 8_765, 37
+FACT, SHORT = "Uses tabs for indentation.", "Uses spaces for indentation in files."
+CHANGES = {
+    "replace": {"action": "replace", "old_text": "Uses tabs", "content": SHORT},
+    "remove": {"action": "remove", "old_text": "Uses tabs"},
+    "batch": {"operations": [{"action": "remove", "old_text": "Uses tabs"}]},
+}
+
+
+def copies(path):
+    return sorted(path.parent.glob(f"{path.name}.bak.*"))
+
+
+@pytest.fixture(params=TARGETS)
+def target(request):
+    return request.param
+
+
+@pytest.fixture
+def file(made, target):
+    """A file of 8,765 characters: an entry of catmem's own, and what a plugin appended to it without a ``§``."""
+    made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
+    path = made.file(f"orchestrator/{target}")
+    text = path.read_text(encoding="utf-8")
+    path.write_text((text + "a note of the plugin, " * 500)[: LARGE - 1] + "\n", encoding="utf-8")
+    return path
+
+
+# --- the incident ----------------------------------------------------------------------------------------------------
+
+
+def test_the_limits_are_those_of_hermes(made, target):
+    write = ("add", "x" * (TARGETS[target] + 1), "-p", "orchestrator", "-t", target, "-c", "projects")
+    said = made.data(*write, status=1)
+    assert (said["code"], said["limit"]) == ("over_budget", TARGETS[target])
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_8765_characters_do_not_become_37(made, file, target, change):
+    before = file.read_bytes()
+    assert (len(before), len(SHORT)) == (LARGE, SMALL)
+    for _ in range(3):
+        assert made.tool("orchestrator", target=target, **change)["reason"] == "drift"
+        assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_error_has_the_backup_and_the_remediation(made, file, target, change):
+    answer = made.tool("orchestrator", target=target, **change)
+    (copy,) = copies(file)
+    assert (answer["success"], answer["drift_backup"]) == (False, str(copy))
+    assert copy.name in answer["error"]
+    assert "bring over what is missing" in answer["remediation"]
+
+
+@pytest.mark.parametrize("command", [("replace", "Uses tabs", SHORT), ("remove", "Uses tabs")], ids=["replace", "remove"])
+def test_a_person_at_the_command_line_is_refused_in_the_same_way(made, file, target, command):
+    write = (*command, "-p", "orchestrator", "-t", target)
+    refused = [made.data(*write, status=3) for _ in range(2)]
+    (copy,) = copies(file)
+    assert [(each["code"], each["drift_backup"]) for each in refused] == [("drift", str(copy))] * 2
+    assert len(file.read_bytes()) == LARGE
+    made.run(*write, "--expected", refused[0]["found"])
+    assert len(file.read_bytes()) < LARGE
+
+
+# --- the copy --------------------------------------------------------------------------------------------------------
+
+
+def test_the_copy_is_byte_for_byte_with_the_mode_of_the_file(made, file, target):
+    file.chmod(0o640)
+    made.tool("orchestrator", target=target, **CHANGES["remove"])
+    (copy,) = copies(file)
+    assert copy.read_bytes() == file.read_bytes()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o640
+
+
+def test_retries_make_one_copy_for_each_content(made, file, target):
+    for text in ("", "", "more", "more"):
+        file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+        for _ in range(2):
+            made.tool("orchestrator", target=target, **CHANGES["remove"])
+    texts = {copy.read_bytes() for copy in copies(file)}
+    assert len(copies(file)) == len(texts) == 3
+
+
+def test_a_file_equal_to_its_backup_is_no_drift(made, file, target):
+    made.tool("orchestrator", target=target, **CHANGES["remove"])
+    (copy,) = copies(file)
+    file.write_bytes(copy.read_bytes())
+    assert made.tool("orchestrator", action="list", target=target)["success"]
+    assert made.tool("orchestrator", target=target, **CHANGES["remove"])["success"]
+    assert copies(file) == [copy]
+
+
+# --- the next call ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("look", ["list", "expected"])
+def test_after_a_look_the_next_call_goes_through_at_once(made, file, target, look):
+    change = {"target": target, **CHANGES["replace"]}
+    found = made.tool("orchestrator", **change)["found"]
+    if look == "list":
+        made.tool("orchestrator", action="list", target=target)
+    else:
+        change["expected"] = found
+    assert made.tool("orchestrator", **change)["success"]
+    assert made.tool("orchestrator", action="remove", target=target, old_text="Uses spaces")["success"]
+
+
+def test_what_the_file_lacks_of_the_copy_is_brought_over(made, file, target):
+    said = made.data("remove", "Uses tabs", "-p", "orchestrator", "-t", target, status=3)
+    made.run("remove", "Uses tabs", "-p", "orchestrator", "-t", target, "--expected", said["found"])
+    (copy,) = copies(file)
+    (lacks,) = made.data("reconcile", copy, status=1)["entries"]
+    assert (lacks["state"], lacks["category"]) == ("missing", "projects")
+    made.configure("limits: {user: 1375, memory: 2200}\n", "")
+    made.run("reconcile", copy, "--all")
+    assert made.data("reconcile", copy)["entries"] == []
+    assert file.read_text(encoding="utf-8").count("a note of the plugin") > 300
+
+
+@pytest.mark.parametrize("rootless", [False, True], ids=["of a root", "of a file without a root"])
+def test_the_history_has_what_the_plugin_wrote(made, file, target, rootless):
+    before = file.read_bytes()
+    said = made.data("remove", "Uses tabs", "-p", "orchestrator", "-t", target, status=3)
+    if rootless:
+        (made.folder / "catmem.yaml").unlink()
+    named = file if rootless else f"orchestrator/{target}"
+    newest = made.data("log", named)["revisions"][0]
+    assert (newest["agent"], newest["revision"]) == ("external", said["found"])
+    file.unlink()
+    made.run("restore", named, newest["revision"])
+    assert file.read_bytes() == before
+
+
+# --- an append under the limit ---------------------------------------------------------------------------------------
+
+
+def test_a_small_append_is_not_dropped_in_silence(made, target):
+    made.tool("orchestrator", action="add", target=target, content=FACT, category="projects")
+    path = made.file(f"orchestrator/{target}")
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write("and the office is in Lyon\n")
+    assert made.tool("orchestrator", target=target, **CHANGES["replace"])["reason"] == "drift"
+    assert "Lyon" in path.read_text(encoding="utf-8")
+
+
+def test_an_append_after_a_delimiter_stays_when_its_neighbour_is_replaced(made, target):
+    made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
+    path = made.file(f"orchestrator/{target}")
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write("§\nThe office is in Lyon.\n")
+    made.run("replace", "Uses tabs", SHORT, "-p", "orchestrator", "-t", target)
+    assert path.read_text(encoding="utf-8").endswith(f"{SHORT}\n§\nThe office is in Lyon.\n")
+    assert copies(path) == []
+
+
+# --- what is no drift ------------------------------------------------------------------------------------------------
+
+FINE = {
+    "as Hermes writes it": b"One.\n\xc2\xa7\nUses tabs.",
+    "a blank line beside the delimiter": b"One.\n\n\xc2\xa7\n\nUses tabs.\n",
+    "a delimiter at the end": b"One.\n\xc2\xa7\nUses tabs.\n\xc2\xa7\n",
+    "CRLF": b"One.\r\n\xc2\xa7\r\nUses tabs.\r\n",
+    "a BOM": b"\xef\xbb\xbfOne.\n\xc2\xa7\nUses tabs.\n",
+    "headers": b"## Rules\nOne.\n\n## Projects\nUses tabs.\n",
+    "repeated delimiters": b"\xc2\xa7\nOne.\n\xc2\xa7\n\xc2\xa7\nUses tabs.\n",
+}
+
+
+@pytest.mark.parametrize("data", FINE.values(), ids=FINE)
+@pytest.mark.parametrize("verb", ["replace", "remove"])
+def test_a_form_that_no_tool_writes_is_no_drift(made, target, data, verb):
+    path = made.file(f"orchestrator/{target}")
+    path.write_bytes(data)
+    assert made.tool("orchestrator", target=target, **CHANGES[verb])["success"]
+    now = path.read_bytes()
+    newline = b"\r\n" if b"\r" in data else b"\n"
+    assert (b"One." in now, b"Uses tabs" in now, now[:3] == data[:3]) == (True, False, True)
+    assert now.count(b"\r") == now.count(b"\r\n")
+    assert now.count(newline) == now.count(b"\n")
+    assert copies(path) == []
+
+
+@pytest.mark.parametrize("empty", [None, b""], ids=["missing", "empty"])
+def test_a_missing_or_empty_file_is_no_drift(made, target, empty):
+    made.tool("orchestrator", action="add", target=target, content=FACT, category="projects")
+    path = made.file(f"orchestrator/{target}")
+    path.unlink()
+    if empty is not None:
+        path.write_bytes(empty)
+    assert made.tool("orchestrator", action="add", target=target, content="One.", category="projects")["success"]
+    assert copies(path) == []
+
+
+def test_a_persons_edit_elsewhere_in_the_file_is_no_drift_for_a_person(made, target):
+    made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
+    path = made.file(f"orchestrator/{target}")
+    path.write_text("## Rules\nOne.\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    made.run("remove", "Uses tabs", "-p", "orchestrator", "-t", target)
+    assert path.read_text(encoding="utf-8").startswith("## Rules\nOne.\n")
+    assert copies(path) == []
+
+
+# --- what cannot be read ---------------------------------------------------------------------------------------------
+
+
+def test_unreadable_is_not_empty(made, target):
+    path = made.file(f"orchestrator/{target}")
+    path.write_bytes(b"caf\xe9, and much more\n")
+    for action in ({"action": "add", "content": FACT, "category": "projects"}, CHANGES["remove"]):
+        answer = made.tool("orchestrator", target=target, **action)
+        assert (answer["success"], answer["reason"]) == (False, "not_utf8")
+    assert path.read_bytes() == b"caf\xe9, and much more\n"
+    assert [each.read_bytes() for each in copies(path)] == [path.read_bytes()]

@@ -1,0 +1,222 @@
+"""Drift detection for docker-agent's SQLite memory: a client of the database is noticed before a write goes over it.
+
+The story: an agent keeps its memories in a table. Between two of its calls another program changes rows. The agent's
+next write compares the generation that it knows with the one that it finds, exports all rows, and is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+
+import pytest
+
+FOUR = ["Drinks tea.", "Works in Lyon.", "Prefers SQL.", "Answers briefly."]
+ENTITY = "orchestrator/user"
+
+
+@pytest.fixture
+def agent(made):
+    """An agent whose four writes made generation 4."""
+    made.configure("version: 1\n", "version: 1\nstore: sqlite:///memory.db\n")
+    for text in FOUR:
+        assert made.tool("orchestrator", action="add", content=text, category="projects")["success"]
+    assert generations(made) == (4, 4)
+    return made
+
+
+def sql(root, *statements):
+    with closing(sqlite3.connect(root.folder / "memory.db")) as database, database:
+        return [database.execute(each).fetchall() for each in statements][-1]
+
+
+def generations(root):
+    (said,) = root.data("store", "info")["entities"]
+    return said["generation_observed"], said["generation_actual"]
+
+
+def snapshots(root):
+    return sorted(root.folder.glob("memory.bak.*.json"))
+
+
+def rows(root):
+    """What a client may change, of all entities."""
+    return sql(root, "SELECT id, entity, category, tier, content, tags, created_at FROM user_memories ORDER BY id")
+
+
+def texts(root):
+    return {each[4] for each in rows(root)}
+
+
+INSERT = "INSERT INTO user_memories (entity, category, content) VALUES ('orchestrator/user', 'projects', 'By SQL.')"
+UPDATE = "UPDATE user_memories SET content = 'Drinks coffee.' WHERE content = 'Drinks tea.'"
+DELETE = "DELETE FROM user_memories WHERE content = 'Works in Lyon.'"
+REPLACE = "REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'orchestrator/user', 'projects', 'Tea?')"
+TIER = "UPDATE user_memories SET tier = 3 WHERE content = 'Drinks tea.'"
+ADD = {"action": "add", "content": "A fifth.", "category": "projects"}
+
+
+# --- the answer ------------------------------------------------------------------------------------------------------
+
+
+def test_generation_4_found_7_and_the_snapshot(agent, caplog):
+    sql(agent, INSERT, UPDATE, DELETE)
+    before = rows(agent)
+    with caplog.at_level(logging.WARNING):
+        answer = agent.tool("orchestrator", **ADD)
+    (snapshot,) = snapshots(agent)
+    assert answer["success"] is False
+    assert f"expected generation 4, found 7, snapshot at {snapshot}" in answer["error"]
+    assert (answer["generation_observed"], answer["generation_actual"]) == (4, 7)
+    assert answer["drift_backup"] == str(snapshot)
+    assert answer["remediation"].startswith("Nothing was written")
+    assert rows(agent) == before
+    assert any(str(snapshot) in each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+
+
+def test_the_snapshot_holds_all_rows_as_they_were(agent):
+    sql(agent, "INSERT INTO user_memories (entity, category, content) VALUES ('scout/memory', 'x', 'Of another.')", INSERT)
+    agent.tool("orchestrator", **ADD)
+    (snapshot,) = snapshots(agent)
+    said = json.loads(snapshot.read_text(encoding="utf-8"))
+    assert {"timestamp", "generation_observed", "generation_actual", "entries"} <= set(said)
+    assert (said["generation_observed"], said["generation_actual"]) == (4, 5)
+    assert [each["content"] for each in said["entries"]] == [*FOUR, "By SQL.", "Of another."]
+    assert [each["id"] for each in said["entries"]] == [1, 2, 3, 4, 6, 5]
+    stamp = re.fullmatch(r"memory\.bak\.(\d+)\.json", snapshot.name)
+    assert stamp is not None
+    assert abs(datetime.fromisoformat(said["timestamp"]).timestamp() - int(stamp[1])) <= 1
+
+
+@pytest.mark.parametrize("change", [INSERT, UPDATE, DELETE, REPLACE], ids=["insert", "update", "delete", "replace"])
+def test_every_kind_of_change_is_drift(agent, change):
+    sql(agent, change)
+    observed, actual = generations(agent)
+    assert observed == 4
+    assert actual > 4
+    answer = agent.tool("orchestrator", **ADD)
+    assert (answer["success"], answer["reason"]) == (False, "drift")
+    assert (answer["generation_observed"], answer["generation_actual"]) == (observed, actual)
+    assert len(snapshots(agent)) == 1
+
+
+def test_a_tier_that_a_client_changed_is_drift_but_no_change_of_text(agent, caplog):
+    sql(agent, TIER)
+    assert agent.tool("orchestrator", **ADD)["success"]
+    (snapshot,) = snapshots(agent)
+    assert [each["tier"] for each in json.loads(snapshot.read_text(encoding="utf-8"))["entries"]] == [3, 1, 1, 1]
+    assert "tier is set back" in caplog.text
+    assert "set back: tier" in agent.run("log", ENTITY).stdout
+    assert {each[3] for each in rows(agent)} == {1}
+
+
+def test_a_change_and_its_undoing_are_two_generations(agent):
+    sql(agent, UPDATE, "UPDATE user_memories SET content = 'Drinks tea.' WHERE content = 'Drinks coffee.'")
+    assert generations(agent) == (4, 6)
+
+
+# --- afterwards ------------------------------------------------------------------------------------------------------
+
+
+def test_after_a_look_the_next_write_goes_through_and_the_row_of_the_client_stays(agent):
+    sql(agent, INSERT)
+    agent.tool("orchestrator", **ADD)
+    assert "By SQL." in {each["body"] for each in agent.tool("orchestrator", action="list")["entries"]}
+    assert agent.tool("orchestrator", **ADD)["success"]
+    assert len(set(generations(agent))) == 1
+    assert texts(agent) == {*FOUR, "By SQL.", "A fifth."}
+    assert len(snapshots(agent)) == 1
+
+
+def test_no_false_alarm(agent):
+    for text in ("One.", "Two.", "Three."):
+        agent.run("add", text, "-p", "orchestrator", "-c", "projects")
+    sql(agent, "UPDATE user_memories SET content = 'x' WHERE id = 99")
+    assert generations(agent) == (7, 7)
+    assert snapshots(agent) == []
+
+
+def test_a_person_who_touches_another_entry_goes_on_and_is_warned(agent):
+    sql(agent, UPDATE)
+    done = agent.run("replace", "Lyon", "Works in Paris.", "-p", "orchestrator")
+    assert "external change" in done.stderr
+    assert {"Drinks coffee.", "Works in Paris."} < texts(agent)
+    assert len(snapshots(agent)) == 1
+
+
+def test_over_http_an_agent_gets_the_generations_and_no_path(agent):
+    from catmem.workspace.workspace import Workspace
+    from tests.http_root import served
+
+    agent.configure("version: 1\n", "version: 1\nagents: {planner: orchestrator}\n")
+    sql(agent, INSERT, UPDATE, DELETE)
+    (http,) = served(Workspace.open(agent.folder, search=False), agent.folder / "tokens" / "tokens.json")
+    write = {"entity_id": ENTITY, "content": [ADD], "prev_rev": "4"}
+    answer = http.client("planner").post("/mem/write", json=write)
+    said = answer.json()
+    assert (answer.status_code, said["code"]) == (409, "drift")
+    assert (said["generation_observed"], said["generation_actual"]) == (4, 7)
+    assert str(agent.folder) not in answer.text
+
+
+# --- on demand -------------------------------------------------------------------------------------------------------
+
+
+def test_export_and_import_of_a_snapshot(agent):
+    agent.run("export", "--snapshot", "before.json")
+    sql(agent, INSERT, UPDATE, DELETE)
+    agent.run("import", "--snapshot", "before.json")
+    assert texts(agent) == set(FOUR)
+    agent.run("import", "--snapshot", "before.json")
+    assert len(agent.data("log", ENTITY)["revisions"]) == 6
+
+
+def test_the_snapshot_of_a_drift_can_be_brought_back(agent):
+    sql(agent, INSERT)
+    agent.tool("orchestrator", **ADD)
+    (snapshot,) = snapshots(agent)
+    sql(agent, "DELETE FROM user_memories")
+    agent.run("import", "--snapshot", snapshot)
+    assert texts(agent) == {*FOUR, "By SQL."}
+
+
+@pytest.mark.parametrize("edited", ["content", "generation_actual"])
+def test_an_edited_snapshot_is_refused(agent, edited):
+    agent.run("export", "--snapshot", "before.json")
+    path = agent.folder / "before.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    if edited == "content":
+        said["entries"][0]["content"] = "Never said."
+    else:
+        said["generation_actual"] = 99
+    path.write_text(json.dumps(said), encoding="utf-8")
+    assert agent.data("import", "--snapshot", "before.json", status=2)["code"] == "edited"
+    assert len(rows(agent)) == 4
+
+
+# --- docker-agent's own tables ---------------------------------------------------------------------------------------
+
+TABLES = {
+    "memories": "CREATE TABLE memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT)",
+    "user_memories": "CREATE TABLE user_memories (id INTEGER PRIMARY KEY, content TEXT, category TEXT, tier INTEGER, created_at TEXT)",
+}
+ROWS = {
+    "memories": "INSERT INTO memories VALUES ('a1', '2026-05-03T08:00:00Z', 'Drinks tea.', 'projects')",
+    "user_memories": "INSERT INTO user_memories VALUES (1, 'Drinks tea.', 'projects', 2, '2026-05-03T08:00:00Z')",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_its_database_is_imported(made, table):
+    with closing(sqlite3.connect(made.folder / "theirs.db")) as database, database:
+        database.execute(TABLES[table])
+        database.execute(ROWS[table])
+    before = (made.folder / "theirs.db").read_bytes()
+    made.run("import", "--from", "docker-agent", "-p", "orchestrator", "theirs.db")
+    (entry,) = made.data("list", "-p", "orchestrator", "-c", "projects")["entries"]
+    assert (entry["body"], entry["tags"]["created"]) == ("Drinks tea.", "2026-05-03")
+    assert (made.folder / "theirs.db").read_bytes() == before

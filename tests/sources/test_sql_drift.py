@@ -65,7 +65,6 @@ ADD = {"action": "add", "content": "A fifth.", "category": "projects"}
 
 def test_generation_4_found_7_and_the_snapshot(agent, caplog):
     sql(agent, INSERT, UPDATE, DELETE)
-    before = rows(agent)
     with caplog.at_level(logging.WARNING):
         answer = agent.tool("orchestrator", **ADD)
     (snapshot,) = snapshots(agent)
@@ -74,7 +73,7 @@ def test_generation_4_found_7_and_the_snapshot(agent, caplog):
     assert (answer["generation_observed"], answer["generation_actual"]) == (4, 7)
     assert answer["drift_backup"] == str(snapshot)
     assert answer["remediation"].startswith("Nothing was written")
-    assert rows(agent) == before
+    assert texts(agent) == {"Drinks coffee.", "Prefers SQL.", "Answers briefly.", "By SQL."}
     assert any(str(snapshot) in each.getMessage() for each in caplog.records if each.levelname == "WARNING")
 
 

@@ -1,0 +1,274 @@
+"""Staleness by verification for cheetahclaws: a fact grows old from the day on which it was last verified.
+
+The story: a memory was read, and the reading touched what its age was counted from. So the facts that were used most
+looked youngest, and stale ones came first in a search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+from datetime import date, timedelta
+
+import pytest
+from mcp import Client
+
+from catmem.mcp.server import make_server
+from catmem.workspace.workspace import Workspace
+from tests.days import stand_still
+from tests.http_root import served
+
+DAY = date(2026, 11, 21)
+OFFICE = "The office is in Lyon."
+ADVICE = "Verify every fact that is not fresh against its source before relying on it."
+READER = "user_memory_categories: ['*']\nmemory_categories: ['*']\nwritable_categories: ['*']\n"
+
+
+def ago(days):
+    return DAY - timedelta(days=days)
+
+
+def entry(body, **tags):
+    said = ", ".join(f"{key}: {value}" for key, value in tags.items())
+    return f"[{said}] {body}" if tags else body
+
+
+@pytest.fixture
+def memory(made, monkeypatch):
+    """Writes the facts of the orchestrator on projects; the day stands still."""
+    stand_still(monkeypatch, DAY)
+    made.profile("reader", READER)
+
+    def write(*facts, profile="orchestrator", category="Workflow Rules"):
+        path = made.file(f"{profile}/user")
+        path.write_text(f"## {category}\n" + "\n§\n".join(facts) + "\n", encoding="utf-8")
+        return path
+
+    made.write = write
+    return made
+
+
+def states(root, *more):
+    return [each["state"] for each in root.data("list", "-p", "orchestrator", *more)["entries"]]
+
+
+def due(root):
+    return [each["body"] for each in root.data("review", "--list")["due"]]
+
+
+# --- reading is no verification --------------------------------------------------------------------------------------
+
+
+def test_reading_leaves_bytes_mtime_and_age_alone(memory):
+    path = memory.write(entry(OFFICE, verified_date=ago(100)), "Never verified, the office plant.")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    before = path.read_bytes(), path.stat().st_mtime_ns, states(memory), due(memory)
+    for _ in range(3):
+        for command in ("prompt orchestrator", "search -p orchestrator office", "list -p orchestrator", "review --list", "lint"):
+            memory.run(*command.split())
+        for action in ({"action": "list"}, {"action": "search", "query": "office"}):
+            assert memory.tool("orchestrator", **action)["success"]
+    assert (path.read_bytes(), path.stat().st_mtime_ns, states(memory), due(memory)) == before
+    assert before[2:] == (["stale", "unverified"], ["Never verified, the office plant.", OFFICE])
+
+
+def test_only_a_verification_makes_a_fact_fresh(memory):
+    memory.write(entry(OFFICE, verified_date=ago(100)), "The plant is green.")
+    memory.run("add", "Another.", "-p", "orchestrator", "-c", "workflow-rules")
+    memory.run("replace", "plant is", "The plant is red.", "-p", "orchestrator")
+    memory.run("move", "office is", "-p", "orchestrator", "-c", "projects")
+    assert states(memory, "-c", "projects") == ["stale"]
+    memory.run("verify", "office is", "-p", "orchestrator")
+    assert states(memory, "-c", "projects") == ["fresh"]
+
+
+def test_new_words_are_not_verified(memory):
+    memory.write(entry(OFFICE, verified_date=DAY))
+    memory.run("replace", "Lyon", "The office is in Paris.", "-p", "orchestrator")
+    assert states(memory) == ["unverified"]
+
+
+# --- the states ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tags", "state"),
+    [
+        ({}, "unverified"),
+        ({"created": DAY}, "unverified"),
+        ({"created": ago(60)}, "unverified"),
+        ({"verified_date": DAY}, "fresh"),
+        ({"verified_date": ago(90)}, "fresh"),
+        ({"verified_date": ago(91)}, "stale"),
+        ({"verified_date": DAY, "expires": ago(1)}, "expired"),
+        ({"verified_date": DAY, "expires": DAY}, "fresh"),
+        ({"expires": DAY}, "unverified"),
+        ({"verified_date": ago(91), "expires": ago(1)}, "expired"),
+    ],
+)  # fmt: skip
+def test_each_state_begins_on_its_day(memory, tags, state):
+    memory.write(entry(OFFICE, **tags))
+    assert states(memory) == [state]
+    (found,) = memory.tool("orchestrator", action="search", query="office")["entries"]
+    assert found["state"] == state
+
+
+@pytest.mark.parametrize(
+    ("domain", "days"), [("code", 1), ("project", 14), ("preference", 90), ("identity", 365), ("garden", 90)]
+)
+def test_how_long_a_fact_stays_fresh_depends_on_what_it_is_about(memory, domain, days):
+    memory.write(*(entry(OFFICE, verified_date=ago(each), domain=domain) for each in (days, days + 1)))
+    assert states(memory) == ["fresh", "stale"]
+
+
+@pytest.mark.parametrize("when", ["verified_date", "created"])
+def test_a_date_in_the_future_is_a_finding(memory, when):
+    memory.write(entry(OFFICE, **{when: "2030-01-01"}))
+    assert "2030-01-01" in memory.run("lint", status=1).stdout
+    assert due(memory) == [OFFICE]
+
+
+# --- what an agent is advised ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tags", [{}, {"verified_date": ago(91)}, {"expires": ago(1)}, {"verified_date": DAY}])
+def test_every_answer_with_a_fact_that_is_not_fresh_has_one_sentence(memory, tags):
+    memory.configure("version: 1\n", "version: 1\nagents: {planner: orchestrator}\n")
+    memory.write(entry(OFFICE, **tags))
+    answers = [
+        memory.tool("orchestrator", action="list"),
+        memory.tool("orchestrator", action="search", query="office"),
+        memory.data("search", "-p", "orchestrator", "office"),
+        asyncio.run(of_mcp(memory, "memory_list", {})),
+        asyncio.run(of_mcp(memory, "memory_search", {"query": "office"})),
+    ]
+    (http,) = served(Workspace.open(memory.folder, search=False), memory.folder / "tokens" / "tokens.json")
+    answers.append(http.client("planner").get("/mem/read", params={"entity_id": "orchestrator/user"}).json())
+    assert [each.get("advice") for each in answers] == [None if tags == {"verified_date": DAY} else ADVICE] * 6
+
+
+async def of_mcp(root, tool, arguments):
+    async with Client(make_server(Workspace.open(root.folder, search=False), "orchestrator")) as client:
+        return (await client.call_tool(tool, arguments)).structured_content
+
+
+def test_a_prompt_notes_what_is_not_fresh(memory):
+    memory.write(entry(OFFICE, verified_date=ago(91)), "Never verified.", entry("Gone.", expires=ago(1)))
+    text = memory.run("prompt", "orchestrator").stdout
+    assert f"stale: verified {ago(91)}" in text
+    assert "unverified" in text
+    assert "Gone." not in text
+
+
+# --- verifying -------------------------------------------------------------------------------------------------------
+
+
+def test_evidence_is_kept_beside_the_verification(memory):
+    memory.write(OFFICE)
+    memory.run("verify", "office", "-p", "orchestrator", "--evidence", "letterhead of 2026-11-20")
+    memory.tool("orchestrator", action="verify", old_text="office", evidence="a call to reception")
+    log = memory.run("log", "orchestrator").stdout
+    assert "letterhead of 2026-11-20" in log
+    assert "a call to reception" in log
+    assert "letterhead" not in memory.run("prompt", "orchestrator").stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"action": "verify", "old_text": "office"},
+        {"action": "add", "content": "The plant is green.", "category": "workflow-rules", "tags": {"verified_date": str(DAY)}},
+    ],
+    ids=["verify", "a date of its own"],
+)  # fmt: skip
+def test_who_may_not_verify_sets_no_date(memory, change):
+    path = memory.write(OFFICE, profile="reader")
+    answer = memory.tool("reader", **change)
+    assert (answer["success"], answer["reason"]) == (False, "forbidden")
+    assert answer["remediation"]
+    assert "verified_date" not in path.read_text(encoding="utf-8")
+
+
+def test_every_added_fact_gets_its_day(memory):
+    memory.run("add", OFFICE, "-p", "orchestrator", "-c", "workflow-rules")
+    memory.tool("orchestrator", action="add", content="The plant is green.", category="workflow-rules")
+    found = memory.data("list", "-p", "orchestrator", "-c", "workflow-rules")["entries"]
+    assert [each["tags"] for each in found] == [{"created": str(DAY)}] * 2
+
+
+# --- review ----------------------------------------------------------------------------------------------------------
+
+
+def test_never_verified_is_due_first_and_of_these_what_agents_used_most(memory):
+    unused, used, stale = "A quiet fact.", "A busy fact.", "An old fact."
+    memory.write(entry(stale, verified_date=ago(400)), unused, used)
+    for _ in range(2):
+        memory.tool("orchestrator", action="search", query="busy")
+    memory.tool("orchestrator", action="add", content="So that the root has counts.", category="workflow-rules")
+    for _ in range(2):
+        memory.tool("orchestrator", action="search", query="busy")
+    assert due(memory)[0] == used
+    assert due(memory)[-1] == stale
+
+
+def test_a_review_asks_one_by_one_and_goes_on_where_it_stopped(memory):
+    memory.write("One.", "Two.", entry("Three.", verified_date=ago(100)), "Four.")
+    memory.run("review", said="k\nx\nq\n", status=1)
+    assert sorted(states(memory)) == ["expired", "fresh", "stale", "unverified"]
+    memory.run("review", said="e The fourth.\ns\n")
+    assert sorted(states(memory)) == ["expired", "fresh", "fresh", "stale"]
+
+
+# --- search ----------------------------------------------------------------------------------------------------------
+
+
+def scores(root):
+    return [each["score"] for each in root.data("search", "-p", "orchestrator", "office")["entries"]]
+
+
+@pytest.mark.parametrize(("setting", "constant"), [("", 30), ("search: {recency_days: 90}\n", 90)])
+def test_rank_is_text_times_recency(memory, setting, constant):
+    memory.configure("version: 1\n", f"version: 1\n{setting}")
+    memory.write(*(entry(f"The office {sign}.", verified_date=ago(days)) for sign, days in zip("abc", (30, 0, 60), strict=True)))
+    best, second, third = scores(memory)
+    assert second / best == pytest.approx(math.exp(-30 / constant))
+    assert third / best == pytest.approx(math.exp(-60 / constant))
+
+
+def test_a_young_fact_goes_before_an_old_one_with_the_same_words(memory):
+    memory.write(entry("office old", verified_date=ago(200)), entry("office new", verified_date=ago(1)))
+    found = memory.tool("orchestrator", action="search", query="office")["entries"]
+    assert [each["body"] for each in found] == ["office new", "office old"]
+
+
+def test_nothing_is_cut_before_the_ranking(memory):
+    memory.write(
+        *(entry(f"office {number} and a lot of other words around it", verified_date=ago(80)) for number in range(120)),
+        entry("office", verified_date=DAY),
+    )
+    found = memory.data("search", "-p", "orchestrator", "office", "--limit", "3")
+    assert found["total"] == 121
+    assert found["entries"][0]["body"] == "office"
+
+
+def test_a_filter_by_state_goes_before_the_ranking_too(memory):
+    memory.write(*(entry(f"office {number}", verified_date=DAY) for number in range(60)), entry("the office of old", verified_date=ago(91)))
+    found = memory.tool("orchestrator", action="search", query="office", state="stale")["entries"]
+    assert [each["body"] for each in found] == ["the office of old"]
+
+
+# --- its own files ---------------------------------------------------------------------------------------------------
+
+
+def test_its_memories_are_imported_with_their_dates(memory):
+    folder = memory.folder / ".cheetahclaws" / "memory"
+    folder.mkdir(parents=True)
+    fields = "type: project\ncreated: 2026-04-02\nlast_verified: 2026-05-20\nconfidence: 0.8\nlast_used_at: 2026-11-20\n"
+    (folder / "office.md").write_text(f"---\n{fields}---\n{OFFICE}\n", encoding="utf-8")
+    said = memory.run("import", "--from", "cheetahclaws", "-p", "orchestrator", folder, "--map", "project=projects")
+    (found,) = memory.data("list", "-p", "orchestrator", "-c", "projects")["entries"]
+    assert (found["tags"]["created"], found["tags"]["verified_date"]) == ("2026-04-02", "2026-05-20")
+    assert found["state"] == "stale"
+    assert "confidence" in said.output
+    assert "last_used_at" in said.output

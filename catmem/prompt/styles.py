@@ -151,8 +151,8 @@ def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
 
 def _bullet(fact: Fact, note: str | None) -> str:
     lines = _entry_lines(fact)
-    if len(lines) == 1 and lines[0][:2] in _BULLETS:
-        lines = [lines[0][2:]]  # a list of one is not put into a list
+    if lines[0][:2] in _BULLETS and all(line[:2] == "  " or not line for line in lines[1:]):
+        lines = [line[2:] for line in lines]  # a list of one is not put into a list
     first, *others = _noted(lines, note)
     if not others:
         return f"- {first}"

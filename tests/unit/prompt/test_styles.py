@@ -206,6 +206,8 @@ def test_an_entry_that_is_a_bullet_gets_no_second_one(mark):
     text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} (unverified) one\n", style="markdown").text
     assert text.endswith("\n- (stale: verified 2020-01-01) \\(unverified) one\n")
     assert prompt(f"## A\n{mark}one\n§\n{mark}\n", style="markdown").text.endswith(f"- {mark}one\n- {mark}\n")
+    text = prompt(f"## A\n{mark} one\n\n  goes on\n    - below\n", style="markdown").text
+    assert text.endswith("\n- one\n\n  goes on\n    - below\n")
 
 
 def test_a_note_stands_above_several_lines():

@@ -75,11 +75,12 @@ def test_a_legacy_file_is_under_uncategorized_and_stays_as_it_is(made, text):
     assert path.read_bytes() == text.encode()
 
 
-def test_a_specialist_still_gets_all_of_a_legacy_file(example):
-    example.file("neo/memory").write_text("The office is in Lyon.\n§\nThe vendor is Acme.\n", encoding="utf-8")
-    assert "Lyon" in example.run("prompt", "neo").stdout
-    example.file("neo/memory").write_text("## Finance Payroll\nThe office is in Lyon.\n", encoding="utf-8")
-    assert "Lyon" not in example.run("prompt", "neo").stdout
+def test_a_specialist_sees_a_legacy_file_if_its_profile_says_so(example):
+    example.file("neo/memory").write_text(LEGACY, encoding="utf-8")
+    assert "Two." not in example.run("prompt", "neo").stdout
+    path = example.folder / "profiles" / "neo.yaml"
+    path.write_text(f"include_uncategorized: true\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert "Two." in example.run("prompt", "neo").stdout
 
 
 # --- the worked example ----------------------------------------------------------------------------------------------
@@ -104,7 +105,8 @@ def test_nothing_of_another_category_is_shown_by_any_interface(example, name):
         for command in ("prompt", "prompt --explain", "prompt --format json", "list -p", "search canary -p")
     ]
     said += [json.dumps(example.tool(name, action="list")), json.dumps(example.tool(name, action="search", query="canary 7261"))]
-    said.append(json.dumps(example.tool(name, action="replace", old_text=canary, content="x")["error"].replace(canary, "")))
+    no_such = [example.tool(name, action="remove", old_text=each) for each in (canary, "CANARY 0000")]
+    assert json.dumps(no_such[0]).replace(canary, "CANARY 0000") == json.dumps(no_such[1])
     assert [canary in each for each in said] == [False] * len(said)
     assert canary in path.read_text(encoding="utf-8")
 

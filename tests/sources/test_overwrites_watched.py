@@ -1,0 +1,94 @@
+"""The page on memory overwrites, its second half: how one sees that agents overwrite each other, and what merges them.
+
+The words of the page are part of the wish: ``conflict`` and ``retry``, ``head_rev``, kappa, the semantic alert.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from catmem.workspace.workspace import Workspace
+from tests.http_root import served
+
+NEW = ("-p", "orchestrator", "-t", "memory", "-c", "projects")
+ENTITY = "orchestrator/memory"
+
+
+def race(root):
+    """Two writers of revision 1: the first writes 2 and repeats it under its `op_id`, the second is refused."""
+    root.run("add", "The vendor is Acme.", *NEW)
+    first = {"action": "replace", "target": "memory", "old_text": "vendor", "content": "The vendor is Bolt."}
+    for _ in range(2):
+        assert root.tool("orchestrator", **first, op_id="bolt-1")["success"]
+    said = root.data("replace", "vendor", "The vendor is Crux.", *NEW[:4], "--expected", "1", status=3)
+    assert (said["code"], said["expected"], said["found"]) == ("stale_prev", "1", "2")
+
+
+def value(text, name, **labels):
+    """The value of the one sample of a metric with these labels."""
+    rows = re.findall(rf"(?m)^{name}(\{{.*\}})? (\S+)$", text)
+    (found,) = [float(number) for said, number in rows if all(f'{key}="{word}"' in said for key, word in labels.items())]
+    return found
+
+
+def test_one_line_an_operation_with_its_words(made):
+    race(made)
+    lines = [json.loads(line) for line in made.run("audit", "--format", "jsonl").stdout.splitlines()]
+    assert [each["status"] for each in lines] == ["ok", "ok", "retry", "conflict"]
+    fields = "ts entity_id op agent prev_rev mem_rev status reason head_rev"
+    assert list(lines[0])[:9] == fields.split()
+    last = lines[-1]
+    assert (last["prev_rev"], last["mem_rev"], last["reason"], last["head_rev"]) == ("1", None, "stale_prev", 2)
+    assert "Bolt" not in json.dumps(lines)
+
+
+def test_the_metrics_have_the_same_words(made):
+    workspace = Workspace.open(made.folder, search=False)
+    (http,) = served(workspace, made.folder / "tokens" / "tokens.json")
+    person = http.client()
+    person.get("/metrics")  # counters begin here
+    race(made)
+    text = person.get("/metrics").text
+    assert value(text, "mem_write_total", entity=ENTITY, outcome="conflict") == 1
+    assert value(text, "mem_write_total", entity=ENTITY, outcome="retry") == 1
+    assert value(text, "mem_conflict_total", entity=ENTITY, reason="stale_prev") == 1
+    assert value(text, "mem_overwrites_prevented_total", entity=ENTITY) == 1
+    assert "mem_overwrites_lost_total{" in text
+
+
+def test_kappa_shows_what_guards_are_for(made):
+    said = made.data("simulate", "--agents", "3", "--writes", "24", "--entities", "1", "--processes", "2")
+    assert {each: said["guarded"][each] for each in ("silent_overwrites", "unrecorded", "kappa")} == {
+        "silent_overwrites": 0, "unrecorded": 0, "kappa": 1.0,
+    }  # fmt: skip
+    assert said["unguarded"]["acknowledged"] == said["guarded"]["acknowledged"] == 24
+
+
+def test_every_branch_that_merges_by_itself_is_merged_at_once(made):
+    for profile in ("orchestrator", "scout"):
+        made.profile("scout", "memory_categories: ['*']\n")
+        new = ("-p", profile, *NEW[2:])
+        made.run("add", "The vendor is Acme.", *new)
+        made.run("add", "Of the first.", *new, "--expected", "1")
+        made.run("add", "Of the second.", *new, "--expected", "1", "--on-stale", "branch")
+    assert len(made.data("branches")["branches"]) == 2
+    made.run("merge", "--all")
+    assert made.data("branches")["branches"] == []
+    for profile in ("orchestrator", "scout"):
+        text = made.file(f"{profile}/memory").read_text(encoding="utf-8")
+        assert [each in text for each in ("Acme", "the first", "the second")] == [True] * 3
+
+
+@pytest.mark.parametrize(("new", "alarmed"), [("The vendor is Bolt.", False), ("Lunch at noon today.", True)])
+def test_the_semantic_alert_is_a_setting_of_the_root(made, new, alarmed):
+    made.configure("version: 1\n", "version: 1\nsemantic_alert: 0.4\n")
+    made.run("add", "The vendor is Acme.", *NEW)
+    write = {"action": "replace", "target": "memory", "old_text": "vendor", "content": new}
+    answer = made.tool("orchestrator", **write)
+    assert answer.get("reason") == ("semantic_collision" if alarmed else None)
+    assert answer["success"] is not alarmed
+    if alarmed:
+        assert made.tool("orchestrator", **write, confirm=True)["success"]

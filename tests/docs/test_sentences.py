@@ -58,6 +58,7 @@ PAGES = [
     "seeding",
     "server",
     "simulate",
+    "sources",
     "sql",
     "staleness",
     "stores",

@@ -30,7 +30,9 @@ def race(root):
 def value(text, name, **labels):
     """The value of the one sample of a metric with these labels."""
     rows = re.findall(rf"(?m)^{name}(\{{.*\}})? (\S+)$", text)
-    (found,) = [float(number) for said, number in rows if all(f'{key}="{word}"' in said for key, word in labels.items())]
+    (found,) = [
+        float(number) for said, number in rows if all(f'{key}="{word}"' in said for key, word in labels.items())
+    ]
     return found
 
 

@@ -65,7 +65,13 @@ def test_reading_leaves_bytes_mtime_and_age_alone(memory):
     os.utime(path, (1_700_000_000, 1_700_000_000))
     before = path.read_bytes(), path.stat().st_mtime_ns, states(memory), due(memory)
     for _ in range(3):
-        for command in ("prompt orchestrator", "search -p orchestrator office", "list -p orchestrator", "review --list", "lint"):
+        for command in (
+            "prompt orchestrator",
+            "search -p orchestrator office",
+            "list -p orchestrator",
+            "review --list",
+            "lint",
+        ):
             memory.run(*command.split())
         for action in ({"action": "list"}, {"action": "search", "query": "office"}):
             assert memory.tool("orchestrator", **action)["success"]
@@ -230,16 +236,12 @@ def scores(root):
 @pytest.mark.parametrize(("setting", "constant"), [("", 30), ("search: {recency_days: 90}\n", 90)])
 def test_rank_is_text_times_recency(memory, setting, constant):
     memory.configure("version: 1\n", f"version: 1\n{setting}")
-    memory.write(*(entry(f"The office {sign}.", verified_date=ago(days)) for sign, days in zip("abc", (30, 0, 60), strict=True)))
+    memory.write(
+        *(entry(f"The office {sign}.", verified_date=ago(days)) for sign, days in zip("abc", (30, 0, 60), strict=True))
+    )
     best, second, third = scores(memory)
     assert second / best == pytest.approx(math.exp(-30 / constant))
     assert third / best == pytest.approx(math.exp(-60 / constant))
-
-
-def test_a_young_fact_goes_before_an_old_one_with_the_same_words(memory):
-    memory.write(entry("office old", verified_date=ago(200)), entry("office new", verified_date=ago(1)))
-    found = memory.tool("orchestrator", action="search", query="office")["entries"]
-    assert [each["body"] for each in found] == ["office new", "office old"]
 
 
 def test_nothing_is_cut_before_the_ranking(memory):
@@ -253,7 +255,10 @@ def test_nothing_is_cut_before_the_ranking(memory):
 
 
 def test_a_filter_by_state_goes_before_the_ranking_too(memory):
-    memory.write(*(entry(f"office {number}", verified_date=DAY) for number in range(60)), entry("the office of old", verified_date=ago(91)))
+    memory.write(
+        *(entry(f"office {number}", verified_date=DAY) for number in range(60)),
+        entry("the office of old", verified_date=ago(91)),
+    )
     found = memory.tool("orchestrator", action="search", query="office", state="stale")["entries"]
     assert [each["body"] for each in found] == ["the office of old"]
 
@@ -264,7 +269,9 @@ def test_a_filter_by_state_goes_before_the_ranking_too(memory):
 def test_its_memories_are_imported_with_their_dates(memory):
     folder = memory.folder / ".cheetahclaws" / "memory"
     folder.mkdir(parents=True)
-    fields = "type: project\ncreated: 2026-04-02\nlast_verified: 2026-05-20\nconfidence: 0.8\nlast_used_at: 2026-11-20\n"
+    fields = (
+        "type: project\ncreated: 2026-04-02\nlast_verified: 2026-05-20\nconfidence: 0.8\nlast_used_at: 2026-11-20\n"
+    )
     (folder / "office.md").write_text(f"---\n{fields}---\n{OFFICE}\n", encoding="utf-8")
     said = memory.run("import", "--from", "cheetahclaws", "-p", "orchestrator", folder, "--map", "project=projects")
     (found,) = memory.data("list", "-p", "orchestrator", "-c", "projects")["entries"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 from catmem.cli.command import Command
 from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
+from catmem.names import FILE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +29,7 @@ _SKIPPED = 2
     examples=(
         "catmem init",
         "catmem init --example demo",
-        "catmem init --profile neo --profile trinity",
+        "catmem init --profile neo --profile trinity --start USER.md --start MEMORY.md",
         "catmem init --git",
         "catmem init --from-hermes",
     ),
@@ -43,6 +45,13 @@ _SKIPPED = 2
     "default the orchestrator.",
 )
 @click.option(
+    "--start",
+    metavar="PATH",
+    multiple=True,
+    help="Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; may be "
+    "given several times.",
+)
+@click.option(
     "--git",
     "with_git",
     is_flag=True,
@@ -56,25 +65,40 @@ _SKIPPED = 2
     "each of its profiles, and nothing of its own changed.",
 )
 @format_option
-def init(named: str | None, *, example: bool, profiles: tuple[str, ...], with_git: bool, from_hermes: bool) -> None:
+def init(  # noqa: PLR0913 - one parameter an option
+    named: str | None,
+    *,
+    example: bool,
+    profiles: tuple[str, ...],
+    start: tuple[str, ...],
+    with_git: bool,
+    from_hermes: bool,
+) -> None:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
+
+    On a terminal, and without an option, it asks what you have: nothing yet, flat files, Hermes Agent, or the memory of
+    another program. It ends with the commands to type next.
 
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
     nothing is written.
     """
-    if from_hermes and (example or with_git):
-        raise click.UsageError("--from-hermes makes a root over what is there: leave --example and --git out.")
-    if profiles and (example or from_hermes):
+    if from_hermes and (example or with_git or start):
+        raise click.UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
+    if (profiles or start) and (example or from_hermes):
         raise click.UsageError(
-            "--profile names what is written into a new root: leave --example and --from-hermes out."
+            "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
         )
+    source = None
+    asked = not (example or profiles or start or with_git or from_hermes or in_json())
+    if asked and sys.stdin.isatty() and not os.path.lexists(Path(named or ".") / "catmem.yaml"):
+        start, from_hermes, source = _what_there_is()
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
         made, skipped = _over_hermes(named)
     else:
         folder = Path("." if named is None else named)
-        made, git = _made(folder, example=example, profiles=profiles, with_git=with_git)
+        made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git)
     say_all(f"note: {note}" for note in made.notes)
     if in_json():
         said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
@@ -91,21 +115,25 @@ def init(named: str | None, *, example: bool, profiles: tuple[str, ...], with_gi
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if made.written:
-        emit(f"\nNext: {_next(where, profiles, example=example, from_hermes=from_hermes)}")
+        place = [] if where == "." or from_hermes else [f"cd {where}"]
+        steps = place + _next(made, profiles, source, example=example, from_hermes=from_hermes)
+        emit("\nNext:\n" + "".join(f"  {step}\n" for step in steps))
     for name, error in skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
     raise SystemExit(_SKIPPED if skipped else 0)
 
 
-def _made(folder: Path, *, example: bool, profiles: Sequence[str], with_git: bool) -> tuple[NewRoot, GitSetup | None]:
+def _made(
+    folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool
+) -> tuple[NewRoot, GitSetup | None]:
     from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
 
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
-    git_alone = with_git and is_root and not (example or profiles)
-    made = NewRoot(folder, (), ()) if git_alone else make_root(folder, example=example, profiles=profiles)
+    git_alone = with_git and is_root and not (example or profiles or start)
+    made = NewRoot(folder, (), ()) if git_alone else make_root(folder, example=example, profiles=profiles, start=start)
     return made, set_up_git(folder) if with_git else None
 
 
@@ -116,12 +144,44 @@ def _over_hermes(named: str | None) -> MadeOver:
     return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
 
 
-def _next(where: str, profiles: Sequence[str], *, example: bool, from_hermes: bool) -> str:
-    if from_hermes:
-        return "name in the profiles what each may read, then catmem hermes install --all --dry-run\n"
-    place = "" if where == "." else f"cd {where} && "
+def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
+    """Ask what there is: the files to start with, whether it is Hermes Agent, and the program to import from."""
+    from catmem.importers import SOURCES
+
+    others = [source for source in SOURCES if source != "hermes"]
+    choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
+    say("What do you have?")
+    say_all(f"  {number}  {choice}" for number, choice in enumerate(choices, 1))
+    flat = any(Path(name).is_file() for name in FILE_NAMES.values())
+    answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=2 if flat else 1, err=True)
+    if answer == 2:  # noqa: PLR2004 - the number of the choice above
+        return (click.prompt("The files, or their folder", default="." if flat else None, err=True),), False, None
+    if answer == len(choices):
+        return (), False, click.prompt("Which", type=click.Choice(others), err=True)
+    return (), answer == 3, None  # noqa: PLR2004
+
+
+def _next(made: NewRoot, profiles: Sequence[str], source: str | None, *, example: bool, from_hermes: bool) -> list[str]:
+    """The commands to type after this one."""
     if example:
-        return f"{place}catmem prompt trinity --explain\n"
-    first = f"write what you know into {where}/homes/orchestrator/USER.md, a § line between entries, then\n"
-    other = next((f"{name} --from orchestrator" for name in profiles if name != "orchestrator"), "orchestrator")
-    return f"{first}      {place}catmem prompt {other}\n"
+        return ["catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator"]
+    if from_hermes:
+        sort = "catmem sort -p NAME    # and name in its profile what it may read"
+        return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
+    first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
+    flat = [target for target, name in FILE_NAMES.items() if _is_flat(made.root / "homes" / "orchestrator" / name)]
+    if source is not None:
+        first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
+    elif flat:
+        first = [f"catmem sort -p orchestrator -t {target}" for target in flat]
+    specialist = next((name for name in profiles if name != "orchestrator"), None)
+    if specialist is None:
+        return [*first, "catmem prompt orchestrator"]
+    return [*first, "catmem seed --all", f"catmem prompt {specialist}"]
+
+
+def _is_flat(path: Path) -> bool:
+    from catmem.model.document import parse
+
+    document = parse(path.read_bytes() if path.exists() else b"")
+    return bool(document.entries) and not document.scan.headers

@@ -409,8 +409,8 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
     targets = dict.fromkeys(each.partition("/")[2] for each in files)
     kept = " and ".join(f"{source}/{target}" for target in targets)
     return (
-        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: give each entry one with catmem "
-        f"move -p {source} TEXT -c CATEGORY, or set include_uncategorized: true in the profile that is to have them all"
+        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: catmem sort -p "
+        f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
     )
 
 

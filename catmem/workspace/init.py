@@ -20,8 +20,9 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import HERMES_LIMITS
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import parse_yaml
-from catmem.errors import CatmemError, GitError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import CatmemError, ConfigError, GitError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
+from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
@@ -65,6 +66,7 @@ _USER = b"""\
 """
 
 _STARTERS = ("orchestrator",)
+_HOME = "homes/orchestrator"
 
 
 def starting_categories() -> dict[str, str]:
@@ -85,15 +87,20 @@ class NewRoot:
     """What else a person should know."""
 
 
-def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[str] = ()) -> NewRoot:
+def make_root(
+    folder: str | Path, *, example: bool = False, profiles: Sequence[str] = (), start: Iterable[str | Path] = ()
+) -> NewRoot:
     """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
     With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
-    the orchestrator, with those that they extend or are seeded from. Raises ``UnknownNameError`` for a name that is
-    not shipped, ``WouldOverwriteError``, and ``UnreadableError`` (``not_writable``, ``not_a_file``, ``symlink`` for a
-    linked folder in ``folder``, …).
+    the orchestrator, with those that they extend or are seeded from. ``start`` are memory files that the orchestrator
+    gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a folder that holds them. Without them it gets a
+    first ``USER.md``, unless there is one. Raises ``UnknownNameError`` for a name that is not shipped, ``ConfigError``
+    (``not_memory``) for a file of another name, ``WouldOverwriteError``, and ``UnreadableError`` (``missing``,
+    ``not_utf8``, ``not_writable``, ``not_a_file``, ``symlink`` for a linked folder in ``folder``, …).
     """
     root = Path(folder)
+    memory = _memory_files(start)
     notes: tuple[str, ...] = ()
     shipped = profile_texts()
     chosen = shipped if example else _chosen(shipped, profiles or _STARTERS)
@@ -101,9 +108,12 @@ def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[s
     if example:
         files |= example_files()
     else:
-        large = _larger_files(root)
+        large = _larger_files(root, memory)
         config = _config(root, _config_for(chosen), {target for target, *_ in large})
-        files |= {CONFIG_NAME: config, "homes/orchestrator/USER.md": _USER}
+        files |= {CONFIG_NAME: config, **memory}
+        first = root / _HOME / FILE_NAMES["user"]
+        if not memory and (is_there(first, _USER) or not os.path.lexists(first)):
+            files[f"{_HOME}/{first.name}"] = _USER
         notes = tuple(_on_larger(*each) for each in large)
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
@@ -132,11 +142,39 @@ def make_root(folder: str | Path, *, example: bool = False, profiles: Sequence[s
     return NewRoot(root, tuple(written), tuple(kept), notes if CONFIG_NAME in written else ())
 
 
-def _larger_files(root: Path) -> list[tuple[str, str, int]]:
-    """The target, path and characters of each memory file that is there, and that is over the limit of a new root."""
-    paths = [(target, path) for target, name in FILE_NAMES.items() for path in sorted(root.glob(f"homes/*/{name}"))]
-    sizes = [(target, path.relative_to(root).as_posix(), _size(path)) for target, path in paths if path.is_file()]
-    return [each for each in sizes if each[2] > HERMES_LIMITS[each[0]]]
+def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
+    """The bytes of memory files, and of those in folders, by where they go."""
+    found: dict[str, bytes] = {}
+    for each in map(Path, start):
+        names = [name for name in FILE_NAMES.values() if (each / name).exists()] if each.is_dir() else [each.name]
+        for name in names:
+            if name not in FILE_NAMES.values() or f"{_HOME}/{name}" in found:
+                raise ConfigError(
+                    f"{each} is the second {name}" if name in FILE_NAMES.values() else f"{each} is no memory file",
+                    code="not_memory",
+                    hint="Nothing was written. Name one USER.md (about the user), one MEMORY.md (notes), or their "
+                    "folder; catmem import takes what other programs keep.",
+                )
+            path = each / name if each.is_dir() else each
+            found[f"{_HOME}/{name}"] = data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+            try:
+                parse(data)
+            except CatmemError as error:
+                error.path = str(path)
+                raise
+        if not names:
+            raise UnreadableError("holds no USER.md and no MEMORY.md", code="missing", path=each)
+    return found
+
+
+def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, str, int]]:
+    """The target, path and characters of each memory file, old or new, that is over the limit of a new root."""
+    paths = {path.relative_to(root).as_posix(): path for path in root.glob("homes/*/*.md") if path.is_file()}
+    sizes = {name: _size(path) for name, path in paths.items()}
+    sizes |= {name: size_of(data.decode()) for name, data in memory.items()}
+    targets = {name: target for target, name in FILE_NAMES.items()}
+    found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
+    return [each for each in found if each[0] and each[2] > HERMES_LIMITS[each[0]]]
 
 
 def _size(path: Path) -> int:

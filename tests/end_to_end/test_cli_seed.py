@@ -310,7 +310,7 @@ def test_a_source_without_categories_says_what_to_do(place, neo):
     put(place / "homes" / "boss" / "USER.md", "Likes tea.\n§\nVendor is Acme.\n")
     said = run("seed", "boss", "neo", *AS_OF)
     assert "no entry of boss/user has a category" in said.stderr
-    assert "catmem move -p boss" in said.stderr
+    assert "catmem sort -p boss" in said.stderr
     assert not neo.exists()
     checked = run("seed", "boss", "neo", "--check", *AS_OF, status=1).stderr
     assert "no entry of boss/user has a category" in checked

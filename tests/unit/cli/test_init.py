@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -24,6 +25,17 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def do_next(result, place, monkeypatch):
+    """Type the commands that a run proposes; the outputs of all but ``cd``."""
+    _, _, steps = result.stdout.partition("\nNext:\n")
+    first, *others = [shlex.split(step) for step in steps.splitlines()]
+    assert first[0] == "cd"
+    monkeypatch.chdir(place / first[1])
+    found = [CliRunner().invoke(group, [*step[1:], *(["--yes"] if "sort" in step else [])]) for step in others]
+    assert [each.exit_code for each in found] == [0] * len(others), [each.output for each in found]
+    return [each.stdout for each in found]
+
+
 def test_it_says_what_it_wrote(tmp_path):
     result = run(tmp_path / "new")
     assert result.exit_code == 0
@@ -41,9 +53,8 @@ def test_the_working_folder_by_default(tmp_path, monkeypatch):
 def test_what_it_proposes_next_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo", "--example")
-    assert result.stdout.endswith("\nNext: cd demo && catmem prompt trinity --explain\n")
-    monkeypatch.chdir(tmp_path / "demo")
-    assert CliRunner().invoke(group, ["prompt", "trinity", "--explain"]).exit_code == 0
+    assert "\nNext:\n  cd demo\n  catmem prompt trinity --explain\n" in result.stdout
+    do_next(result, tmp_path, monkeypatch)
 
 
 def test_twice_is_harmless(tmp_path):
@@ -176,7 +187,66 @@ def test_the_orchestrator_alone_is_what_is_made_anyway(tmp_path):
 def test_what_it_proposes_next_for_a_profile_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("new", "--profile", "neo")
-    assert result.stdout.endswith("cd new && catmem prompt neo --from orchestrator\n")
+    *_, prompt = do_next(result, tmp_path, monkeypatch)
+    assert "Prefers short answers." in prompt
+
+
+FLAT = {"USER.md": "Prefers short answers.\n§\nUses tabs in Python code.\n", "MEMORY.md": "Acme is the cloud vendor.\n"}
+
+
+@pytest.fixture
+def flat(tmp_path):
+    for name, text in FLAT.items():
+        put(tmp_path / "old" / name, text)
+    return tmp_path / "old"
+
+
+def test_flat_files_start_the_memory_as_they_are_and_what_it_proposes_next_works(flat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("new", "--profile", "neo", "--start", flat)
+    assert result.exit_code == 0
+    home = tmp_path / "new" / "homes" / "orchestrator"
+    assert {name: (home / name).read_text() for name in FLAT} == FLAT
+    assert {name: (flat / name).read_text() for name in FLAT} == FLAT
+    *_, prompt = do_next(result, tmp_path, monkeypatch)
+    assert "Prefers short answers." in prompt
+    assert "Acme" not in prompt
+
+
+def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):
+    put(flat / "MEMORY.md", "x" * 2201)
+    result = run(tmp_path / "new", "--start", flat / "MEMORY.md")
+    assert "homes/orchestrator/MEMORY.md has 2,201 characters" in result.stderr
+    assert "limits: {user: 1375}" in (tmp_path / "new" / "catmem.yaml").read_text()
+    assert not (tmp_path / "new" / "homes" / "orchestrator" / "USER.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (["notes.md"], "notes.md is no memory file"),
+        ([".", "USER.md"], "USER.md is the second USER.md"),
+        (["empty"], "holds no USER.md and no MEMORY.md"),
+        (["none/USER.md"], "no such file"),
+        (["bad/USER.md"], "not UTF-8"),
+    ],
+)
+def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp_path, monkeypatch, start, said):
+    monkeypatch.chdir(flat)
+    put(flat / "notes.md", "x\n")
+    put(flat / "bad" / "USER.md", b"\xff")
+    (flat / "empty").mkdir()
+    result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)))
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, tmp_path):
+    own = put(tmp_path / "new" / "homes" / "orchestrator" / "USER.md", "Mine.\n")
+    result = run(tmp_path / "new", "--start", flat)
+    assert (result.exit_code, own.read_text()) == (2, "Mine.\n")
+    assert run(tmp_path / "new").exit_code == 0
+    assert own.read_text() == "Mine.\n"
 
 
 def test_a_name_that_is_not_shipped(tmp_path):

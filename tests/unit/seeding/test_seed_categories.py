@@ -267,8 +267,8 @@ def test_what_is_not_asked_for_is_as_it_was(tmp_path_factory, first, source, tar
 
 FLAT = "Likes tea.\n§\nVendor is Acme.\n"
 SAID = (
-    "no entry of boss/user has a category, so nothing of it goes to neo/user, ann/user: give each entry one with catmem "
-    "move -p boss TEXT -c CATEGORY, or set include_uncategorized: true in the profile that is to have them all"
+    "no entry of boss/user has a category, so nothing of it goes to neo/user, ann/user: catmem sort -p boss "
+    "gives each one, include_uncategorized: true in a profile lets it have them all"
 )
 
 

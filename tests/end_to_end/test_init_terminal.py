@@ -1,0 +1,36 @@
+"""``catmem init`` on a terminal: it asks what there is."""
+
+from __future__ import annotations
+
+from tests.end_to_end.pseudo_terminal import terminals
+from tests.golden.case import put
+
+
+def test_flat_files_beside_it_are_proposed(tmp_path):
+    put(tmp_path / "USER.md", "Prefers short answers.\n")
+    with terminals(tmp_path, "init", "root") as opening:
+        terminal = opening()
+        assert "2  flat USER.md and MEMORY.md" in terminal.wait_for("Number [2]: ")
+        terminal.type("\n")
+        terminal.wait_for("The files, or their folder [.]: ")
+        terminal.type("\n")
+        terminal.wait_for("catmem sort -p orchestrator -t user")
+        assert terminal.status() == 0
+    assert (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text() == "Prefers short answers.\n"
+
+
+def test_another_program_is_imported_next(tmp_path):
+    with terminals(tmp_path, "init") as opening:
+        terminal = opening()
+        terminal.wait_for("[1]: ")
+        terminal.type("4\n")
+        terminal.wait_for("Which (docker-agent, cheetahclaws, claude, basic-memory, mcp-memory): ")
+        terminal.type("claude\n")
+        terminal.wait_for("catmem import --from claude -p orchestrator PATH")
+        assert terminal.status() == 0
+
+
+def test_in_a_root_nothing_is_asked(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    with terminals(tmp_path, "init") as opening:
+        assert "What do you have?" not in opening().wait_for("already there")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from catmem.cli.command import Command
+from catmem.cli.dialogue import asking_about_secrets
 from catmem.cli.options import (
     actor_option,
     day_option,
@@ -14,6 +15,7 @@ from catmem.cli.options import (
     narrow_option,
     open_with_store,
     profile_option,
+    secret_option,
     tag_option,
     text_argument,
     whose_options,
@@ -51,6 +53,7 @@ _WIDTH = 72
 )
 @tag_option("A tag; KEY=[a, b] for a list. Can be given several times.")
 @day_option("The day for its tag created, YYYY-MM-DD. By default today.")
+@secret_option
 @how_options
 def add(  # noqa: PLR0913 - one parameter an option
     content: str,
@@ -70,7 +73,8 @@ def add(  # noqa: PLR0913 - one parameter an option
     if len(given) != len(tags or {}):
         raise click.UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
     workspace = open_with_store()
-    written = workspace.add(profile, content, target=target, category=category, tags=given or None, as_of=as_of, **how)
+    said: dict[str, Any] = {"target": target, "category": category, "tags": given or None, "as_of": as_of}
+    written = asking_about_secrets(workspace.config, how, lambda: workspace.add(profile, content, **said, **how))
     show_written(written, "added to", how)
 
 
@@ -89,6 +93,7 @@ def add(  # noqa: PLR0913 - one parameter an option
 @click.option(
     "--confirm", is_flag=True, help="Write NEW also if it has little in common with the entry (see semantic_alert)."
 )
+@secret_option
 @how_options
 def replace(  # noqa: PLR0913 - one parameter an option
     old: str,
@@ -110,7 +115,8 @@ def replace(  # noqa: PLR0913 - one parameter an option
     if new is None and tags is None:
         raise click.UsageError("Give the new words, or tags with --tag, or both.")
     workspace = open_with_store()
-    written = workspace.replace(profile, old, new, target=target, category=category, tags=tags, confirm=confirm, **how)
+    said: dict[str, Any] = {"target": target, "category": category, "tags": tags, "confirm": confirm}
+    written = asking_about_secrets(workspace.config, how, lambda: workspace.replace(profile, old, new, **said, **how))
     show_written(written, "replaced in", how)
 
 
@@ -176,6 +182,7 @@ def move(old: str, profile: str, *, target: str, category: str, source: str | No
 @click.option(
     "--evidence", metavar="TEXT", help="What it was checked against; the history keeps it, and catmem log shows it."
 )
+@secret_option
 @how_options
 @click.pass_context
 def verify(  # noqa: PLR0913 - one parameter an option
@@ -199,12 +206,13 @@ def verify(  # noqa: PLR0913 - one parameter an option
     _refuse_mixture(ctx, old, query, category, whole_category=whole_category)
     workspace = open_with_store()
     if old is not None:
-        said: dict[str, Any] = {"target": target or "user", "category": category, "as_of": as_of}
-        written = workspace.verify(profile, old, evidence=evidence, **said, **how)
+        said: dict[str, Any] = {"target": target or "user", "category": category, "as_of": as_of, "evidence": evidence}
+        written = asking_about_secrets(workspace.config, how, lambda: workspace.verify(profile, old, **said, **how))
         show_written(written, "verified in", how)
         return
     which: dict[str, Any] = {"target": target, "category": category, "query": query}
-    done = workspace.verify_all(profile, as_of=as_of, evidence=evidence, **which, **how)
+    which |= {"as_of": as_of, "evidence": evidence}
+    done = asking_about_secrets(workspace.config, how, lambda: workspace.verify_all(profile, **which, **how))
     newly = [(each, _newly(workspace, each) if evidence is None else each.entries) for each in done]
     _show_all(newly, dry_run=bool(how.get("dry_run")))
 

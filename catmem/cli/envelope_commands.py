@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 @click.argument("entity", required=False)
 @click.argument("file", required=False)
 @click.option("--envelope", "place", metavar="FILE", help="The envelope as JSON; - for standard input.")
-@click.option("--confirm", is_flag=True, help="Write it also if it has little in common with what is there now.")
+@click.option(
+    "--confirm",
+    is_flag=True,
+    help="Write it also if it has little in common with what is there now, or is a person's and holds a secret.",
+)
 @click.option("--expected", metavar="REVISION|DIGEST", help="What ENTITY is at: what you saw last, or 0 for nothing.")
 @click.option("--merge", "merges", metavar="BRANCH", multiple=True, help="A branch that FILE brings together with it.")
 @click.option(

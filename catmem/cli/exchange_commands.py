@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from catmem.cli.command import Command
+from catmem.cli.dialogue import asking_about_secrets
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -17,6 +18,7 @@ from catmem.cli.options import (
     open_to_read,
     open_with_store,
     root_option,
+    secret_option,
     target_option,
 )
 from catmem.cli.output import (
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from catmem.importers.importing import ImportPlan
     from catmem.importers.source_files import LeftOut
     from catmem.workspace.exporting import Exported, Form
-    from catmem.writing.written import Written
+    from catmem.writing.written import How, Written
 
 _SHOWN = 5
 _WIDTH = 60
@@ -93,6 +95,8 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
     help="The category for what that program calls OLD; * for all else. By default the category of that name, and "
     "__uncategorized__ if none is declared. Can be given several times.",
 )
+@click.option("--skip-withheld", is_flag=True, help="Leave out entries that a prompt would withhold, and name them.")
+@secret_option
 @dry_run_option
 @common_options
 def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -103,7 +107,8 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
     target: str | None,
     categories: dict[str, str],
     *,
-    dry_run: bool,
+    skip_withheld: bool,
+    **how: Unpack[How],
 ) -> None:
     """Bring the memory of another program, at PATH, into the files of a profile.
 
@@ -114,14 +119,15 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
     'catmem restore' undoes the revision of an entity.
     """
     if snapshot is not None:
-        if path is not None or source is not None or categories:
-            raise click.UsageError("--snapshot names its own file: leave out PATH, --from and --map.")
-        _bring_back(snapshot, profile, target, dry_run=dry_run)
+        if path is not None or source is not None or categories or skip_withheld or how["allow_secret"]:
+            raise click.UsageError("--snapshot takes -p, -t and --dry-run alone: leave out the rest.")
+        _bring_back(snapshot, profile, target, dry_run=how["dry_run"])
         return
     for given, name in ((source, "option '--from'"), (profile, "option '-p' / '--profile'"), (path, "argument 'PATH'")):
         if given is None:
             raise click.UsageError(f"Missing {name}.")
-    _import(str(path), str(source), str(profile), target, categories, dry_run=dry_run)
+    named = {"target": target, "categories": categories, "skip_withheld": skip_withheld}
+    _import(str(path), str(source), str(profile), named, how)
 
 
 def _bring_back(path: str, profile: str | None, target: str | None, *, dry_run: bool) -> None:
@@ -158,15 +164,15 @@ def _bring_back(path: str, profile: str | None, target: str | None, *, dry_run: 
         say("Nothing was written.")
 
 
-def _import(  # noqa: PLR0913 - one parameter an option
-    path: str, source: str, profile: str, target: str | None, categories: dict[str, str], *, dry_run: bool
-) -> None:
+def _import(path: str, source: str, profile: str, named: dict[str, Any], how: How) -> None:
     from catmem.importers import read
     from catmem.importers.importing import carry_out, plan_import, remarks_on
 
-    workspace = open_with_store()
-    plan = plan_import(workspace, profile, read(source, path), target=target, categories=categories)
-    written = carry_out(workspace, plan, dry_run=dry_run)
+    workspace, dry_run = open_with_store(), how["dry_run"]
+    plan = plan_import(workspace, profile, read(source, path), **named)
+    written = asking_about_secrets(
+        workspace.config, how, lambda: carry_out(workspace, plan, dry_run=dry_run, allow_secret=how["allow_secret"])
+    )
     if in_json():
         emit_json(_import_dict(source, path, plan, written, dry_run=dry_run))
         return

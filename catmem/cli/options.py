@@ -294,6 +294,16 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
     return expected_option(on_drift(on_stale(dry_run_option(common_options(command)))))
 
 
+def secret_option(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
+    """``--allow-secret``, for what brings in text."""
+    return click.option(
+        "--allow-secret",
+        is_flag=True,
+        help="Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
+        "refused elsewhere; see secrets in catmem.yaml.",
+    )(command)
+
+
 def refuse_undeclared(workspace: Workspace, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
     from catmem.config.json_schema import shown

@@ -144,7 +144,8 @@ class Config:
 
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
     ``merge_within`` is how many characters each of two rewordings may change that a merge makes one, 0 for none.
-    ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never.
+    ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never. ``secrets``
+    is what becomes of a write with a secret in it; prompts withhold it in any case.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
     ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own, ``entities``
     what is declared beside the files of profiles, by its name.
@@ -160,6 +161,7 @@ class Config:
     durability: Literal["full", "journal"] = "full"
     merge_within: int = 0
     semantic_alert: float = 0
+    secrets: Literal["ask", "refuse", "withhold", "allow"] = "ask"
     taxonomy: Taxonomy = field(default_factory=Taxonomy)
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -329,7 +331,10 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
     rollout = data.get("rollout", {})
-    plain = ("profiles", "homes", "store", "on_drift", "on_stale", "durability", "limits", "prompt", "agents", "lint")
+    plain = (
+        *("profiles", "homes", "store", "on_drift", "on_stale", "durability", "secrets"),
+        *("limits", "prompt", "agents", "lint"),
+    )
     return Config(
         root=root,
         path=source.path,

@@ -87,7 +87,8 @@ class EntityWrite:
             writer = self.change.agent
             raise ForbiddenError(f"{writer} may not write to {shown(name)}", hint="It may only read it.")
         data = content_bytes(self.declared, self.content)
-        check_threats(list(_texts(self.content)), to_agent=self.actor is not None)
+        texts, config = list(_texts(self.content)), self.workspace.config
+        check_threats(texts, config, to_agent=self.actor is not None, allow_secret=self.confirm)
 
         def update(current: Current) -> bytes:
             return self._made(current, data)

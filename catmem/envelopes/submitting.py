@@ -98,26 +98,28 @@ def submit_value(
     return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
 
 
-def submit_read(
+def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
     envelope: Envelope,
     *,
     confirm: bool = False,
     sender: Sender | None = None,
     on_stale: OnStale | None = None,
+    allow_secret: bool | None = None,
 ) -> Written:
     """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
 
-    ``on_stale`` is by default what catmem.yaml says.
+    ``on_stale`` is by default what catmem.yaml says, ``allow_secret`` (the yes of a person) what ``confirm`` says.
     """
     named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
-    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale))
+    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret))
 
 
 class _Manner(NamedTuple):
     confirm: bool = False
     sender: Sender | None = None
     on_stale: OnStale | None = None
+    allow_secret: bool | None = None
 
 
 def _submit(
@@ -158,8 +160,9 @@ def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _M
     """The write of an envelope that is right by itself, after the checks of who sends it."""
     operations = operations_of(envelope.content) if isinstance(envelope.content, list) else ()
     actor = _checked_writer(workspace, envelope, trying, manner, asked_by(operations))
+    allow_secret = manner.confirm if manner.allow_secret is None else manner.allow_secret
     write = Write(
-        terms_of_envelope(workspace, envelope, actor),
+        terms_of_envelope(workspace, envelope, actor, allow_secret=allow_secret),
         operations,
         str(envelope.prev_rev),
         workspace.config.on_drift,
@@ -450,7 +453,9 @@ def checked_role(workspace: Root, envelope: Envelope, trying: Attempt, sender: S
     return profile
 
 
-def terms_of_envelope(workspace: Root, envelope: Envelope, actor: Profile | None) -> Terms:
+def terms_of_envelope(
+    workspace: Root, envelope: Envelope, actor: Profile | None, *, allow_secret: bool = False
+) -> Terms:
     """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
     name, _, target = envelope.entity_id.partition("/")
     try:
@@ -458,4 +463,4 @@ def terms_of_envelope(workspace: Root, envelope: Envelope, actor: Profile | None
     except UnknownNameError as error:
         message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
         raise ForbiddenError(message, hint=error.hint) from None
-    return terms_of(workspace, name, target, actor)
+    return terms_of(workspace, name, target, actor, allow_secret=allow_secret)

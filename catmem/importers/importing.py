@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
-from catmem.errors import OverBudgetError, TooLargeError, UnknownNameError
+from catmem.errors import EditError, OverBudgetError, TooLargeError, UnknownNameError
 from catmem.importers.source_files import LeftOut, leading_day
+from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
+from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, value_texts
 from catmem.writing.operation import Operation
+from catmem.writing.terms import refuses_secret, secret_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.importers.source_files import Imported, ImportedEntry
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Written
+    from catmem.writing.written import How, Written
 
 ANY = "*"
 """In a map: every kind that is not named."""
@@ -39,7 +42,12 @@ MOST_AT_ONCE = 1_000
 _CREATED: dict[str, str | list[str]] = {"created": "2026-01-01"}
 """As long as any date that an entry gets besides."""
 
-Outcome = Literal["new", "there", "changed"]
+_SHOWN = 5
+"""Entries that a message names at most."""
+_WORDS = 60
+"""Characters that a message quotes of one."""
+
+Outcome = Literal["new", "there", "changed", "withheld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,7 @@ class Placed:
 
     ``created`` is the day since when it is known to be, ``None`` if nothing tells. ``outcome``: it is ``new``, it is
     ``there`` already, or what came from the same place is there with other words (``changed``), and then that stays.
+    One that is ``withheld`` is left out for its ``threats``.
     """
 
     entry: ImportedEntry
@@ -64,12 +73,23 @@ class Placed:
             "outcome": self.outcome,
             "target": self.target,
             "category": self.category,
-            "body": self.entry.body,
-            "tags": dict(self.tags),
+            "body": self.entry.body if self.outcome != "withheld" else mask_secrets(self.entry.body),
+            "tags": dict(self.tags) if self.outcome != "withheld" else {},
             "place": self.entry.place,
             "kind": self.entry.kind,
             "threats": list(self.threats),
         }
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether a secret is among the threats."""
+        return not SECRETS.keys().isdisjoint(self.threats)
+
+    def said(self) -> str:
+        """Its place, its threats and how it begins, without its secrets."""
+        line = " ".join(mask_secrets(self.entry.body).split())
+        words = line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"
+        return f"{self.entry.place} ({', '.join(self.threats)}): {words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +106,21 @@ class ImportPlan:
     expected: Mapping[str, str]
 
 
-def plan_import(
+def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Workspace,
     profile: str,
     imported: Imported,
     *,
     target: str | None = None,
     categories: Mapping[str, str] | None = None,
+    skip_withheld: bool = False,
 ) -> ImportPlan:
     """What bringing ``imported`` into a profile's files would do; nothing is written.
 
     ``target`` is where all of it goes, by default where the other program has it, else ``user``. ``categories`` gives a
     category to a kind (``ANY`` to the others); by default a kind goes to the category of its name, and to
-    ``__uncategorized__`` where the root declares none. Raises ``UnknownNameError``, for a kind that nothing is of too,
-    and ``UnreadableError``.
+    ``__uncategorized__`` where the root declares none. ``skip_withheld`` leaves out what a prompt would withhold.
+    Raises ``UnknownNameError``, for a kind that nothing is of too, and ``UnreadableError``.
     """
     workspace.profile(profile)
     placing = _Placing(workspace.config, categories or {}, clock.today())
@@ -121,25 +142,38 @@ def plan_import(
         category, tags = placing.category(entry), placing.tags(entry, left_out)
         threats = rules_in([entry.body, *value_texts(tags.values())])
         created = placing.created(entry, tags)
-        placed.append(Placed(entry, where, category, tags, created, threats, seen[where].outcome(entry, tags)))
+        skips = skip_withheld and threats
+        outcome: Outcome = "withheld" if skips else seen[where].outcome(entry, tags)
+        placed.append(Placed(entry, where, category, tags, created, threats, outcome))
     digests = {each: reading.digest for each, reading in readings.items()}
-    return ImportPlan(profile, tuple(placed), tuple(left_out), tuple(_notes(placed, placing)), digests)
+    told = (each._replace(value=mask_secrets(each.value)) for each in left_out)
+    return ImportPlan(profile, tuple(placed), tuple(told), tuple(_notes(placed, placing)), digests)
 
 
-def carry_out(workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False) -> list[Written]:
+def carry_out(
+    workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False, allow_secret: bool = False
+) -> list[Written]:
     """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries.
 
     Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). All files
     are tried before the first is written. With ``dry_run`` nothing is written, and of very many entries only the first
-    are tried.
+    are tried. Raises ``EditError`` (``secret``) where the root refuses secrets; ``allow_secret`` is a person's yes.
     """
+    secret = [each for each in plan.entries if each.outcome == "new" and each.holds_secret]
+    if secret and refuses_secret(workspace.config, allow_secret):
+        raise EditError(
+            f"{counted(len(secret), 'entry')} with a secret, so nothing was written: {_named(secret)}",
+            code="secret",
+            hint=f"--skip-withheld leaves such entries out. {secret_hint(workspace.config, asks=True)}",
+        )
     additions: dict[str, list[Operation]] = {}
     for each in plan.entries:
         if each.outcome == "new":
             additions.setdefault(each.target, []).append(_addition(each))
     tried: list[Written] = []
     for target, operations in additions.items():
-        first = _write(workspace, plan.profile, target, operations[:MOST_AT_ONCE], plan.expected[target], dry_run=True)
+        part, expected = operations[:MOST_AT_ONCE], plan.expected[target]
+        first = _write(workspace, plan.profile, target, part, expected, dry_run=True, allow_secret=allow_secret)
         _refuse_too_long(first, operations[MOST_AT_ONCE:])
         tried.append(first)
     if dry_run:
@@ -149,7 +183,9 @@ def carry_out(workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False) 
         expected = plan.expected[target]
         for start in range(0, len(operations), MOST_AT_ONCE):
             part = operations[start : start + MOST_AT_ONCE]
-            written.append(_write(workspace, plan.profile, target, part, expected, dry_run=False))
+            written.append(
+                _write(workspace, plan.profile, target, part, expected, dry_run=False, allow_secret=allow_secret)
+            )
             expected = written[-1].digest
     return written
 
@@ -160,10 +196,23 @@ def remarks_on(written: Sequence[Written]) -> list[str]:
     return list(dict.fromkeys([*warnings, *(note for each in written for note in each.notes)]))
 
 
-def _write(  # noqa: PLR0913 - what to write where, on what, and whether
-    workspace: Workspace, profile: str, target: str, operations: Sequence[Operation], expected: str, *, dry_run: bool
+def _named(placed: Sequence[Placed]) -> str:
+    more = f"; and {len(placed) - _SHOWN:,} more" if len(placed) > _SHOWN else ""
+    return f"{'; '.join(each.said() for each in placed[:_SHOWN])}{more}"
+
+
+def _write(  # noqa: PLR0913 - what to write where, on what, and how
+    workspace: Workspace,
+    profile: str,
+    target: str,
+    operations: Sequence[Operation],
+    seen: str,
+    *,
+    dry_run: bool,
+    allow_secret: bool,
 ) -> Written:
-    return workspace.write(profile, operations, target=target, expected=expected, dry_run=dry_run, on_stale="refuse")
+    how: How = {"expected": seen, "dry_run": dry_run, "allow_secret": allow_secret, "on_stale": "refuse"}
+    return workspace.write(profile, operations, target=target, **how)
 
 
 def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
@@ -326,10 +375,16 @@ def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
     if undated:
         number = counted(undated, "entry")
         yield f"{number} without a date: nothing tells how old the text is, so it counts as unverified"
-    withheld = sum(bool(each.threats) for each in new)
+    withheld = [each for each in new if each.threats]
     if withheld:
-        number = counted(withheld, "entry")
-        yield f"{number} that a prompt will withhold, because the text looks hostile or holds a secret"
+        number = counted(len(withheld), "entry")
+        yield (
+            f"{number} that a prompt will withhold, because the text looks hostile or holds a secret "
+            f"(--skip-withheld leaves such out): {_named(withheld)}"
+        )
+    skipped = [each for each in placed if each.outcome == "withheld"]
+    if skipped:
+        yield f"{counted(len(skipped), 'entry')} left out that a prompt would withhold: {_named(skipped)}"
     changed = sum(each.outcome == "changed" for each in placed)
     if changed:
         yield f"{counted(changed, 'entry')} brought in before and changed since, here or there: what is here stays"

@@ -362,6 +362,11 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
     return [(found.start, found.end) for found in (*find_secrets(text), *find_logins(text))]
 
 
+def mask_secrets(text: str) -> str:
+    """The text with asterisks for its secrets."""
+    return _covered(text, secret_spans(text))
+
+
 def mask_both(old: str, new: str) -> tuple[str, str]:
     """Two texts of one file, such as before and after a fix, with asterisks for the secrets of either."""
     spans = secret_spans(old), secret_spans(new)

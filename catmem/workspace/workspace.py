@@ -196,6 +196,7 @@ class Workspace(Root):
         on_drift: OnDrift | None = None,
         on_stale: OnStale | None = None,
         op_id: str | None = None,
+        allow_secret: bool = False,
     ) -> Written:
         """Make several operations as one revision, all or none; limits are looked at in the end.
 
@@ -215,6 +216,7 @@ class Workspace(Root):
             on_drift=on_drift,
             on_stale=on_stale,
             op_id=op_id,
+            allow_secret=allow_secret,
         )
 
     def put(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -274,11 +276,13 @@ class Workspace(Root):
     ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
-        ``confirm`` writes what the writer wanted to be warned of (``alert``). ``sender`` is for an interface that knows
-        who sends it: an envelope of another sender is refused. Each refusal comes in the order of docs/envelopes.md:
-        ``EnvelopeError``, ``RefusedError`` (``role_drift``), ``ForbiddenError``, ``OperationCollisionError``,
-        ``StaleError`` and ``UnknownRevisionError``, ``RefusedError`` (``semantic_collision``), ``DriftError``,
-        ``EditError`` and its kinds. An ``op_id`` seen before with the same content gives its first answer again.
+        ``confirm`` writes what the writer wanted to be warned of (``alert``), and a person's secret. ``sender`` is for
+        an interface that knows who sends it: an envelope of another sender is refused.
+
+        Each refusal comes in the order of docs/envelopes.md: ``EnvelopeError``, ``RefusedError`` (``role_drift``),
+        ``ForbiddenError``, ``OperationCollisionError``, ``StaleError`` and ``UnknownRevisionError``, ``RefusedError``
+        (``semantic_collision``), ``DriftError``, ``EditError`` and its kinds. An ``op_id`` seen before with the same
+        content gives its first answer again.
         """
         from catmem.envelopes.submitting import submit
 

@@ -19,7 +19,7 @@ from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.staleness.freshness import stale_after_days
 from catmem.text import unify_newlines
-from catmem.threats import RULES
+from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.matching import no_match
 
@@ -46,6 +46,8 @@ class Terms:
     rights: Rights
     config: Config
     today: date
+    allow_secret: bool = False
+    """Whether a person said yes to a secret in the text."""
     known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
     """The day that counts for words that the file had before; asked for an actor who may not verify."""
 
@@ -162,24 +164,46 @@ class Terms:
                 self.refuse_future(read_date(tags[key]), done)
 
     def check_threats(self, texts: Sequence[str]) -> str | None:
-        """Raise ``EditError`` (``threat``) for hostile text from a profile; a person may write it and is warned."""
-        return check_threats(texts, to_agent=self.to_agent)
+        """The warning for text that may be stored, ``None`` without one; raises as the function ``check_threats``."""
+        return check_threats(texts, self.config, to_agent=self.to_agent, allow_secret=self.allow_secret)
 
 
-def check_threats(texts: Sequence[str], *, to_agent: bool) -> str | None:
-    """Raise ``EditError`` (``threat``) for hostile text from an agent; what to tell a person of it, if it is one."""
+def check_threats(texts: Sequence[str], config: Config, *, to_agent: bool, allow_secret: bool) -> str | None:
+    """The warning for text that may be stored, ``None`` without one. Raises ``EditError`` for text that may not be.
+
+    ``threat``: hostile text from an agent; a person may write it. ``secret``: see ``refuses_secret``; ``allow_secret``
+    is a person's yes. The error names rules, and nothing of the text.
+    """
     found = findings_in(texts)
-    rules = sorted({finding.rule for finding in found})
-    if not rules:
-        return None
+    no_secret = refuses_secret(config, allow_secret and not to_agent)
+    refused = [each for each in found if (no_secret if each.rule in SECRETS else to_agent)]
+    if not refused:
+        quiet = SECRETS if config.secrets == "allow" else ()
+        rules = sorted({each.rule for each in found if each.rule not in quiet})
+        return f"a prompt will withhold this text: {', '.join(rules)}" if rules else None
+    rules = sorted({each.rule for each in refused})
     named = ", ".join(rules)
-    if not to_agent:
-        return f"a prompt will withhold this text: {named}"
-    hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(finding.hint for finding in found)])
+    if SECRETS.keys() >= set(rules):
+        hint = secret_hint(config, asks=not to_agent)
+        raise EditError(f"this text holds a secret, so it was not stored: {named}", code="secret", hint=hint)
+    hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(each.hint for each in refused)])
     raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
 
 
-def terms_of(workspace: Root, name: str, target: str, actor: Profile | None) -> Terms:
+def refuses_secret(config: Config, allowed: bool) -> bool:  # noqa: FBT001 - the answer of a person
+    """Whether text with a secret in it is refused; ``allowed``: a person has said yes to it."""
+    return config.secrets == "refuse" or (config.secrets == "ask" and not allowed)
+
+
+def secret_hint(config: Config, *, asks: bool) -> str:
+    """What to do after such a refusal; ``asks``: the writer is a person."""
+    hint = "Say where the secret is kept, not what it is."
+    if asks and config.secrets == "ask":
+        hint += " To store it all the same, repeat it with --allow-secret, or confirm of an envelope and over HTTP."
+    return hint
+
+
+def terms_of(workspace: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> Terms:
     """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
 
     Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
@@ -193,7 +217,7 @@ def terms_of(workspace: Root, name: str, target: str, actor: Profile | None) -> 
 
         return known_since(workspace, owner.name, actor, body)
 
-    return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), known)
+    return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), allow_secret, known)
 
 
 def category_hint(
@@ -255,7 +279,7 @@ def _check(operation: Operation, terms: Terms) -> None:
     if operation.action == "verify":
         rights.refuse_unverified()
         terms.refuse_future(operation.as_of, "verified")
-        if operation.evidence is not None and terms.to_agent:
+        if operation.evidence is not None:
             terms.check_threats([operation.evidence])
     else:
         rights.refuse_without_any_category()

@@ -340,6 +340,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     on_stale: OnStale | None = None,
     op_id: str | None = None,
     is_shown: bool = True,
+    allow_secret: bool = False,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for ``is_shown``."""
     agent = PERSON if actor is None else actor
@@ -350,7 +351,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
         with trying as attempt:
             acting = None if actor is None else workspace.profile(actor)
             write = Write(
-                terms_of(workspace, name, known_target(target), acting),
+                terms_of(workspace, name, known_target(target), acting, allow_secret=allow_secret),
                 tuple(operations),
                 None if expected is None else str(expected),
                 on_drift or workspace.config.on_drift,

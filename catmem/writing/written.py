@@ -46,6 +46,7 @@ class How(TypedDict, total=False):
     writes nothing. ``on_drift`` is what to do about an external change (``adopt``, ``refuse``, ``merge``).
     ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
     head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
+    ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for one.
     """
 
     expected: str | int | None
@@ -54,6 +55,7 @@ class How(TypedDict, total=False):
     on_drift: OnDrift | None
     on_stale: OnStale | None
     op_id: str | None
+    allow_secret: bool
 
 
 @dataclass(frozen=True, slots=True)

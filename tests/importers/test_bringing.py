@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 
 import pytest
 
-from catmem.errors import OverBudgetError, StaleError, UnknownNameError
+from catmem.errors import EditError, OverBudgetError, StaleError, UnknownNameError
 from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
 from catmem.importers.source_files import Imported, ImportedEntry, LeftOut
 from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 
 CONFIG = """\
@@ -191,6 +193,48 @@ def test_hostile_text_is_told(workspace):
     plan, _ = bring(workspace, entry(HOSTILE), entry("Good."))
     assert [bool(each.threats) for each in plan.entries] == [True, False]
     assert any("withhold" in note for note in plan.notes)
+
+
+KEY = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+
+
+def test_entries_with_a_secret_are_refused_by_place_and_words_and_the_secret_is_not_told(workspace, tmp_path):
+    entries = [entry("Good."), entry(f"CI uses {KEY} to push."), entry("x", tags={"source": KEY})]
+    with pytest.raises(EditError) as caught:
+        bring(workspace, *entries)
+    assert caught.value.code == "secret"
+    assert f"a.md:1 (github-token): CI uses {'*' * len(KEY)} to push." in caught.value.message
+    assert "--skip-withheld" in caught.value.hint
+    assert KEY not in json.dumps(caught.value.to_dict())
+    assert stands(workspace) == []
+    plan = plan_import(workspace, "neo", Imported(entries))
+    assert len(carry_out(workspace, plan, allow_secret=True)[0].entries) == 3
+
+
+def test_what_would_be_withheld_is_left_out_and_named(workspace, tmp_path):
+    entries = [entry("Good."), entry(f"CI uses {KEY} to push."), entry(HOSTILE)]
+    fields = {"name": KEY}
+    plan, (written,) = bring(workspace, *entries, entry("Last.", fields=fields), skip_withheld=True)
+    assert [each.outcome for each in plan.entries] == ["new", "withheld", "withheld", "new"]
+    assert [body for _, body in stands(workspace)] == ["Good.", "Last."]
+    (note,) = [note for note in plan.notes if "left out that a prompt would withhold" in note]
+    assert "a.md:1 (instruction-override, prompt-exfiltration): Ignore all previous" in note
+    told = json.dumps([[each.to_dict() for each in plan.entries], plan.notes, plan.left_out])
+    assert KEY[:12] not in told
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert KEY[:12].encode() not in kept + written.after.encode()
+
+
+@pytest.mark.parametrize(("policy", "taken"), [("withhold", True), ("allow", True), ("refuse", False)])
+def test_the_root_says_what_becomes_of_secrets(tmp_path, policy, taken):
+    put(tmp_path / "catmem.yaml", f"{CONFIG}secrets: {policy}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "notes" / "MEMORY.md", f"- CI uses {KEY} to push.\n- Good.\n")
+    arguments = ["import", "--from", "claude", "-p", "neo", "--root", tmp_path, tmp_path / "notes" / "MEMORY.md"]
+    result = run(*arguments, "--allow-secret", status=0 if taken else 2)
+    assert KEY not in result.output
+    assert (KEY in "".join(p.read_text() for p in (tmp_path / "homes").rglob("*.md"))) is taken
+    assert KEY not in run(*arguments, "--skip-withheld", "--dry-run").output or taken
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "reason and head for what is there now (412 where If-Match says what it is made on). A retry under the same "
         "op_id gets the first answer again.",
         answers.write, "Written",
-        (Parameter("confirm", "Write what alert would refuse.", {"type": "boolean"}),),
+        (Parameter("confirm", "Write what alert would refuse, and a person's secret.", {"type": "boolean"}),),
         body="Write", refusals=(*_WRITES, 404, 412, 428), statuses={"unknown_revision": 409},
     ),
     Endpoint(

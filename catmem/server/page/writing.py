@@ -129,7 +129,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
 
     ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises. An old view is
     refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look. It sees
-    what it replaces, so it is asked no second time (``semantic_alert``).
+    what it replaces, so it is asked no second time (``semantic_alert``). A secret is refused.
     """
     expected = sent.seen
     base = WriteBase(expected)
@@ -137,7 +137,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
         base = WriteBase(None, lambda snapshot: snapshot.digest == expected)
     fields = {"entity_id": sent.named, "content": content, **({} if sent.op_id is None else {"op_id": sent.op_id})}
     envelope = plain_envelope(sent.workspace, fields, None, base)
-    return submit_read(sent.workspace, envelope, confirm=True, on_stale="refuse")
+    return submit_read(sent.workspace, envelope, confirm=True, on_stale="refuse", allow_secret=False)
 
 
 def done(sent: Sent, written: Written, address: str | None = None) -> Did:

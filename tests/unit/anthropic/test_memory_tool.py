@@ -101,6 +101,15 @@ def test_nothing_of_the_package_is_left_abstract():
     assert CatmemMemoryTool.__abstractmethods__ == frozenset()
 
 
+def test_a_secret_is_refused_and_not_repeated(tool, workspace):
+    key = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+    before = stands(workspace)
+    told = refused(tool, "insert", path=FINANCE, insert_line=0, insert_text=f"The bank takes {key}.\n§\n")
+    assert "github-token" in told
+    assert key not in told
+    assert stands(workspace) == before
+
+
 # --- looking -------------------------------------------------------------------------------------------------------
 
 

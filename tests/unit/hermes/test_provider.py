@@ -288,3 +288,12 @@ def test_a_session_that_only_reads_may_ask_for_a_slice(home):
     assert call(provider, action="prompt", categories=["payroll"])["text"] == ""
     assert call(provider, action="prompt", **{"from": "default"})["reason"] == "unknown_name"
     provider.shutdown()
+
+
+def test_a_secret_is_refused_and_reaches_no_file(provider, home):
+    key = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+    answer = call(provider, action="add", category="tastes", content=f"Pushes with {key}.")
+    assert (answer["success"], answer["reason"]) == (False, "secret")
+    assert key not in json.dumps(answer)
+    files = [path for folder in (home.root, home.memories) for path in folder.rglob("*") if path.is_file()]
+    assert not any(key.encode() in path.read_bytes() for path in files)

@@ -479,3 +479,18 @@ def test_what_an_agent_did_wrong_is_told_as_that_and_not_as_a_failure_of_the_ser
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert "right now" not in answer.json()["message"]
     assert "later" not in answer.json()["hint"]
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+
+def test_a_secret_is_refused_and_a_person_may_confirm_it(served, neo, person):
+    secret = plain("The token is ghp_q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo.")
+    headers = {"If-Match": tag(person)}
+    for client, how in ((neo, {}), (neo, {"confirm": "true"}), (person, {})):
+        response = client.post("/mem/write", params=how, json=secret, headers=headers)
+        assert refusal(response) == (422, "secret")
+        assert "ghp_" not in response.text
+    assert "ghp_" not in text_of(served.workspace)
+    assert person.post("/mem/write", params={"confirm": "true"}, json=secret, headers=headers).status_code == 200
+    assert "ghp_" in text_of(served.workspace)

@@ -215,6 +215,14 @@ class Rights:
             return tuple(slug for _, slug in sorted(chosen, key=lambda pair: pair[0]))
         return tuple(dict.fromkeys(name for name in names if is_pattern(name) or writable.matches(name)))
 
+    @property
+    def changes(self) -> bool:
+        """Whether there may be entries that the actor may change: it writes to a category and sees it."""
+        if self.unbounded:
+            return True
+        names = self.writable_names()
+        return any(is_pattern(name) or self.may_see(name) for name in names)
+
     def only_category(self) -> str | None:
         """The category that a profile's additions go to when it names none: the one that it may write, if it is one."""
         names = self.writable_names()

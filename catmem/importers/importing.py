@@ -146,8 +146,8 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         outcome: Outcome = "withheld" if skips else seen[where].outcome(entry, tags)
         placed.append(Placed(entry, where, category, tags, created, threats, outcome))
     digests = {each: reading.digest for each, reading in readings.items()}
-    told = (each._replace(value=mask_secrets(each.value)) for each in left_out)
-    return ImportPlan(profile, tuple(placed), tuple(told), tuple(_notes(placed, placing)), digests)
+    masked = (each._replace(value=mask_secrets(each.value)) for each in left_out)
+    return ImportPlan(profile, tuple(placed), tuple(masked), tuple(_notes(placed, placing)), digests)
 
 
 def carry_out(

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_types import Tool, ToolAnnotations
 
+from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
+from catmem.config.selector import is_pattern
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.writing.memory_tool import GIVEN_TAGS, TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
@@ -26,8 +29,8 @@ _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
 _OFFSET = "Entries to pass over; answers say where to go on."
 _HOW = {
     "target": _OWN_TARGET,
-    "expected": "Revision you saw; refused if not the newest.",
-    "op_id": "Names this call; a repeat does nothing.",
+    "expected": "Revision you saw, refused if old.",
+    "op_id": "Names this call for a repeat.",
 }
 
 
@@ -45,20 +48,16 @@ class _Kind(NamedTuple):
 
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "integer"}
-_FAILURE = {"error": _TEXT, "reason": _TEXT, "remediation": _TEXT}
-_ENTRIES = {"type": "array", "items": {"type": "object", "required": ["category", "body", "tags", "id"]}}
-_FILE = {"entity": _TEXT, "revision": {"type": ["string", "null"]}}
-# A refused call answers with entries too: those that are on file now.
-_FOUND = {**_FAILURE, "entries": _ENTRIES, "total": _NUMBER, "message": _TEXT}
-_LISTED = {**_FAILURE, **_FILE, "entries": _ENTRIES, "total": _NUMBER, "message": _TEXT}
-_WRITTEN = {**_FAILURE, **_FILE, "changed": {"type": "boolean"}, "entries": _ENTRIES, "message": _TEXT}
-_SEEDED = {**_FAILURE, "files": {"type": "array", "items": {"type": "object"}}, "message": _TEXT}
+# What a refusal has instead is not repeated in each: every call pays for what a model is shown.
+_LIST = {"type": "array", "items": {"type": "object"}}
+_FOUND = {"entries": _LIST, "total": {"type": "integer"}}
+_WRITTEN = {"entries": _LIST, "changed": {"type": "boolean"}}
+_SEEDED = {"files": _LIST}
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 # Of several entries that say the same, the first is meant: a second call may change the next.
-_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 _SEEDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 _KINDS = {
@@ -80,11 +79,11 @@ _KINDS = {
     "memory_list": _Kind(
         "list",
         "List memory",
-        "List what is on file, with ids, states and revision.",
+        "List what is on file, with ids, states and revision, in the prompt or not.",
         {"target": _OWN_TARGET, "category": _NARROWS, "offset": _OFFSET},
         (),
         _READS,
-        _LISTED,
+        _FOUND,
     ),
     "memory_add": _Kind(
         "add",
@@ -175,13 +174,18 @@ _KINDS = {
         },
         (),
         _READS,
-        {**_FAILURE, "text": _TEXT, "message": _TEXT},
+        {"text": _TEXT},
     ),
 }
 
 
-def _tool(name: str, kind: _Kind) -> Tool:
+def _tool(name: str, kind: _Kind, rights: Rights | None = None) -> Tool:
     properties = {argument: {**_form(argument), "description": said} for argument, said in kind.takes.items()}
+    if rights is not None:
+        if name in _INTO:
+            properties["category"] |= _writable(rights)
+        if not rights.unbounded:
+            properties.pop("from", None)
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     gives = {
         "type": "object",
@@ -204,7 +208,43 @@ def _form(argument: str) -> dict[str, Any]:
 
 
 TOOLS = tuple(_tool(name, kind) for name, kind in _KINDS.items())
-"""All tools, as ``tools/list`` gives them."""
+"""All tools, as a profile that may do anything in an open taxonomy without categories is shown them."""
+
+_INTO = frozenset({"memory_add", "memory_move"})
+"""Those in which the category is where an entry goes."""
+_MOST_NAMED = 64
+
+
+def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
+    """The tools that a profile may use, as ``tools/list`` gives them, with the categories that it may write.
+
+    Raises ``UnknownNameError`` and ``ConfigError``.
+    """
+    acting, taxonomy = workspace.profile(profile), workspace.config.taxonomy
+    rights = [Rights(acting, target, taxonomy) for target in TARGETS]
+    names = rights[0].writable_names()
+    changes = any(each.changes for each in rights)
+    may = {
+        "memory_add": rights[0].unbounded or bool(names),
+        "memory_replace": changes,
+        "memory_remove": changes,
+        "memory_move": changes and rights[0].only_category() is None,
+        "memory_verify": rights[0].may_verify,
+        "memory_seed": rights[0].unbounded,
+    }
+    return [_tool(name, kind, rights[0]) for name, kind in _KINDS.items() if may.get(name, True)]
+
+
+def _writable(rights: Rights) -> dict[str, Any]:
+    """What the schema says of the categories that may be written: all of them, or what they are like."""
+    taxonomy = rights.taxonomy
+    names = (*taxonomy.categories, UNCATEGORIZED) if rights.unbounded else rights.writable_names()
+    fixed = taxonomy.closed if rights.unbounded else not any(map(is_pattern, names))
+    if fixed and len(names) <= _MOST_NAMED:
+        return {"enum": list(names)}
+    if rights.unbounded:
+        return {"description": f"Where the entry goes, such as {', '.join(names[:_MOST_NAMED])}."}
+    return {"description": f"Where the entry goes: one of {', '.join(names[:_MOST_NAMED])} (* stands for any letters)."}
 
 
 def call_tool(

@@ -8,6 +8,7 @@ see.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,15 @@ from catmem import clock
 from catmem.config.access import Rights, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
-from catmem.errors import AmbiguousError, CatmemError, DriftError, EditError, OverBudgetError, RefusedError
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    DriftError,
+    EditError,
+    ForbiddenError,
+    OverBudgetError,
+    RefusedError,
+)
 from catmem.names import TARGETS, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import advice, freshness
@@ -139,11 +148,14 @@ class _BoundTool:
     session: ToolSession
 
     def listed(self, call: Call) -> dict[str, Any]:
-        """What is on file, perhaps of one category."""
+        """What is on file, perhaps of one category; of all, also how many entries each category has."""
         sight, view = self._sight(call.target, call.category, call.offset)
         message = _counted(len(sight["entries"]), sight["total"], call.offset)
         if call.category is not None and not sight["total"]:
             message += _categories(call.category, view.categories)
+        if call.category is None:
+            counts = Counter(entry.category for entry in view.entries)
+            sight["categories"] = {name: counts[name] for name in view.categories[:_NAMED]}
         return {"success": True, "action": "list", **sight, "message": message}
 
     def searched(self, call: Call) -> dict[str, Any]:
@@ -273,6 +285,8 @@ class _BoundTool:
             self.session.refusals += 1
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
+        if isinstance(error, ForbiddenError):  # whatever is on file, it stays forbidden
+            return answer
         try:
             seen = dict(self.session.seen), set(self.session.shown)
             answer |= self._sight(target)[0]

@@ -58,7 +58,7 @@ CALLS = {
     "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": (
         "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
-        "on_stale=None, op_id=None)"
+        "on_stale=None, op_id=None, allow_secret=False)"
     ),
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None)",
     "Workspace.envelope": (

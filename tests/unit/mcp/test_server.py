@@ -79,11 +79,11 @@ async def test_what_nobody_foresaw_is_logged_and_the_client_is_told_no_more(tmp_
         answer = await told(client, "memory_list")
         assert answer["reason"] == "internal"
         assert CANARY not in json.dumps(answer)
-        for read in (client.list_resources, lambda: client.get_prompt("context")):
+        for read in (client.list_resources, client.list_tools, lambda: client.get_prompt("context")):
             with pytest.raises(MCPError) as caught:
                 await read()
             assert CANARY not in str(caught.value)
-        assert len(listed) == 9
+        assert len(listed) == 7
     assert CANARY in caplog.text
 
 

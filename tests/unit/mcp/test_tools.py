@@ -86,7 +86,7 @@ def test_idempotent_tools_are(tmp_path, name):
 
 def test_the_others_say_that_they_are_not(tmp_path):
     workspace = root(tmp_path, user="## Talk\nSame.\n§\nSame.\n")
-    assert BY_NAME["memory_remove"].annotations.idempotent_hint is False
+    assert BY_NAME["memory_remove"].annotations.idempotent_hint is None  # which means no
     for _ in range(2):
         assert call_tool(workspace, "neo", "memory_remove", {"old_text": "Same."}, ToolSession())["success"]
     assert "Same." not in text_of(workspace)

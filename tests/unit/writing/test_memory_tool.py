@@ -71,6 +71,7 @@ def test_list(call):
         "revision": "1",
         "usage": {"size": 87, "limit": 200, "text": "87/200 characters"},
         "total": 3,
+        "categories": {"talk": 2, "rules": 1},
         "advice": VERIFY_FIRST,
         "message": "3 entries.",
     }

@@ -1,0 +1,152 @@
+"""What a client is told as it connects: of what is there, what may be done, and in few words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from mcp_types import ListToolsResult
+
+from catmem.mcp.introduction import instructions
+from catmem.mcp.tools import tools_of
+from tests.roots import make_root, put_bytes
+from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks, told
+
+TWELVE = [f"workflow-rules-{name}" for name in ("finance", "travel", "hiring", "vendors", "taxes", "legal")] + [
+    *("communication-style", "approval-conventions", "projects-current", "people-and-roles", "tools-and-access"),
+    "preferences",
+]
+
+
+async def introduced(workspace, profile="neo", mode="auto"):
+    async with client_of(workspace, profile, mode) as client:
+        said = client.instructions
+        tools = (await client.list_tools()).tools
+    return said, {tool.name: tool for tool in tools}
+
+
+@pytest.mark.parametrize("era", ERAS)
+@talks
+async def test_a_client_hears_what_is_there_and_is_offered_what_it_may_do(tmp_path, era):
+    said, tools = await introduced(root(tmp_path), mode=era)
+    assert "Categories and their entries in user + memory: talk 2+1, rules 1+0." in said
+    assert set(tools) == {
+        *("memory_search", "memory_list", "memory_prompt"),
+        *("memory_add", "memory_replace", "memory_remove", "memory_verify"),
+    }
+    assert tools["memory_add"].input_schema["properties"]["category"]["enum"] == ["talk"]
+    assert "from" not in tools["memory_prompt"].input_schema["properties"]
+    assert "vault" not in json.dumps([said, *(tool.model_dump() for tool in tools.values())])
+
+
+ROWS = {
+    "a reader": ("user_memory_categories: [talk]\n", {}, set()),
+    "a drop": (
+        "user_memory_categories: [rules]\nwritable_categories: [talk]\n",
+        {"memory_add": ["talk"]},
+        {"memory_add"},
+    ),
+    "two categories": (
+        "user_memory_categories: [talk, rules]\nwritable_categories: [rules, talk]\n",
+        {"memory_add": ["rules", "talk"], "memory_move": ["rules", "talk"]},
+        {"memory_add", "memory_replace", "memory_remove", "memory_move"},
+    ),
+    "a verifier": ("user_memory_categories: [talk]\nmay_verify: true\n", {}, {"memory_verify"}),
+    "a pattern": (
+        "user_memory_categories: ['*']\nwritable_categories: ['t*']\n",
+        {"memory_add": ["talk"]},
+        {"memory_add", "memory_replace", "memory_remove"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("profile", "enums", "writing"), ROWS.values(), ids=ROWS)
+def test_a_profile_is_offered_what_it_may_use(tmp_path, profile, enums, writing):
+    config = "taxonomy: {closed: true, categories: {talk: {}, rules: {}, vault: {}}}\n"
+    workspace = make_root(tmp_path, config=config, profiles={"neo": profile})
+    tools = {tool.name: tool for tool in tools_of(workspace, "neo")}
+    assert set(tools) == {"memory_search", "memory_list", "memory_prompt", *writing}
+    found = {name: tool.input_schema["properties"].get("category", {}).get("enum") for name, tool in tools.items()}
+    assert {name: enum for name, enum in found.items() if enum} == enums
+
+
+def test_in_an_open_taxonomy_patterns_are_described(tmp_path):
+    profiles = {"neo": "user_memory_categories: ['*']\nwritable_categories: [talk, 'rules-*']\n", "boss": "tier: 1\n"}
+    workspace = make_root(tmp_path, config="taxonomy: {categories: {talk: {}}}\n", profiles=profiles)
+    for profile, words in (("neo", "one of talk, rules-*"), ("boss", "such as talk")):
+        tools = {tool.name: tool for tool in tools_of(workspace, profile)}
+        category = tools["memory_move"].input_schema["properties"]["category"]
+        assert "enum" not in category
+        assert words in category["description"]
+    assert {"memory_seed", "memory_verify"} <= set(tools)
+    assert "from" in tools["memory_prompt"].input_schema["properties"]
+
+
+def test_tools_and_instructions_of_a_specialist_are_short(tmp_path):
+    """Twelve categories, all of which it reads and writes."""
+    config = f"taxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n"
+    listed = ", ".join(TWELVE)
+    profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
+    text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
+    profile += "prompt: {budget: {user: 600, memory: 600}}\n"
+    workspace = make_root(
+        tmp_path, config=config, profiles={"neo": profile}, files={"neo/user": text, "neo/memory": text}
+    )
+    listed = ListToolsResult(tools=tools_of(workspace, "neo"))
+    assert len(listed.tools) == 7
+    sent = listed.model_dump_json(by_alias=True, exclude_none=True)
+    said = instructions(workspace, "neo")
+    assert f"{TWELVE[-1]} 12+12 (24 out)" in said
+    assert len(sent.encode()) + len(said.encode()) < 8_000
+
+
+@talks
+async def test_what_is_over_the_budget_is_named_and_listed_by_category(tmp_path):
+    workspace = root(tmp_path)
+    profile = "user_memory_categories: [talk, rules]\nprompt: {budget: {user: 100}}\n"
+    (tmp_path / "profiles" / "neo.yaml").write_text(profile)
+    said, _ = await introduced(workspace)
+    assert "talk 2+0, rules 1+0 (1 out)" in said
+    assert "memory_list with the category" in said
+    async with client_of(workspace) as client:
+        listed = await told(client, "memory_list", category="rules")
+        whole = await told(client, "memory_list")
+    assert [entry["body"] for entry in listed["entries"]] == ["Invoices are due on the 15th."]
+    assert whole["categories"] == {"talk": 2, "rules": 1}
+
+
+@talks
+async def test_it_is_told_anew_to_each_client(tmp_path):
+    workspace = root(tmp_path)
+    async with client_of(workspace, mode="legacy") as client:
+        assert "talk 2+1" in client.instructions
+    workspace.add("neo", "One more.", category="talk")
+    said, _ = await introduced(workspace)
+    assert "talk 3+1" in said
+
+
+def test_a_name_that_would_be_withheld_is_counted_and_not_told(tmp_path):
+    workspace = root(tmp_path, user=f"## {INJECTION}\nx\n\n## Talk\ny\n")
+    (tmp_path / "profiles" / "neo.yaml").write_text("user_memory_categories: ['*']\n")
+    said = instructions(workspace, "neo")
+    assert "talk 1+0, 1 more." in said
+    assert "ignore" not in said
+    assert CANARY not in said
+
+
+def test_what_cannot_be_read_is_not_called_empty(tmp_path):
+    workspace = root(tmp_path)
+    put_bytes(workspace, "neo/user", b"\xff\xfe")
+    said = instructions(workspace, "neo")
+    assert said.endswith("What is on file cannot be read now.")
+    assert "Nothing" not in said
+
+
+@talks
+async def test_a_forbidden_call_repeats_no_entries(tmp_path):
+    async with client_of(root(tmp_path)) as client:
+        answer = await told(client, "memory_add", content="x", category="vault")
+        assert answer["reason"] == "forbidden"
+        assert "entries" not in answer
+        assert "talk" in answer["remediation"]
+        assert len(json.dumps(answer)) < 400

@@ -83,27 +83,32 @@ def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[]
 
 
 def application(server: Server[Any], security: TransportSecuritySettings) -> ASGIApp:
-    """What answers the requests. Clients that went away without a word keep no others out."""
+    """What answers the requests that were meant for this server."""
+    app = with_room(server, security, _LARGEST_REQUEST)
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = _refusal(Headers(scope=scope), security) if scope["type"] == "http" else None
+        await (refusal or app)(scope, receive, send)
+
+    return guarded
+
+
+def with_room(server: Server[Any], security: TransportSecuritySettings | None, largest: int) -> ASGIApp:
+    """What answers all requests, of ``largest`` bytes. Clients that went away without a word keep no others out."""
     app = server.streamable_http_app(
         streamable_http_path=PATH,
-        transport_security=security,
-        max_request_body_size=_LARGEST_REQUEST,
+        transport_security=security or TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=largest,
         session_idle_timeout=_IDLE_SECONDS,
         max_sessions=MOST_SESSIONS,
     )
 
-    async def with_room(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            headers = Headers(scope=scope)
-            refusal = _refusal(headers, security)
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-            if "mcp-session-id" not in headers:
-                await _make_room(server.session_manager)
+    async def roomy(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and "mcp-session-id" not in Headers(scope=scope):
+            await _make_room(server.session_manager)
         await app(scope, receive, send)
 
-    return with_room
+    return roomy
 
 
 def _refusal(headers: Headers, security: TransportSecuritySettings) -> Response | None:

@@ -7,6 +7,7 @@ import logging
 import time
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -75,6 +76,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
+    if hasattr(app.state, "mcp"):
+        await app.state.mcp.close()
     # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
@@ -101,6 +104,10 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
     from catmem.server.api import openapi
 
     routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
+    if find_spec("mcp") is not None:  # the extra is installed
+        from catmem.server import mcp_route
+
+        routes += mcp_route.routes()
     if settings.page:
         from catmem.server import page
 

@@ -92,9 +92,9 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path):
     workspace = make_root(
         tmp_path, config=config, profiles={"neo": profile}, files={"neo/user": text, "neo/memory": text}
     )
-    listed = ListToolsResult(tools=tools_of(workspace, "neo"))
-    assert len(listed.tools) == 7
-    sent = listed.model_dump_json(by_alias=True, exclude_none=True)
+    offered = ListToolsResult(tools=tools_of(workspace, "neo"))
+    assert len(offered.tools) == 7
+    sent = offered.model_dump_json(by_alias=True, exclude_none=True)
     said = instructions(workspace, "neo")
     assert f"{TWELVE[-1]} 12+12 (24 out)" in said
     assert len(sent.encode()) + len(said.encode()) < 8_000
@@ -103,10 +103,10 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path):
 @talks
 async def test_what_is_over_the_budget_is_named_and_listed_by_category(tmp_path):
     workspace = root(tmp_path)
-    profile = "user_memory_categories: [talk, rules]\nprompt: {budget: {user: 100}}\n"
+    profile = "user_memory_categories: [talk, rules]\nprompt: {budget: {user: 60}}\n"
     (tmp_path / "profiles" / "neo.yaml").write_text(profile)
     said, _ = await introduced(workspace)
-    assert "talk 2+0, rules 1+0 (1 out)" in said
+    assert "talk 2+0 (1 out), rules 1+0 (1 out)" in said
     assert "memory_list with the category" in said
     async with client_of(workspace) as client:
         listed = await told(client, "memory_list", category="rules")

@@ -1,0 +1,118 @@
+"""MCP in `catmem serve`: a client of the SDK with a token, and requests without one."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from catmem.audit.log_queries import read_audit
+from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import run, write_root
+from tests.end_to_end.test_serve import serving
+
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    write_root(tmp_path / "root", "agents: {helper: neo}\n")
+    return tmp_path / "root"
+
+
+def token(root, *options):
+    return run("token", "new", *options, "--root", root).stdout.strip()
+
+
+@asynccontextmanager
+async def connected(url, token, mode):
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+def asked(server, token, body=HELLO, **headers):
+    """Status, session and text of the answer to a request."""
+    given = {"Authorization": f"Bearer {token}"} if token else {}
+    answer = httpx2.post(f"{server.url}/mcp", json=body, headers={**ACCEPT, **given, **headers})
+    return answer.status_code, answer.headers.get("mcp-session-id"), answer.text
+
+
+async def two_agents(url, neo, boss):
+    for mode in ("legacy", "auto"):
+        async with connected(url, neo, mode) as mine, connected(url, boss, mode) as theirs:
+            assert "profile neo" in mine.instructions
+            assert "profile boss" in theirs.instructions
+            names = [{tool.name for tool in (await client.list_tools()).tools} for client in (mine, theirs)]
+            assert ["memory_seed" in each for each in names] == [False, True]
+            added = await mine.call_tool("memory_add", {"content": f"Over {mode}.", "category": "rules"})
+            assert added.structured_content["success"], added
+            refused = await mine.call_tool("memory_add", {"content": "x", "category": "pay"})
+            assert refused.structured_content["reason"] == "forbidden"
+            shown = await theirs.call_tool("memory_list", {})
+            assert f"Over {mode}." not in json.dumps(shown.structured_content)
+
+
+def test_each_token_is_its_profile(root):
+    neo, boss = token(root, "neo"), token(root, "boss")
+    with serving(root) as server:
+        anyio.run(two_agents, server.url, neo, boss)
+        server.stop()
+    workspace = Workspace.open(root, search=False)
+    assert [each.entry.body for each in workspace.list("neo", category="rules")][-2:] == ["Over legacy.", "Over auto."]
+    assert {line.agent for line in read_audit(workspace).lines} == {"neo"}
+
+
+def test_a_person_and_a_caller_without_a_good_token_are_refused(root):
+    neo, reader = token(root, "neo"), token(root, "neo", "--scope", "read")
+    person = token(root, "ann", "--person")
+    with serving(root) as server:
+        for given, status, code in (("", 401, "no_token"), (reader, 403, "scope"), (person, 403, "no_profile")):
+            found, _, text = asked(server, given)
+            assert (found, json.loads(text)["code"]) == (status, code)
+        assert asked(server, neo, Origin="https://evil.example")[0] == 403
+        assert asked(server, neo)[0] == 200
+        server.stop()
+
+
+def test_without_tokens_every_caller_is_a_person(root):
+    with serving(root) as server:
+        status, _, text = asked(server, "")
+        assert (status, json.loads(text)["code"]) == (403, "no_profile")
+        assert "catmem mcp --profile" in json.loads(text)["hint"]
+
+
+def test_a_session_is_good_for_the_agent_that_began_it(root):
+    neo, helper, boss = token(root, "neo"), token(root, "helper"), token(root, "boss")
+    with serving(root) as server:
+        status, session, _ = asked(server, neo)
+        assert (status, bool(session)) == (200, True)
+        asked(server, neo, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **{"mcp-session-id": session})
+        for given, expected in ((neo, 200), (helper, 404), (boss, 404)):
+            assert asked(server, given, LIST, **{"mcp-session-id": session})[0] == expected
+        run("token", "remove", "neo", "--root", root)
+        assert asked(server, neo, LIST, **{"mcp-session-id": session})[0] == 401
+
+
+def test_an_open_stream_does_not_keep_the_server_from_its_end(root):
+    neo = token(root, "neo")
+    with serving(root) as server:
+        _, session, _ = asked(server, neo)
+        headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {neo}", "mcp-session-id": session}
+        with httpx2.stream("GET", f"{server.url}/mcp", headers=headers, timeout=30) as stream:
+            assert stream.status_code == 200
+            said = server.stop()
+            assert b"".join(stream.iter_raw()) == b""
+    assert "Error" not in said

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,7 +99,12 @@ def serve(  # noqa: PLR0913 - one parameter an option
         settings = _settings(workspace.config, host, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
         for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
             print_error(error)
-        app = create_app(workspace, settings)
+        more = []
+        if find_spec("mcp") is not None:  # the extra is installed
+            from catmem.mcp import over_serve
+
+            more = over_serve.routes()
+        app = create_app(workspace, settings, more=more)
     as_json = in_json()
     with listen(host, port, has_tokens=settings.tokens is not None) as listening:
         url = url_of(listening)

@@ -7,7 +7,6 @@ import logging
 import time
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -38,19 +37,25 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("catmem.server")
 
 
-def create_app(workspace: Workspace, settings: ServerSettings, routes: Sequence[BaseRoute] | None = None) -> Starlette:
+def create_app(
+    workspace: Workspace,
+    settings: ServerSettings,
+    routes: Sequence[BaseRoute] | None = None,
+    more: Sequence[BaseRoute] = (),
+) -> Starlette:
     """The application over a root. Its state has ``workspace``, ``settings``, ``workers``, ``stopping`` and ``tokens``.
 
     ``tokens`` is ``None`` where there are none. ``stopping`` is an ``asyncio.Event`` that is set when the server is to
     end: streams have to end then. ``identify`` is there too: it says who sends a request. ``routes`` take the place of
-    those of the API, the metrics and the page. Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that
+    those of the API, the metrics and the page; ``more`` stand beside them, and what they leave in ``endings`` of the
+    state is awaited when the server ends. Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that
     cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     # Without tokens only this machine is listened to, and every caller is a person.
     identify = (lambda _: Caller(PERSON, None, label=PERSON)) if tokens is None else tokens.identify
     app = Starlette(
-        routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes)],
+        routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes), *more],
         middleware=[
             Middleware(Answers),
             Middleware(Guard, settings=settings, identify=identify, root=workspace.root),
@@ -65,6 +70,7 @@ def create_app(workspace: Workspace, settings: ServerSettings, routes: Sequence[
     app.state.workers = Workers()
     app.state.answers = AnswerCache()
     app.state.stopping = asyncio.Event()
+    app.state.endings = []
     if settings.page:
         app.state.overviews = Overviews(workspace)
     return app
@@ -76,8 +82,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
-    if hasattr(app.state, "mcp"):
-        await app.state.mcp.close()
+    for end in app.state.endings:
+        await end()
     # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
@@ -104,10 +110,6 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
     from catmem.server.api import openapi
 
     routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
-    if find_spec("mcp") is not None:  # the extra is installed
-        from catmem.server import mcp_route
-
-        routes += mcp_route.routes()
     if settings.page:
         from catmem.server import page
 

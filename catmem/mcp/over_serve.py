@@ -1,7 +1,7 @@
 """MCP in ``catmem serve``: ``/mcp``, where the profile of a token is the one that acts.
 
 Each profile has a server of its own, made at its first request; all have the store of the root. The guard has looked at
-host, size, token and scope before.
+host, size, token and scope before. The SDK is loaded with the first of them, not with the server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SECONDS_TO_END = 2.0
 
 def routes() -> list[BaseRoute]:
     """The route, for all methods of the protocol."""
-    return [Route("/mcp", _McpRoute(), name="mcp")]
+    return [Route("/mcp", _McpRoute(), methods=["GET", "POST", "DELETE"], name="mcp")]
 
 
 class _McpRoute:
@@ -54,6 +54,7 @@ class _McpRoute:
             )
         if not hasattr(request.app.state, "mcp"):
             request.app.state.mcp = McpServers(request.app)
+            request.app.state.endings.append(request.app.state.mcp.close)
         servers: McpServers = request.app.state.mcp
         app = await servers.app(request, caller.profile)
         await _answered(request, app, _as_client(scope, caller), send)

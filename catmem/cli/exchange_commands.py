@@ -120,7 +120,9 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     if snapshot is not None:
         if path is not None or source is not None or categories or skip_withheld or how["allow_secret"]:
-            raise click.UsageError("--snapshot takes -p, -t and --dry-run alone: leave out the rest.")
+            raise click.UsageError(
+                "--snapshot names its own file: leave out PATH, --from, --map, --skip-withheld and --allow-secret."
+            )
         _bring_back(snapshot, profile, target, dry_run=how["dry_run"])
         return
     for given, name in ((source, "option '--from'"), (profile, "option '-p' / '--profile'"), (path, "argument 'PATH'")):

@@ -377,3 +377,16 @@ def test_what_was_typed_comes_back_as_it_was(client, workspace):
     for typed in (NASTY, "\nA line before it, and after\n\n", "&lt;b&gt; &amp;", "a\tb\x07c"):
         _, forms = refused(sent(client, form, content=typed))
         assert forms.named("Save on what is there now")["fields"]["content"] == typed
+
+
+# --- a secret ------------------------------------------------------------------------------------------------------
+
+
+def test_a_secret_is_refused_with_the_option_that_stores_it(client, workspace):
+    key = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+    form = editing(client, workspace)
+    form["fields"]["content"] = f"Pushes with {key}."
+    made, _ = refused(sent(client, form), 422)
+    assert "github-token" in made.text
+    assert "--allow-secret" in made.text
+    assert key not in text_of(workspace)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import clock
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.importers.source_files import Imported, ImportedEntry
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import How, Written
+    from catmem.writing.written import Written
 
 ANY = "*"
 """In a map: every kind that is not named."""
@@ -166,6 +167,7 @@ def carry_out(
             code="secret",
             hint=f"--skip-withheld leaves such entries out. {secret_hint(workspace.config, asks=True)}",
         )
+    write = partial(workspace.write, plan.profile, allow_secret=allow_secret, on_stale="refuse")
     additions: dict[str, list[Operation]] = {}
     for each in plan.entries:
         if each.outcome == "new":
@@ -173,7 +175,7 @@ def carry_out(
     tried: list[Written] = []
     for target, operations in additions.items():
         part, expected = operations[:MOST_AT_ONCE], plan.expected[target]
-        first = _write(workspace, plan.profile, target, part, expected, dry_run=True, allow_secret=allow_secret)
+        first = write(part, target=target, expected=expected, dry_run=True)
         _refuse_too_long(first, operations[MOST_AT_ONCE:])
         tried.append(first)
     if dry_run:
@@ -183,9 +185,7 @@ def carry_out(
         expected = plan.expected[target]
         for start in range(0, len(operations), MOST_AT_ONCE):
             part = operations[start : start + MOST_AT_ONCE]
-            written.append(
-                _write(workspace, plan.profile, target, part, expected, dry_run=False, allow_secret=allow_secret)
-            )
+            written.append(write(part, target=target, expected=expected))
             expected = written[-1].digest
     return written
 
@@ -199,20 +199,6 @@ def remarks_on(written: Sequence[Written]) -> list[str]:
 def _named(placed: Sequence[Placed]) -> str:
     more = f"; and {len(placed) - _SHOWN:,} more" if len(placed) > _SHOWN else ""
     return f"{'; '.join(each.said() for each in placed[:_SHOWN])}{more}"
-
-
-def _write(  # noqa: PLR0913 - what to write where, on what, and how
-    workspace: Workspace,
-    profile: str,
-    target: str,
-    operations: Sequence[Operation],
-    seen: str,
-    *,
-    dry_run: bool,
-    allow_secret: bool,
-) -> Written:
-    how: How = {"expected": seen, "dry_run": dry_run, "allow_secret": allow_secret, "on_stale": "refuse"}
-    return workspace.write(profile, operations, target=target, **how)
 
 
 def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:

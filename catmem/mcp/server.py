@@ -4,8 +4,8 @@ Built on the SDK's low-level ``Server``. Its ``MCPServer`` makes schemas from fu
 does not know and reads JSON out of texts; here the schemas are catmem's own, and what a caller sends reaches the
 ``memory`` tool as it was sent.
 
-A call blocks on locks and disks, so it runs in a thread; one at a time, since neither a ``Workspace`` nor a
-``ToolSession`` is for several threads at once.
+A call blocks on locks and disks, so it runs in a thread; one at a time, since a ``ToolSession`` is not for several
+threads at once.
 
 MCP tells no turns: a server sees calls, and nothing of what the user says between them. A model that tries again after
 a refusal does so within seconds; the user's next message takes longer. So a quiet minute ends a turn. A write that

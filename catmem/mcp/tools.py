@@ -228,7 +228,7 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
         "memory_add": rights[0].unbounded or bool(names),
         "memory_replace": changes,
         "memory_remove": changes,
-        "memory_move": changes and rights[0].only_category() is None,
+        "memory_move": changes and (rights[0].unbounded or rights[0].only_category() is None),
         "memory_verify": rights[0].may_verify,
         "memory_seed": rights[0].unbounded,
     }

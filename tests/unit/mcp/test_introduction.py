@@ -52,6 +52,11 @@ ROWS = {
         {"memory_add", "memory_replace", "memory_remove", "memory_move"},
     ),
     "a verifier": ("user_memory_categories: [talk]\nmay_verify: true\n", {}, {"memory_verify"}),
+    "an orchestrator": (
+        "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: [talk]\n",
+        {name: ["talk", "rules", "vault", "__uncategorized__"] for name in ("memory_add", "memory_move")},
+        {f"memory_{name}" for name in ("add", "replace", "remove", "move", "verify", "seed")},
+    ),
     "a pattern": (
         "user_memory_categories: ['*']\nwritable_categories: ['t*']\n",
         {"memory_add": ["talk"]},

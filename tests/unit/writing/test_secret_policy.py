@@ -104,6 +104,7 @@ def test_an_envelope_of_a_person_is_asked_for_a_confirm_and_one_of_an_agent_is_r
             assert refusal(lambda envelope=envelope: workspace.submit(envelope)).code == "secret"
         with pytest.raises(EditError):
             workspace.submit(workspace.envelope("neo", content, agent="boss"), confirm=True)
+    assert KEY[:12] not in everything_in(tmp_path)
     assert workspace.submit(envelope, confirm=True).changed
 
 

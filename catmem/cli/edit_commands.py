@@ -11,6 +11,7 @@ from catmem.cli.dialogue import asking_about_secrets
 from catmem.cli.options import (
     actor_option,
     day_option,
+    found_options,
     how_options,
     narrow_option,
     open_with_store,
@@ -87,7 +88,7 @@ def add(  # noqa: PLR0913 - one parameter an option
 )
 @text_argument("old", "OLD")
 @text_argument("new", "[NEW]", required=False)
-@whose_options
+@found_options
 @narrow_option
 @tag_option("A tag to set; KEY=[a, b] for a list, KEY= to take it away. Can be given several times; other tags stay.")
 @click.option(
@@ -100,7 +101,7 @@ def replace(  # noqa: PLR0913 - one parameter an option
     new: str | None,
     profile: str,
     *,
-    target: str,
+    target: str | None,
     category: str | None,
     tags: Mapping[str, str | list[str] | None] | None,
     confirm: bool,
@@ -122,10 +123,10 @@ def replace(  # noqa: PLR0913 - one parameter an option
 
 @click.command(cls=Command, examples=("catmem remove -p trinity 'Book travel to cost centre'",))
 @text_argument("old", "OLD")
-@whose_options
+@found_options
 @narrow_option
 @how_options
-def remove(old: str, profile: str, *, target: str, category: str | None, **how: Unpack[How]) -> None:
+def remove(old: str, profile: str, *, target: str | None, category: str | None, **how: Unpack[How]) -> None:
     """Remove the entry that holds OLD: a piece of its text that no other entry holds, its id, or - for stdin.
 
     It stays in the history: 'catmem restore' brings it back, and 'catmem purge' is for what must be forgotten.
@@ -137,11 +138,11 @@ def remove(old: str, profile: str, *, target: str, category: str | None, **how: 
 
 @click.command(cls=Command, examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",))
 @text_argument("old", "OLD")
-@whose_options
+@found_options
 @click.option("-c", "--category", required=True, metavar="SLUG", help="Where it goes.")
 @click.option("--from", "source", metavar="SLUG", help="Look for the entry in this category only.")
 @how_options
-def move(old: str, profile: str, *, target: str, category: str, source: str | None, **how: Unpack[How]) -> None:
+def move(old: str, profile: str, *, target: str | None, category: str, source: str | None, **how: Unpack[How]) -> None:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
@@ -172,7 +173,7 @@ def move(old: str, profile: str, *, target: str, category: str, source: str | No
     "-t",
     "--target",
     type=click.Choice(["user", "memory"]),
-    help="USER.md or MEMORY.md. By default USER.md; with --all and --search both.",
+    help="USER.md or MEMORY.md. By default the one that holds the entry; with --all and --search both.",
 )
 @narrow_option
 @day_option(
@@ -206,7 +207,7 @@ def verify(  # noqa: PLR0913 - one parameter an option
     _refuse_mixture(ctx, old, query, category, whole_category=whole_category)
     workspace = open_with_store()
     if old is not None:
-        said: dict[str, Any] = {"target": target or "user", "category": category, "as_of": as_of, "evidence": evidence}
+        said: dict[str, Any] = {"target": target, "category": category, "as_of": as_of, "evidence": evidence}
         written = asking_about_secrets(workspace.config, how, lambda: workspace.verify(profile, old, **said, **how))
         show_written(written, "verified in", how)
         return

@@ -265,15 +265,18 @@ def day_option(said: str) -> Callable[[Any], Any]:
 
 def whose_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
     """``-p``, ``--as`` and ``-t``: whose file is written, by whom, and which of the two."""
-    target = click.option(
-        "-t",
-        "--target",
-        type=click.Choice(["user", "memory"]),
-        default="user",
-        show_default=True,
-        help="USER.md or MEMORY.md.",
-    )
-    return profile_option(required=True)(actor_option(target(command)))
+    return _whose(command, default="user", show_default=True, help="USER.md or MEMORY.md.")
+
+
+def found_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
+    """The same for an entry that is there: which of the two files holds it, need not be said."""
+    said = "USER.md or MEMORY.md. By default the one that holds the entry; with --expected USER.md."
+    return _whose(command, help=said)
+
+
+def _whose(command: Any, **target: Any) -> Any:  # noqa: ANN401 - as above
+    option = click.option("-t", "--target", type=click.Choice(["user", "memory"]), **target)
+    return profile_option(required=True)(actor_option(option(command)))
 
 
 def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it

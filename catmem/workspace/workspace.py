@@ -44,8 +44,9 @@ class Workspace(Root):
 
     The writing verbs (``add``, ``replace``, ``remove``, ``move``, ``verify``, and ``write`` for several at once) take
     the profile whose file it is, and by keyword what ``How`` lists: ``expected``, ``actor``, ``dry_run``, ``on_drift``,
-    ``on_stale``, ``op_id``. Each writes one revision or nothing, and raises ``EditError`` and its kinds,
-    ``ForbiddenError``, ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
+    ``on_stale``, ``op_id``. Without a ``target`` an entry that is there is looked for in both files; a write with
+    ``expected``, which is of one file, goes to ``user``. Each writes one revision or nothing, and raises ``EditError``
+    and its kinds, ``ForbiddenError``, ``UnknownNameError``, ``RefusedError`` and its kinds, ``StoreError``.
     """
 
     def list(
@@ -112,7 +113,7 @@ class Workspace(Root):
         old_text: str,
         content: str | None,
         *,
-        target: str = "user",
+        target: str | None = None,
         category: str | None = None,
         tags: Mapping[str, str | Sequence[str] | None] | None = None,
         confirm: bool = False,
@@ -127,7 +128,7 @@ class Workspace(Root):
         return self.write(name, [operation], target=target, **how)
 
     def remove(
-        self, name: str, old_text: str, *, target: str = "user", category: str | None = None, **how: Unpack[How]
+        self, name: str, old_text: str, *, target: str | None = None, category: str | None = None, **how: Unpack[How]
     ) -> Written:
         """Remove the entry that holds ``old_text``; ``category`` narrows the search."""
         return self.write(name, [Operation("remove", old_text=old_text, category=category)], target=target, **how)
@@ -138,7 +139,7 @@ class Workspace(Root):
         old_text: str,
         to_category: str,
         *,
-        target: str = "user",
+        target: str | None = None,
         category: str | None = None,
         **how: Unpack[How],
     ) -> Written:
@@ -151,7 +152,7 @@ class Workspace(Root):
         name: str,
         old_text: str,
         *,
-        target: str = "user",
+        target: str | None = None,
         category: str | None = None,
         as_of: date | None = None,
         evidence: str | None = None,
@@ -189,7 +190,7 @@ class Workspace(Root):
         name: str,
         operations: Sequence[Operation],
         *,
-        target: str = "user",
+        target: str | None = None,
         expected: str | int | None = None,
         actor: str | None = None,
         dry_run: bool = False,

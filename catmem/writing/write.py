@@ -12,26 +12,47 @@ The command line, the tool, the page, HTTP and the library make a ``Write``; so 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.json_schema import shown
 from catmem.config.profile import one_reading
-from catmem.errors import DriftError, EditError, NoMatchError, RefusedError, StaleError
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    DriftError,
+    EditError,
+    NoMatchError,
+    RefusedError,
+    StaleError,
+    UnreadableError,
+)
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
-from catmem.text import size_of
+from catmem.text import size_of, unify_newlines
 from catmem.workspace.profile_memory import read_document
+from catmem.workspace.seen_entry import preview
 from catmem.writing import gate
-from catmem.writing.matching import WriterView, checked_expected, entries_holding, hide_digests, legible
+from catmem.writing.matching import (
+    WriterView,
+    checked_expected,
+    entries_holding,
+    hide_digests,
+    legible,
+    no_match,
+    refuse_empty,
+)
 from catmem.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
 from catmem.writing.planning import Plan, plan_operations
 from catmem.writing.terms import check_beforehand, terms_of
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.store.contract import OnDrift, OnStale, Revision
     from catmem.store.envelope import Envelope
@@ -332,7 +353,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     name: str,
     operations: Sequence[Operation],
     *,
-    target: str = "user",
+    target: str | None = None,
     expected: str | int | None = None,
     actor: str | None = None,
     dry_run: bool = False,
@@ -343,15 +364,26 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     allow_secret: bool = False,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for ``is_shown``."""
-    agent = PERSON if actor is None else actor
+    agent, is_found = actor or PERSON, target is None and expected is None and _finds_its_file(operations)
     trying = gate.attempt(
-        workspace, f"{name}/{target}", op=asked_by(operations), agent=agent, prev=expected, recorded=not dry_run
+        workspace,
+        f"{name}/{'*' if is_found else TARGETS[0] if target is None else target}",
+        op=asked_by(operations),
+        agent=agent,
+        prev=expected,
+        recorded=not dry_run,
     )
     with one_reading():
         with trying as attempt:
             acting = None if actor is None else workspace.profile(actor)
+            in_file = partial(terms_of, workspace, name, actor=acting, allow_secret=allow_secret)
+            if is_found:
+                terms = _terms_found(workspace, operations, in_file, op_id)
+                attempt.entity = terms.entity
+            else:
+                terms = in_file(known_target(TARGETS[0] if target is None else target))
             write = Write(
-                terms_of(workspace, name, known_target(target), acting, allow_secret=allow_secret),
+                terms,
                 tuple(operations),
                 None if expected is None else str(expected),
                 on_drift or workspace.config.on_drift,
@@ -362,3 +394,71 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
             pipeline = Pipeline(workspace, write, attempt)
             written = pipeline.run(dry_run=dry_run)
         return pipeline.with_crowded(written)
+
+
+def _finds_its_file(operations: Sequence[Operation]) -> bool:
+    """Whether the entries that operations mean say which file of a profile is meant: an addition means none."""
+    return bool(operations) and all(isinstance(each.old_text, str) for each in operations)
+
+
+def _terms_found(
+    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
+) -> Terms:
+    """The terms for the one file of a profile that holds the entry of the first operation, as far as the actor sees.
+
+    Of a retry (``op_id``) it is the file that the first try wrote to. Raises what refuses the write to both files,
+    ``AmbiguousError`` for an entry in both, and ``NoMatchError``.
+    """
+    refused: list[CatmemError] = []
+    holding: list[tuple[Terms, Document, list[Entry]]] = []
+    illegible: list[Terms] = []
+    there: list[Entry] = []
+    wanted = operations[0].old_text or ""
+    refuse_empty(wanted)
+    for target in TARGETS:
+        terms = in_file(target)
+        try:
+            check_beforehand(operations, terms)
+            document = read_document(workspace, terms.owner, target)
+        except UnreadableError:
+            illegible.append(terms)  # what is wrong with it is said if the other file does not hold the entry
+            continue
+        except CatmemError as error:
+            refused.append(error)
+            continue
+        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
+            return terms
+        category = operations[0].category
+        slug = None if category is None else terms.category(category)
+        seen = [each for each in terms.rights.in_sight(document) if slug in {None, each.category}]
+        there += seen
+        found = entries_holding(wanted, seen)
+        if found:
+            holding.append((terms, document, found))
+    whole = unify_newlines(wanted).strip()
+    exact = [each for each in holding if any(entry.body == whole for entry in each[2])]
+    meant = exact if len(exact) == 1 else holding
+    if len(meant) > 1:
+        raise _in_both(wanted, meant)
+    if meant or illegible:
+        return meant[0][0] if meant else illegible[0]
+    if len(refused) == len(TARGETS):
+        raise refused[0]
+    terms = in_file(TARGETS[0])
+    raise no_match(wanted, there, terms.owner.name, to_agent=terms.to_agent)
+
+
+def _in_both(wanted: str, holding: Sequence[tuple[Terms, Document, Sequence[Entry]]]) -> AmbiguousError:
+    """The error for a text that entries of both files hold; an agent is given no lines, as in ``ambiguous``."""
+    places: list[dict[str, Any]] = []
+    said: list[str] = []
+    for terms, document, (entry, *_) in holding:
+        line = {} if terms.to_agent else {"line": document.line(entry.start)}
+        places.append({"target": terms.target, **line, "category": entry.category, "id": entry.id})
+        said.append(f"{terms.entity}{''.join(f' line {each}' for each in line.values())} ({entry.category})")
+    return AmbiguousError(
+        f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
+        [preview(found[0], to_agent=terms.to_agent) for terms, _, found in holding],
+        places=places,
+        hint="Nothing was written. Name the file: -t user or -t memory (target).",
+    )

@@ -137,6 +137,17 @@ def test_the_other_file_and_a_home_that_is_not_there_yet(user):
     assert (user.parent.parent / "boss" / "MEMORY.md").read_text() == f"## Rules\n[created: {TODAY}] New.\n"
 
 
+def test_an_entry_of_the_other_file_is_found(user):
+    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "Uses uv.")
+    for verb in (("verify", "uv"), ("replace", "uv", "Uses uv and tox."), ("remove", "tox")):
+        assert " in neo/memory (revision " in run(verb[0], "-p", "neo", *verb[1:]).stdout
+    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "Reports are due on the 15th.")
+    error = error_of("remove", "-p", "neo", "15th")
+    assert error["code"] == "ambiguous"
+    assert [place["target"] for place in error["places"]] == ["user", "memory"]
+    assert "neo/memory" in run("remove", "-p", "neo", "-t", "memory", "15th").stdout
+
+
 def test_an_alias_names_its_category(user):
     assert run("add", "-p", "neo", "-c", "speech", "New.").stdout.startswith("added to talk ")
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from catmem.errors import AmbiguousError, EditError, NoMatchError, UnknownNameError
+from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, UnknownNameError
 from catmem.model.document import parse
 from tests.roots import make_root, put_bytes, text_of
 
@@ -191,7 +191,7 @@ def test_an_empty_old_text_names_nothing(workspace, old_text):
 def test_no_match_names_the_nearest(workspace):
     with pytest.raises(NoMatchError) as caught:
         workspace.remove("neo", "short anwsers, please")
-    assert caught.value.message == "no entry of neo/user holds 'short anwsers, please'"
+    assert caught.value.message == "no entry of neo holds 'short anwsers, please'"
     assert caught.value.hint == "The nearest: 'short answers' (talk). Give a piece of the text as it is there."
 
 
@@ -505,5 +505,53 @@ def test_an_entry_of_the_other_file_is_named_there(workspace):
     workspace.add("neo", "Harbour is a booking site.", target="memory", category="projects")
     for verb in (workspace.remove, workspace.verify):
         with pytest.raises(NoMatchError) as caught:
-            verb("neo", "booking site")
+            verb("neo", "booking site", target="user")
         assert caught.value.hint == "The memory file of neo holds it: give the target memory (-t memory)."
+
+
+def test_without_a_target_the_file_is_the_one_that_holds_the_entry(workspace):
+    workspace.add("neo", "Harbour is a booking site.", target="memory", category="projects")
+    assert workspace.verify("neo", "booking site").entity == "neo/memory"
+    assert workspace.replace("neo", "booking site", "Harbour is a shop.").entity == "neo/memory"
+    assert workspace.move("neo", "Harbour", "work").entity == "neo/memory"
+    done = workspace.remove("neo", "Harbour", op_id="take it out")
+    assert (done.entity, done.changed) == ("neo/memory", True)
+    again = workspace.remove("neo", "Harbour", op_id="take it out")
+    assert (again.entity, again.repeated) == ("neo/memory", True)
+    assert workspace.remove("neo", "short answers", dry_run=True).entity == "neo/user"
+
+
+def test_an_entry_of_both_files_is_told_with_both_places(workspace):
+    workspace.add("neo", "short answers in talks", target="memory", category="projects")
+    before = text_of(workspace), text_of(workspace, "neo/memory")
+    with pytest.raises(AmbiguousError) as caught:
+        workspace.remove("neo", "short")
+    places = caught.value.places
+    assert [(each["target"], each["category"]) for each in places] == [("user", "talk"), ("memory", "projects")]
+    assert "neo/user line 2 (talk) and neo/memory line" in caught.value.message
+    assert (text_of(workspace), text_of(workspace, "neo/memory")) == before
+    # The whole of one entry means that one, as within a file.
+    assert workspace.remove("neo", "short answers in talks").entity == "neo/memory"
+
+
+def test_an_actor_finds_no_file_by_what_it_does_not_see(tmp_path):
+    profiles = {"neo": "user_memory_categories: [talk]\nmemory_categories: [talk]\nwritable_categories: [talk]\n"}
+    files = {"neo/user": TALK, "neo/memory": "## Secret\nshort fuse\n## Talk\nlong fuse\n"}
+    workspace = make_root(tmp_path, profiles=profiles, files=files)
+    assert workspace.remove("neo", "short", actor="neo", dry_run=True).entity == "neo/user"
+    assert workspace.remove("neo", "long", actor="neo", dry_run=True).entity == "neo/memory"
+    answers = []
+    for words in ("short fuse", "no such words"):
+        with pytest.raises(NoMatchError) as caught:
+            workspace.remove("neo", words, actor="neo")
+        answers.append(caught.value.message.replace(words, "…"))
+    assert answers[0] == answers[1]
+
+
+def test_a_file_that_is_no_text_hides_no_entry_of_the_other(tmp_path):
+    workspace = make_root(tmp_path, profiles={"neo": ""}, files={"neo/user": TALK})
+    put_bytes(workspace, "neo/memory", b"\xff\xfe")
+    assert workspace.remove("neo", "short answers").entity == "neo/user"
+    with pytest.raises(DriftError) as caught:
+        workspace.remove("neo", "no such words")
+    assert caught.value.code == "not_utf8"

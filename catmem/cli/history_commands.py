@@ -1,4 +1,4 @@
-"""``catmem log``, ``diff``, ``restore``, ``replay`` and ``watch``: the revisions of files."""
+"""``catmem log``, ``diff``, ``undo``, ``restore``, ``replay`` and ``watch``: the revisions of files."""
 
 from __future__ import annotations
 
@@ -106,17 +106,18 @@ def log(entity: str, limit: int | None, *, graph: bool) -> None:
     emit(columns(rows, right=numbers))
 
 
-def _found(name: str) -> tuple[Workspace, str, Store]:
+def _found(name: str, actor: str | None = None) -> tuple[Workspace, str, Store]:
     """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file.
 
-    A file of no profile has a store by itself, and its path stands for its entity.
+    A file of no profile has a store by itself, and its path stands for its entity. The name that an ``actor`` gives is
+    looked up once it is known to have the right: which profiles there are, is not for all.
     """
     from catmem.workspace import history
 
     path = Path(name)
     if path.suffix != _SUFFIX:
         workspace = open_with_store()
-        return workspace, history.entity_of(workspace, name), workspace.store
+        return workspace, name if actor is not None else history.entity_of(workspace, name), workspace.store
     from catmem.workspace.formatting import entity_at, has_journal
     from catmem.workspace.stores import store_of_file
     from catmem.workspace.workspace import Workspace
@@ -151,7 +152,7 @@ def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
     when = shown_moment(revision.timestamp)
     change = "" if before is None else f"{revision.size - before:+,}"
     size = f"{revision.size:,} bytes"
-    return revision.revision, when, printable(revision.agent), revision.op, size, change, _remarks(revision)
+    return revision.revision, when, printable(revision.who), revision.op, size, change, _remarks(revision)
 
 
 def _drawn(revisions: Sequence[Revision]) -> list[str]:
@@ -289,11 +290,35 @@ def restore(entity: str, revision: str, actor: str | None, expected: str | None,
     """
     from catmem.workspace import history
 
-    workspace, entity, store = _found(entity)
+    workspace, entity, store = _found(entity, actor)
     own = None if store is workspace.store else store
     written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor, store=own)
     # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
     show_written(written, f"restored revision {revision}", {"dry_run": dry_run})
+
+
+@click.command(cls=Command, examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))
+@click.argument("entity", required=False)
+@actor_option
+@expected_option
+@dry_run_option
+@common_options
+def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run: bool) -> None:
+    """Take back the newest revision of ENTITY: the text before it becomes a new revision.
+
+    Without ENTITY it takes back what you wrote last. A revision that another one follows stays ('catmem restore' is for
+    that), and so does one that a seed, a merge or another program made. A second undo brings back what the first took.
+    ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace import history
+
+    if entity is None:
+        workspace, store = open_with_store(), None
+    else:
+        workspace, entity, found = _found(entity, actor)
+        store = None if found is workspace.store else found
+    done = history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store)
+    show_written(done, "took back the last revision", {"dry_run": dry_run})
 
 
 @click.command(
@@ -419,7 +444,7 @@ def _words(news: News, said: dict[str, Any]) -> str:
     match news.kind:
         case "revision":
             name = "branch" if said["branch"] else "revision"
-            by = f", {said['op']} by {said['agent_id']}" if "agent_id" in said else ""
+            by = f", {news.record.op} by {news.record.who}" if "agent_id" in said and news.record else ""
             return f"{name} {said['revision']}{by}"
         case "drift" if news.recorded:
             none = said["revision"] == "0"

@@ -247,6 +247,19 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
         revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
         emit(printable(f"{done}{category} in {written.entity}{revision}{f', {size}' if limit else ''}\n"))
         say_all(written.notes)
+        if not (written.bounded or written.branch or written.repeated):
+            say(f"'{_undo_line(written)}' takes it back")
+
+
+def _undo_line(written: Written) -> str:
+    from shlex import quote
+
+    from catmem.cli.options import given_root
+
+    root = given_root()
+    return (
+        f"catmem undo {quote(written.entity)} --expected {written.revision}{f' --root {quote(root)}' if root else ''}"
+    )
 
 
 def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:

@@ -12,9 +12,9 @@ from catmem.config.access import Rights, reads_entity
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import limit_of, refuse_no_root
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import EditError, ForbiddenError, UnknownNameError, UnreadableError
+from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, UnknownNameError, UnreadableError
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
-from catmem.store.contract import Change, sees, stale
+from catmem.store.contract import EXTERNAL, PERSON, Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
@@ -115,7 +115,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     then. Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``UnknownRevisionError`` and
     ``RefusedError``.
     """
-    agent, recorded = actor or "person", not dry_run
+    agent, recorded = actor or PERSON, not dry_run
     with gate.attempt(
         workspace, entity, op="restore", agent=agent, prev=expected, store=store, recorded=recorded
     ) as trying:
@@ -129,6 +129,82 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
         done = put_back(workspace, trying, old, seen, change, dry_run=dry_run)
     return replace(done, crowded=crowded_out(workspace, done, actor))
+
+
+def undo(  # noqa: PLR0913 - as above
+    workspace: Root,
+    entity: str | None = None,
+    *,
+    expected: str | int | None = None,
+    dry_run: bool = False,
+    actor: str | None = None,
+    store: Store | None = None,
+) -> Written:
+    """Take back what the newest revision of an entity did: the text before it becomes a revision of its own.
+
+    Without an ``entity`` it is the one that the caller wrote last. ``expected`` is the revision to take back, for a
+    caller who saw that one. ``store`` is as for ``restore``, whose rights are needed. Raises ``EditError``
+    (``no_undo``) for a revision that a text alone does not take back, ``StaleError`` where it is not the newest,
+    ``DriftError`` where the file has an external change since, and what ``restore`` raises.
+    """
+    with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
+        seen = checked_expected(expected)
+        if actor is not None:
+            refuse_bounded(workspace, actor, "restore old revisions")
+        record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
+        why = "there is no revision to take back" if record is None else undo_fault(record)
+        if record is None or why is not None:
+            hint = (
+                "Nothing was written. 'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
+            )
+            raise EditError(str(why), code="no_undo", hint=hint)
+    entity, before, seen = record.entity, parent_of(record), seen or record.revision
+    try:
+        return restore(workspace, entity, before, expected=seen, dry_run=dry_run, actor=actor, store=store)
+    except (StaleError, DriftError) as error:
+        error.hint = (
+            f"Nothing was written: revision {record.revision} is not the last word any more. 'catmem diff {entity} "
+            f"{record.revision}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
+        )
+        raise
+
+
+def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | None) -> Revision | None:
+    """The revision of an entity that a caller who saw ``seen`` takes back; ``None`` if there is none at all."""
+    if store is None:
+        entity, store = entity_of(workspace, entity), workspace.store
+    return next((each for each in store.log(entity) if each.revision == seen), store.head(entity))
+
+
+def undo_fault(revision: Revision) -> str | None:
+    """Why going back to the text before a revision does not take back all that it did; ``None`` if it does."""
+    name = f"revision {revision.revision}"
+    if revision.is_branch or len(revision.parents) > 1 or closed(revision):
+        return f"{name} is a branch, or closed one, which an old text does not open again"
+    if revision.op == "seed":
+        return f"{name} is a seed, which catmem.seed.lock has on record: an old text is not all of it"
+    if revision.op == "purge":
+        return f"{name} purged an entry, which is not in the history any more"
+    if revision.op == "adopt" or revision.agent == EXTERNAL:
+        return f"{name} is what another program or an editor wrote to the file"
+    return None
+
+
+def parent_of(revision: Revision) -> str:
+    """The revision that it was made on, ``0`` for nothing."""
+    return revision.parents[0] if revision.parents else "0"
+
+
+def closed(revision: Revision) -> tuple[str, ...]:
+    """The branches that a revision merged or dropped."""
+    return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
+
+
+def _last_of(workspace: Root, agent: str) -> Revision | None:
+    """The newest revision of all entities that an agent wrote."""
+    logs = (workspace.store.log(entity) for entity in all_entities(workspace))
+    own = (next((each for each in log if each.agent == agent and not each.is_branch), None) for log in logs)
+    return max((each for each in own if each), key=lambda each: (each.timestamp, each.sequence), default=None)
 
 
 def put_back(  # noqa: PLR0913 - what is written, on what, and how
@@ -182,7 +258,7 @@ def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) ->
     No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
     ``UnknownNameError``.
     """
-    with gate.attempt(workspace, entity, op="adopt", agent="person", prev=expected) as trying:
+    with gate.attempt(workspace, entity, op="adopt", agent=PERSON, prev=expected) as trying:
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
         return written.revision or "0"

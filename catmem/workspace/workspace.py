@@ -266,6 +266,24 @@ class Workspace(Root):
         named = None if revision is None else str(revision)
         return content_of(declared_of(self, entity), self.store.read(entity, named).data)
 
+    def undo(
+        self,
+        entity: str | None = None,
+        *,
+        expected: str | int | None = None,
+        actor: str | None = None,
+        dry_run: bool = False,
+    ) -> Written:
+        """Take back the newest revision of an entity, or without one the last that the caller wrote.
+
+        The text before it becomes a new revision, so a second ``undo`` brings it back. ``expected`` is the revision to
+        take back, if it is still the newest. For a person and a tier-1 profile. Raises ``EditError`` (``no_undo``),
+        ``ForbiddenError``, ``UnknownNameError`` and ``RefusedError``.
+        """
+        from catmem.workspace.history import undo
+
+        return undo(self, entity, expected=expected, actor=actor, dry_run=dry_run)
+
     # --- envelopes -------------------------------------------------------------------------------------------------
 
     def submit(

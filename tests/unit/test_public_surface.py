@@ -52,18 +52,21 @@ CALLS = {
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
     "Workspace.add": "(self, name, content, *, target='user', category=None, tags=None, as_of=None, **how)",
-    "Workspace.replace": "(self, name, old_text, content, *, target='user', category=None, tags=None, confirm=False, **how)",
-    "Workspace.remove": "(self, name, old_text, *, target='user', category=None, **how)",
-    "Workspace.move": "(self, name, old_text, to_category, *, target='user', category=None, **how)",
-    "Workspace.verify": "(self, name, old_text, *, target='user', category=None, as_of=None, evidence=None, **how)",
+    "Workspace.replace": "(self, name, old_text, content, *, target=None, category=None, tags=None, confirm=False, **how)",
+    "Workspace.remove": "(self, name, old_text, *, target=None, category=None, **how)",
+    "Workspace.move": "(self, name, old_text, to_category, *, target=None, category=None, **how)",
+    "Workspace.verify": "(self, name, old_text, *, target=None, category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": (
         "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
         "on_stale=None, op_id=None, allow_secret=False)"
+        "(self, name, operations, *, target=None, expected=None, actor=None, dry_run=False, on_drift=None, "
+        "on_stale=None, op_id=None)"
     ),
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None)",
     "Workspace.envelope": (
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),
+    "Workspace.undo": "(self, entity=None, *, expected=None, actor=None, dry_run=False)",
     "Workspace.branches": "(self, entity=None)",
     "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
     "expected=None, op_id=None)",
@@ -106,7 +109,7 @@ MEMBERS = {
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
         "add", "anew", "apply_seed", "apply_sort", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
-        "profiles", "prompt", "put", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "verify", "verify_all", "view", "warnings", "write",
+        "profiles", "prompt", "put", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "old_text", "tags", "to_category", "to_dict",

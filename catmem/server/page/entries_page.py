@@ -22,13 +22,13 @@ from catmem.errors import RequestError
 from catmem.names import UNCATEGORIZED
 from catmem.server.page.formats import own_address, reference, title_of, with_query
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.recent_changes import before, can_be_undone, entry_in, record_of
+from catmem.server.page.recent_changes import can_be_undone, entry_in, record_of
 from catmem.server.page.refusal import seen_text
 from catmem.server.page.writing import Did, bad_form, done, put
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
-from catmem.workspace.history import restore
+from catmem.workspace.history import parent_of, restore
 from catmem.workspace.profile_memory import seen_file
 from catmem.writing.operation import Operation
 
@@ -289,7 +289,7 @@ def undo(sent: Sent) -> Did:
         raise unknown_revision(entity, revision[:20])
     if not can_be_undone(record):
         raise bad_form(f"revision {revision} did more than change the text, so a text alone does not take it back")
-    return done(sent, restore(sent.workspace, entity, before(record), expected=revision, op_id=sent.op_id))
+    return done(sent, restore(sent.workspace, entity, parent_of(record), expected=revision, op_id=sent.op_id))
 
 
 def _meant(sent: Sent) -> Entry:

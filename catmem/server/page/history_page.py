@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import bytes_digest
 from catmem.server.page.formats import beginning, diff_of, text_of
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.recent_changes import before, record_of, words_of
+from catmem.server.page.recent_changes import record_of, words_of
 from catmem.server.page.writing import Did, done
 from catmem.store.contract import unknown_revision
 from catmem.workspace.history import adopt as adopt_now
+from catmem.workspace.history import parent_of
 from catmem.workspace.history import restore as restore_revision
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _revision(
     newest, record = store.head(entity), None if name == NOW else record_of(workspace, entity, name)
     if record is None and name != NOW:
         raise unknown_revision(entity, name[:20])
-    since = since or (before(record) if record else newest.revision if newest else NOTHING)
+    since = since or (parent_of(record) if record else newest.revision if newest else NOTHING)
     old = b"" if since == NOTHING else store.read(entity, since).data
     now = store.read(entity)
     new = now.data if record is None else store.read(entity, name).data

@@ -15,7 +15,7 @@ from catmem.model.pairing import pair_entries
 from catmem.server.page.formats import beginning, category, day
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.text import unmerged_warnings
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
@@ -49,23 +49,8 @@ def did(revision: Revision) -> str:
 
 
 def can_be_undone(revision: Revision) -> bool:
-    """Whether going back to what was there before takes back all that a revision did.
-
-    A merge also closed a branch, and a seed is on record elsewhere: a text that is put back undoes neither.
-    """
-    if revision.is_branch or len(revision.parents) > 1 or closed(revision):
-        return False
-    return revision.op == "restore" or "actions" in revision.note
-
-
-def closed(revision: Revision) -> tuple[str, ...]:
-    """The branches that a revision merged or dropped."""
-    return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
-
-
-def before(revision: Revision) -> str:
-    """The revision that it was made on."""
-    return revision.parents[0] if revision.parents else "0"
+    """Whether the page offers to go back to what was there before a revision: for a write of entries, or of a text."""
+    return undo_fault(revision) is None and (revision.op == "restore" or "actions" in revision.note)
 
 
 _WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
@@ -154,7 +139,7 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
     except CatmemError:
         pass  # bytes that no tool can read any more
     is_head = head is not None and head.revision == revision
-    undone = before(record) if is_head and can_be_undone(record) else None
+    undone = parent_of(record) if is_head and can_be_undone(record) else None
     return RecentChange(record, said, undone, about, tuple(remarks), closed(record))
 
 
@@ -194,7 +179,7 @@ def _became(workspace: Workspace, record: Revision) -> Became | None:
     first: Mapping[str, Any] = record.note["actions"][0]
     store = workspace.store
     after = workspace.parse(store.read(record.entity, record.revision).data)
-    old = workspace.parse(store.read(record.entity, before(record)).data)
+    old = workspace.parse(store.read(record.entity, parent_of(record)).data)
     if last.get("action") == "remove":
         return Became(_found(old, last), None, after)
     entry = _found(after, last)
@@ -216,7 +201,7 @@ def words_of(workspace: Workspace, records: Sequence[Revision], most: int) -> di
         if action is None:
             continue
         # What was removed stands in the text before it.
-        text = before(record) if action.get("action") == "remove" else record.revision
+        text = parent_of(record) if action.get("action") == "remove" else record.revision
         if text not in documents:
             most -= record.size
             if most < 0:

@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent
 # Without bytecode each worker, and each `catmem` that a test starts, would compile all that it imports.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Records say what they say on every machine: no one's name.
+os.environ["CATMEM_PERSON"] = ""
 places.use_memory()
 
 # No deadline: a slow machine is no bug, and growth is measured by the benchmarks.

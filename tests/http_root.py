@@ -28,8 +28,8 @@ class Served:
         self._tokens = tokens
         self._app = create_app(workspace, ServerSettings(tokens=tokens))
 
-    def client(self, agent: str | None = None, **how: Any) -> TestClient:
-        name = agent or "somebody"
+    def client(self, agent: str | None = None, label: str = "somebody", **how: Any) -> TestClient:
+        name = agent or label
         _, token = new_token(self.workspace.config, self._tokens, name, person=agent is None, **how)
         return TestClient(self._app, base_url=ADDRESS, headers={"Authorization": f"Bearer {token}"})
 

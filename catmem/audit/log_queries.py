@@ -50,7 +50,7 @@ class Filter:
         """Whether a line is wanted."""
         return (
             (self.entity is None or line.entity_id == self.entity or line.entity_id.startswith(f"{self.entity}/"))
-            and self.agent in {None, line.agent}
+            and self.agent in {None, line.agent, line.person or line.agent}
             and self.op in {None, line.op}
             and self.status in {None, line.status}
             and (self.reason is None or self.reason in line.reasons)

@@ -21,7 +21,8 @@ from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.names import FILE_NAMES
 from catmem.store.audit_log import AuditLine
-from catmem.store.contract import SIDECAR
+from catmem.store.contract import PERSON, SIDECAR
+from catmem.workspace.acting import person_name
 from catmem.writing.gate import SOFT, enforces, place_of, record
 
 if TYPE_CHECKING:
@@ -142,7 +143,23 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 def _tell(workspace: Root, what: str, note: str) -> None:
     now = clock.timestamp(clock.now())
-    record(workspace, AuditLine(now, _ALL_ENTITIES, "bypass", "person", None, None, "ok", what, None, None, note=note))
+    record(
+        workspace,
+        AuditLine(
+            now,
+            _ALL_ENTITIES,
+            "bypass",
+            PERSON,
+            None,
+            None,
+            "ok",
+            what,
+            None,
+            None,
+            note=note,
+            person=person_name(workspace.root),
+        ),
+    )
 
 
 def _path(workspace: Root) -> Path:

@@ -19,10 +19,11 @@ from starlette.routing import Route
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.server.api.endpoint import AnswerCache, refuse_query
-from catmem.server.caller import KEY, PERSON, Caller
+from catmem.server.caller import KEY, Caller
 from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
+from catmem.store.contract import PERSON
 from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from catmem.errors import RequestError
+from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope as Sent
 
-PERSON = "person"
 KEY = "catmem.caller"
 """Where the scope of a request keeps its caller."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -18,6 +19,8 @@ from urllib.parse import urlsplit
 from catmem.config.profile import one_reading
 from catmem.errors import RequestError, UnreadableError
 from catmem.server.caller import KEY, no_token
+from catmem.store.contract import PERSON
+from catmem.workspace.acting import caller_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +91,8 @@ class Guard:
             path = scope["path"]
             if path not in _OPEN and not path.startswith(_STATIC):
                 _refuse_out_of_scope(caller, scope["method"], path)
+            is_named = caller is not None and caller.is_person and caller.label != PERSON
+            caller_name.set(caller.label if caller is not None and is_named else None)
             if not path.startswith(_WITHOUT_ROOT):
                 refuse_missing(self._root, "the root is not there")
         await self._app(scope, receive, send)
@@ -283,7 +288,7 @@ class Workers:
         Raises ``RequestError`` 503: ``timeout``, ``still_writing``, ``stopping``.
         """
         try:
-            job = self.pool.submit(function)
+            job = self.pool.submit(copy_context().run, function)  # it knows the caller's name
         except RuntimeError:
             raise stopping() from None
         try:

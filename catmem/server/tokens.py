@@ -32,8 +32,8 @@ from catmem.envelopes.agents import agents_of
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
 from catmem.files import os_errors, permission_or_io, read_bounded, take_lock, write_private
 from catmem.names import is_name
-from catmem.server.caller import PERSON, Caller, Scope
-from catmem.store.contract import SIDECAR
+from catmem.server.caller import Caller, Scope
+from catmem.store.contract import PERSON, SIDECAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

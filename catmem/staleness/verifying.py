@@ -46,7 +46,7 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     ``Workspace.verify`` raises; what was written before stays so.
     """
     actor, dry_run = how.get("actor"), how.get("dry_run", False)
-    with gate.checks(workspace, f"{name}/{target or '*'}", op="verify", agent=actor or "person", recorded=not dry_run):
+    with gate.checks(workspace, f"{name}/{target or '*'}", op="verify", agent=actor or PERSON, recorded=not dry_run):
         if category is None and query is None:
             raise EditError("name a category or what to search for", code="bad_operation", hint="Give one of the two.")
         if target is None and how.get("expected") is not None:

@@ -18,6 +18,8 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.store.contract import who
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -180,7 +182,8 @@ LONGEST_NAME = 200
 """Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
 _TEXTS = ("ts", "entity_id", "op", "agent", "status")
-_TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", "note")
+_OPTIONAL = ("note", "person")
+_TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", *_OPTIONAL)
 _NUMBERS_OR_NONE = ("base_rev", "head_rev")
 
 STATUSES = ("ok", "unchanged", "retry", "branch", "merged", "conflict", "refused", "shadowed", "bypassed")
@@ -193,7 +196,8 @@ class AuditLine(NamedTuple):
     that answers it, ``None`` for a refusal, and ``head_rev`` the number of the head then, ``None`` if unknown.
     ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
     was let pass. ``seconds`` is how long it took, ``base_rev`` the number that ``prev_rev`` names, ``None`` for a
-    branch and for what is in no record. ``note`` is what a person said of a bypass.
+    branch and for what is in no record. ``note`` is what a person said of a bypass, ``person`` the name of the person
+    where ``agent`` is one.
     """
 
     ts: str
@@ -208,6 +212,12 @@ class AuditLine(NamedTuple):
     seconds: float | None = None
     base_rev: int | None = None
     note: str | None = None
+    person: str | None = None
+
+    @property
+    def who(self) -> str:
+        """Who asked for it, for people: the agent, or the name of the person."""
+        return who(self.agent, self.person)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -220,11 +230,8 @@ class AuditLine(NamedTuple):
         return self.status in {"conflict", "refused"}
 
     def to_dict(self) -> dict[str, Any]:
-        """The line as JSON-ready data, its keys always in one order; ``note`` only where there is one."""
-        said = self._asdict()
-        if self.note is None:
-            del said["note"]
-        return said
+        """The line as JSON-ready data, its keys in one order; ``note`` and ``person`` only where there is one."""
+        return {name: value for name, value in self._asdict().items() if value is not None or name not in _OPTIONAL}
 
     def to_json(self) -> bytes:
         """The line as it stands in the log, with its newline; ASCII, whatever the names are."""

@@ -32,6 +32,9 @@ OnStale: TypeAlias = Literal["refuse", "branch"]
 PERSON = "person"
 """The agent on the record of what a person did; it has no profile."""
 
+PERSON_NAME = "person"
+"""In the note of a revision: the name of the person who made it, if it was known."""
+
 EXTERNAL = "external"
 UNREAD = "unread"
 """In the note of a revision: what external writers changed and no writer with a view has seen; ids of the caller's."""
@@ -88,6 +91,12 @@ class Revision:
         """Whether it stands beside the line of heads, such as ``8a``."""
         return is_branch(self.revision)
 
+    @property
+    def who(self) -> str:
+        """Who made it, for people: the agent, or the name of the person."""
+        name = self.note.get(PERSON_NAME)
+        return who(self.agent, name if isinstance(name, str) else None)
+
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -102,11 +111,11 @@ class Change:
     if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
     revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
     together with the head: they become its parents too. Such a write is recorded even if it changes no byte, and so is
-    one whose ``note`` has to be kept (``keeps_note``).
+    one whose ``note`` has to be kept (``keeps_note``). ``person`` is the name of the person, where the agent is one.
     """
 
     op: str = "put"
-    agent: str = "person"
+    agent: str = PERSON
     op_id: str | None = None
     request: str | None = None
     note: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +123,7 @@ class Change:
     on_stale: OnStale = "refuse"
     merges: tuple[str, ...] = ()
     keeps_note: bool = False
+    person: str | None = None
 
     @property
     def is_always_recorded(self) -> bool:
@@ -121,8 +131,9 @@ class Change:
         return self.keeps_note or bool(self.merges)
 
     def recorded_note(self) -> dict[str, Any]:
-        """The note as it is recorded, with the request."""
-        return dict(self.note) | ({"request": self.request} if self.request else {})
+        """The note as it is recorded, with the request and the person."""
+        said = {"request": self.request, PERSON_NAME: self.person}
+        return dict(self.note) | {name: value for name, value in said.items() if value}
 
     def parents(self, seen: str) -> tuple[str, ...]:
         """The parents of a revision that is made from the revision ``seen``."""
@@ -299,6 +310,11 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of what is open; the store can be opened again."""
+
+
+def who(agent: str, person: str | None) -> str:
+    """An agent as people are shown it: ``neo``, ``person``, or ``Anna (person)`` where the name is known."""
+    return f"{person} ({agent})" if person and agent == PERSON else agent
 
 
 def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:

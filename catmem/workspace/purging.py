@@ -18,7 +18,7 @@ from catmem.model.version import Version
 from catmem.search.usage import USAGE_NAME, drop_gone
 from catmem.seeding.lockfile import LOCK_LIMIT, SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.store.contract import SIDECAR, Change, Erasure
+from catmem.store.contract import PERSON, SIDECAR, Change, Erasure
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of, refuse_declared
@@ -98,7 +98,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
     """
     # A refusal is on record under the entity too.
     named = entity if "/" in entity or ":" in entity else f"{entity}/user"
-    with gate.checks(workspace, named, op="purge", agent="person", recorded=not dry_run):
+    with gate.checks(workspace, named, op="purge", agent=PERSON, recorded=not dry_run):
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
         refuse_declared(name, "forget")
@@ -296,7 +296,7 @@ class _Purging:
         for number in range(1, _ROUNDS + 1):
             try:
                 # The file itself first, as a revision of its own.
-                change = Change(op="purge", agent="person")
+                change = Change(op="purge", agent=PERSON)
                 gate.commit(self.workspace, entity, None, lambda now: self.redaction.without(now.data), change)
                 erased = self.store.erase(entity, erasure)
             except BusyError:

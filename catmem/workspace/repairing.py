@@ -14,7 +14,7 @@ from catmem.config.profile import limit_of
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
 from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.store.contract import Change
+from catmem.store.contract import PERSON, Change
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.history import entity_of, refuse_declared
 from catmem.workspace.stores import memory_files
@@ -127,7 +127,7 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
             )
         return plan.after
 
-    with gate.attempt(workspace, plan.entity, op="repair", agent="person") as trying:
+    with gate.attempt(workspace, plan.entity, op="repair", agent=PERSON) as trying:
         store = lasting_store(workspace)
         if plan.changes:
             store.backup(plan.entity)

@@ -25,7 +25,8 @@ from catmem import clock
 from catmem.config.profile import is_root
 from catmem.errors import CatmemError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
-from catmem.store.contract import SIDECAR, revision_number
+from catmem.store.contract import PERSON, SIDECAR, revision_number
+from catmem.workspace.acting import person_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,8 @@ class Attempt:
         another must not say so, unless it merges the two.
         """
         self.agent = change.agent
+        if change.agent == PERSON:
+            change = replace(change, person=person_name(self.workspace.root))
         if expected is not None:
             self.prev = expected
         store = self._store
@@ -138,6 +141,7 @@ class Attempt:
             head_rev=self._head(),
             seconds=round(seconds, 6),
             base_rev=self._base(prev),
+            person=person_name(self.workspace.root) if self.agent == PERSON else None,
         )
 
     def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:

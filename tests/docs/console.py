@@ -72,6 +72,7 @@ class Shell:
         self._printed = [scratch / name for name in ("out", "err")]
         scripts = sysconfig.get_path("scripts")
         self._environment = {
+            "CATMEM_PERSON": "",
             "HOME": str(scratch),
             "LANG": "C.UTF-8",
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.golden.frozen import FOLDER, FROZEN, text_of
 
 
 def main() -> None:
+    os.environ["CATMEM_PERSON"] = ""
     for path in golden_cases():
         for style in STYLES:
             with tempfile.TemporaryDirectory() as folder:

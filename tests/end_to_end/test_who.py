@@ -1,0 +1,97 @@
+"""Who did it: the name of the person, where it comes from, and where it is shown."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from catmem.workspace import acting
+from tests.end_to_end.terminal import run, run_json, write_root
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    acting._of_system.cache_clear()
+    yield write_root(tmp_path)
+    acting._of_system.cache_clear()
+
+
+@pytest.fixture
+def git_home(tmp_path, monkeypatch):
+    """A home in which git knows Ada, and a login name."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada Git\n")
+    monkeypatch.delenv("CATMEM_PERSON")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("LOGNAME", "ada-login")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
+def whose():
+    """Agent and name of the newest revision of neo's USER.md."""
+    revision = run_json("log", "neo/user")["revisions"][0]
+    return revision["agent"], revision["note"].get("person")
+
+
+def test_the_name_of_the_environment(user, monkeypatch):
+    monkeypatch.setenv("CATMEM_PERSON", "Ada Lovelace")
+    run("remove", "-p", "neo", "15th")
+    assert whose() == ("person", "Ada Lovelace")
+    assert "  Ada Lovelace (person)  " in run("log", "neo/user").stdout
+    assert "  Ada Lovelace (person)  " in run("audit").stdout
+    assert run_json("audit")["lines"][0]["person"] == "Ada Lovelace"
+    assert run("audit", "--agent", "Ada Lovelace").stdout == run("audit").stdout
+
+
+def test_the_names_in_their_order(user, git_home, monkeypatch):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    assert whose() == ("person", "Ada Git")
+    (git_home / ".gitconfig").unlink()
+    acting._of_system.cache_clear()
+    run("add", "-p", "neo", "-c", "rules", "Two.")
+    assert whose() == ("person", "ada-login")
+    monkeypatch.setenv("PATH", "")
+    acting._of_system.cache_clear()
+    run("add", "-p", "neo", "-c", "rules", "Three.")
+    assert whose() == ("person", "ada-login")
+    monkeypatch.setenv("CATMEM_PERSON", "")
+    run("add", "-p", "neo", "-c", "rules", "Four.")
+    assert whose() == ("person", None)
+
+
+def test_the_repository_of_the_root_has_its_own_name(user, git_home, tmp_path):
+    subprocess.run(["git", "-C", tmp_path, "init", "-q"], check=True)
+    subprocess.run(["git", "-C", tmp_path, "config", "user.name", "Ada at work"], check=True)
+    run("remove", "-p", "neo", "15th")
+    assert whose() == ("person", "Ada at work")
+
+
+def test_what_a_profile_writes_has_no_name(user, monkeypatch):
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    run("remove", "-p", "neo", "15th", "--as", "neo")
+    assert whose() == ("neo", None)
+    assert run_json("audit")["lines"][0].get("person") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"), [("Ada\n\tL.", "Ada L."), ("\x1b[2J\u202eAda", "[2JAda"), ("a" * 500, "a" * 80), (" \n ", None)]
+)
+def test_a_name_is_one_short_line(user, monkeypatch, said, kept):
+    monkeypatch.setenv("CATMEM_PERSON", said)
+    run("remove", "-p", "neo", "15th")
+    assert whose() == ("person", kept)
+
+
+def test_a_name_gives_no_rights_and_takes_none(user, monkeypatch):
+    """Who has the name of a profile is a person still, and is shown as one."""
+    monkeypatch.setenv("CATMEM_PERSON", "neo")
+    run("move", "-p", "neo", "pay is", "-c", "talk")
+    assert whose() == ("person", "neo")
+    assert "  neo (person)  " in run("log", "neo/user").stdout
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    retried = run("add", "-p", "neo", "-c", "rules", "One more.")
+    assert "revision 3" in retried.stdout

@@ -1,10 +1,9 @@
-"""``catmem log``, ``diff``, ``undo``, ``restore``, ``replay`` and ``watch``: the revisions of files."""
+"""``catmem diff``, ``undo``, ``restore``, ``replay`` and ``watch``: the revisions of files."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -27,7 +26,6 @@ from catmem.cli.options import (
     root_option,
 )
 from catmem.cli.output import (
-    columns,
     emit,
     emit_json,
     fault_lines,
@@ -43,15 +41,15 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.digest import bytes_digest
-from catmem.errors import UnreadableError
 from catmem.files import read_bounded
+from catmem.names import TARGETS
 from catmem.text import DEFAULT_LIMITS, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.audit.rebuilding import Replay
-    from catmem.store.contract import Revision, Store
+    from catmem.store.contract import Store
     from catmem.workspace.change_feed import News, Watch
     from catmem.workspace.workspace import Workspace
 
@@ -60,53 +58,16 @@ _NOTHING = "0"
 _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
 _DAMAGE = 4
-_SUFFIX = ".md"
+SUFFIX = ".md"
 """What the path of a file ends in; no name of a profile or of an entity does."""
 
 
-@click.command(
-    cls=Command, examples=("catmem log trinity/user", "catmem log trinity -n 5", "catmem log trinity --graph")
-)
-@entity_argument
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N revisions.")
-@click.option("--graph", is_flag=True, help="Draw how the revisions follow each other, one column a line of them.")
-@common_options
-def log(entity: str, limit: int | None, *, graph: bool) -> None:
-    """List the revisions of ENTITY, the newest first: number, time (UTC), who, what, size and its change.
-
-    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. The path of a .md file means that file;
-    it needs no root if it has a history beside it. An external change that the history does
-    not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
-    stands beside the file: it was made on an older revision, and a merge says what it brought in.
-    """
-    if graph and in_json():
-        raise click.UsageError("--graph draws for people; in JSON each revision names its parents.")
-    _, entity, store = _found(entity)
-    # One more than is shown: the change of size is counted from the revision before.
-    found = list(islice(store.log(entity), None if limit is None else limit + 1))
-    shown = found[:limit]
-    outside = _unrecorded(store, entity)
-    if in_json():
-        revisions = [revision.to_dict() for revision in shown]
-        emit_json({"entity": entity, "unrecorded": outside, "revisions": revisions})
-        return
-    rows = [_row(revision, found) for revision in shown]
-    if outside is not None:
-        size, head = outside["size"], store.head(entity)
-        change = f"{size - (head.size if head else 0):+,}"
-        why = "external change" if head else "no history yet: the first write begins it"
-        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
-    if not rows:
-        say(f"No revision of {entity} is recorded yet.")
-    numbers = (0, 4, 5)
-    if graph:
-        drawn = ["", *_drawn(shown)] if outside is not None else _drawn(shown)
-        rows = [(picture, *row) for picture, row in zip(drawn, rows, strict=True)]
-        numbers = (1, 5, 6)
-    emit(columns(rows, right=numbers))
+def both_files(entity: str) -> list[str]:
+    """The entities of the two files of the profile that an entity is of."""
+    return [f"{entity.partition('/')[0]}/{target}" for target in TARGETS]
 
 
-def _found(name: str, actor: str | None = None) -> tuple[Workspace, str, Store]:
+def found_file(name: str, actor: str | None = None) -> tuple[Workspace, str, Store]:
     """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file.
 
     A file of no profile has a store by itself, and its path stands for its entity. The name that an ``actor`` gives is
@@ -115,7 +76,7 @@ def _found(name: str, actor: str | None = None) -> tuple[Workspace, str, Store]:
     from catmem.workspace import history
 
     path = Path(name)
-    if path.suffix != _SUFFIX:
+    if path.suffix != SUFFIX:
         workspace = open_with_store()
         return workspace, name if actor is not None else history.entity_of(workspace, name), workspace.store
     from catmem.workspace.formatting import entity_at, has_journal
@@ -129,90 +90,6 @@ def _found(name: str, actor: str | None = None) -> tuple[Workspace, str, Store]:
     store = store_of_file(workspace.config, path) if entity is None else workspace.store
     click.get_current_context().call_on_close(store.close)
     return workspace, entity or name, store
-
-
-def _unrecorded(store: Store, entity: str) -> dict[str, Any] | None:
-    """Digest and size of the file as it is now, if the newest revision is not that."""
-    try:
-        data = store.read(entity).data
-    except UnreadableError as error:
-        say(f"warning: what the file holds now cannot be read: {error}")
-        return None
-    digest = bytes_digest(data)
-    head = store.head(entity)
-    if head.digest == digest if head else not data:
-        return None
-    return {"digest": digest, "size": len(data)}
-
-
-def _row(revision: Revision, found: Sequence[Revision]) -> tuple[str, ...]:
-    sizes = {each.revision: each.size for each in found}
-    parent = revision.parents[0] if revision.parents else None
-    before = 0 if parent is None else sizes.get(parent)
-    when = shown_moment(revision.timestamp)
-    change = "" if before is None else f"{revision.size - before:+,}"
-    size = f"{revision.size:,} bytes"
-    return revision.revision, when, printable(revision.who), revision.op, size, change, _remarks(revision)
-
-
-def _drawn(revisions: Sequence[Revision]) -> list[str]:
-    """A picture before each revision: a column for each line of revisions that goes on below, ``*`` for its own.
-
-    The first column is that of the file, the others are of branches.
-    """
-    lines: list[str | None] = [next((each.revision for each in revisions if not each.is_branch), None)]
-    pictures: list[str] = []
-    for revision in revisions:
-        if revision.revision not in lines:
-            _put(lines, revision.revision)
-        own = lines.index(revision.revision)
-        marks = ("*" if at == own else " " if each is None else "|" for at, each in enumerate(lines))
-        pictures.append(" ".join(marks).rstrip())
-        lines = [None if each == revision.revision else each for each in lines]
-        for number, parent in enumerate(revision.parents):
-            if number == 0:
-                lines[own] = parent
-            elif parent not in lines:
-                _put(lines, parent)
-    return pictures
-
-
-def _put(lines: list[str | None], revision: str) -> None:
-    free = next((at for at, each in enumerate(lines) if at and each is None), None)
-    if free is None:
-        lines.append(revision)
-    else:
-        lines[free] = revision
-
-
-def _remarks(revision: Revision) -> str:
-    origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
-    return ", ".join(part for part in (origin, _said(revision.note)) if part)
-
-
-_SAID = {
-    "merged": "merged {}",
-    "dropped": "dropped {}",
-    "after_stop": "after a stop of the machine",
-    "restored": "revision {}",
-    "source": "from {}",
-    "snapshot": "snapshot of {}",
-    "set_back": "set back: {}",
-}
-"""What the note of a revision says, the first of them."""
-
-
-def _said(note: Mapping[str, Any]) -> str:
-    for name, words in _SAID.items():
-        if name in note:
-            value = note[name] if isinstance(note[name], list) else [note[name]]
-            return printable(words.format(", ".join(map(str, value))))
-    said = note.get("actions", ())
-    actions = Counter(f"{action['action']} {action['category']}" for action in said)
-    done = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items())
-    # In one line, whatever its line ends are.
-    against = dict.fromkeys(" ".join(action["evidence"].split()) for action in said if "evidence" in action)
-    return printable(f"{done}, checked against {'; '.join(against)}" if against else done)
 
 
 @click.command(
@@ -250,7 +127,7 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> Non
         return
     from catmem.workspace.history import shown_text
 
-    workspace, entity, store = _found(entity)
+    workspace, entity, store = found_file(entity)
     if old is None:
         old, new = _latest(store, entity)
     before, after = (store.read(entity, revision).data for revision in (old, new))
@@ -290,7 +167,7 @@ def restore(entity: str, revision: str, actor: str | None, expected: str | None,
     """
     from catmem.workspace import history
 
-    workspace, entity, store = _found(entity, actor)
+    workspace, entity, store = found_file(entity, actor)
     own = None if store is workspace.store else store
     written = history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor, store=own)
     # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
@@ -315,7 +192,7 @@ def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run
     if entity is None:
         workspace, store = open_with_store(), None
     else:
-        workspace, entity, found = _found(entity, actor)
+        workspace, entity, found = found_file(entity, actor)
         store = None if found is workspace.store else found
     done = history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store)
     show_written(done, "took back the last revision", {"dry_run": dry_run})
@@ -395,7 +272,7 @@ def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> No
     """Print each new revision and each external change as it happens, until you press Ctrl-C.
 
     It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
-    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means PROFILE/user. With --format jsonl a line is an
+    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is an
     event of the server's stream, with its name as event.
     """
     from catmem.config.profile import refuse_no_root
@@ -403,7 +280,8 @@ def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> No
 
     workspace = open_with_store()
     refuse_no_root(workspace.config)
-    wanted = frozenset(heard_name(workspace, name, actor) for name in entities)
+    heard = [(name, heard_name(workspace, name, actor)) for name in entities]
+    wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
     if actor is not None:
         workspace.profile(actor)
     with suppress(KeyboardInterrupt):

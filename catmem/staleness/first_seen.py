@@ -108,7 +108,7 @@ class EntryHistory:
         keys = [body_key(entry.body) for entry in changed.new]
         fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
         if fresh:
-            come_from = origins(changed, fresh, _reworded(revision)) if changed.old else {}
+            come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
             moment, clocks = _moment(revision), revision.note.get(CLOCKS)
             for entry, key in zip(changed.new, keys, strict=True):
                 if entry.start in fresh:
@@ -205,10 +205,10 @@ def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse
         else:
             new.known = history.known.copy()
             pairs = ((each, store.read(entity, each.revision).data) for each in reversed(since))
-            for step in _steps(pairs, history.document, parse):
+            for step in steps(pairs, history.document, parse):
                 new.take(*step)
     if anew:
-        for step in _steps(store.replay(entity), None, parse):
+        for step in steps(store.replay(entity), None, parse):
             for new in anew:
                 new.take(*step)
     return found
@@ -229,7 +229,7 @@ def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] |
     return None
 
 
-def _steps(
+def steps(
     revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
 ) -> Iterator[tuple[Revision, Document | None, Differing]]:
     """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
@@ -253,7 +253,7 @@ def _days(entry: Entry) -> tuple[date, ...]:
     return tuple(day for key in DATED_BY if (day := read_date(tags.get(key))) is not None) if tags else ()
 
 
-def _reworded(revision: Revision) -> frozenset[str]:
+def reworded(revision: Revision) -> frozenset[str]:
     """The ids of entries that a revision says to have replaced others."""
     actions = revision.note.get("actions")
     listed = [each for each in actions if isinstance(each, dict)] if isinstance(actions, list) else []

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catmem.sorting.sort_files import Sorted, SortPlan
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
+    from catmem.workspace.blame import Blamed
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.workspace.survey import Survey
     from catmem.writing.written import How, Written
@@ -265,6 +266,16 @@ class Workspace(Root):
 
         named = None if revision is None else str(revision)
         return content_of(declared_of(self, entity), self.store.read(entity, named).data)
+
+    def blame(self, entity: str) -> Sequence[Blamed]:
+        """The entries of an entity in file order, each with who gave it its words, and who verified it last.
+
+        It is for a person. Raises ``UnknownNameError``, ``DriftError`` and ``StoreError``.
+        """
+        from catmem.workspace.blame import blame
+        from catmem.workspace.history import entity_of
+
+        return blame(self, self.store, entity_of(self, entity))
 
     def undo(
         self,

@@ -41,7 +41,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 def test_the_commands_of_this_version():
     names = (
         "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
-        "branches", "merge", "undo", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
+        "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
@@ -110,6 +110,8 @@ JSON_CALLS = {
     "branches": ["branches", "--root", "demo"],
     "merge": ["merge", "neo", "--keep-both", "--root", "demo"],
     "restore": ["restore", "neo", "2", "--root", "demo"],
+    "undo": ["undo", "neo", "--root", "demo"],
+    "blame": ["blame", "neo", "--root", "demo"],
     "replay": ["replay", "--to", "history", "--root", "demo"],
     "store info": ["store", "info", "--root", "demo"],
     "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],

@@ -128,7 +128,7 @@ def test_who_wins(user, options, there):
     assert len(said["settled"]) == 1
     text = user.read_text()
     assert [day for day in ("15th", "20th", "30th") if day in text] == there
-    assert run_json("log", "neo")["revisions"][0]["parents"] == ["3", "3a", "3b"]
+    assert run_json("log", "neo/user")["revisions"][0]["parents"] == ["3", "3a", "3b"]
     run("fsck")
 
 
@@ -227,12 +227,12 @@ def test_log_draws_branches_beside_the_file(user):
         "* | | 2",
         "* 1",
     ]
-    last = [line.rsplit("  ", 1)[1] for line in run("log", "neo").stdout.splitlines()]
+    last = [line.rsplit("  ", 1)[1].partition(":")[0] for line in run("log", "neo").stdout.splitlines()]
     assert last[:3] == ["merged 3a", "branch from 2, replace rules", "branch from 2, add rules"]
 
 
 def test_the_newest_branch_is_no_change_from_outside(user):
-    assert run_json("log", "neo")["unrecorded"] is None
+    assert run_json("log", "neo/user")["unrecorded"] is None
     assert run_json("diff", "neo")["to"] == "3"
 
 
@@ -311,7 +311,7 @@ def test_an_agent_of_tier_1_merges_all_and_another_none(users):
     assert error_of("merge", "--all", "--as", "neo", status=2)["code"] == "forbidden"
     assert len(run_json("branches")["branches"]) == 4
     run("merge", "--all", "--as", "boss", status=3)
-    assert run_json("log", "neo")["revisions"][0]["agent"] == "boss"
+    assert run_json("log", "neo/user")["revisions"][0]["agent"] == "boss"
 
 
 def test_a_profile_that_is_not_right_stops_no_other(users, tmp_path):

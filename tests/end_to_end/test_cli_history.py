@@ -44,9 +44,10 @@ def rows(*arguments):
 @pytest.mark.parametrize("entity", ["neo", "neo/user"])
 def test_log_newest_first(user, entity):
     first, more = len(USER.encode()), len("§\n[created: 2026-11-21] Vendor is Acme.\n".encode())
+    beta, acme = (["add", "rules:", "Vendor", "is", name] for name in ("Beta.", "Acme."))
     assert rows(entity) == [
-        ["3", "TIME", "neo", "put", f"{first + 2 * more}", "bytes", f"+{more}", "add", "rules"],
-        ["2", "TIME", "person", "put", f"{first + more}", "bytes", f"+{more}", "add", "rules"],
+        ["3", "TIME", "neo", "put", f"{first + 2 * more}", "bytes", f"+{more}", *beta],
+        ["2", "TIME", "person", "put", f"{first + more}", "bytes", f"+{more}", *acme],
         ["1", "TIME", "external", "adopt", f"{first}", "bytes", f"+{first}"],
     ]
 
@@ -59,7 +60,11 @@ def test_log_says_what_was_done(user):
     run("remove", "-p", "neo", "Beta")
     run("verify", "-p", "neo", "15th")
     run("restore", "neo", "2")
-    assert [" ".join(row[7:]) for row in rows("neo")[:3]] == ["revision 2", "verify rules", "remove rules"]
+    assert [" ".join(row[7:]) for row in rows("neo")[:3]] == [
+        "revision 2",
+        "verify rules: Invoices are due on the 15th.",
+        "remove rules: Vendor is Beta.",
+    ]
 
 
 def test_log_shows_a_change_by_other_means_on_top(user):
@@ -94,13 +99,13 @@ def test_log_of_a_file_that_cannot_be_read_shows_its_history_all_the_same(user):
 
 def test_log_as_json(user):
     user.write_text(EDITED)
-    said = run_json("log", "neo", "-n", "2")
+    said = run_json("log", "neo/user", "-n", "2")
     assert list(said) == ["entity", "unrecorded", "revisions"]
     assert said["entity"] == "neo/user"
     assert said["unrecorded"] == {"digest": digest_of(EDITED.encode()), "size": len(EDITED.encode())}
     assert [list(revision) for revision in said["revisions"]] == [REVISION_FIELDS] * 2
     assert [revision["revision"] for revision in said["revisions"]] == ["3", "2"]
-    assert run_json("log", "boss") == {"entity": "boss/user", "unrecorded": None, "revisions": []}
+    assert run_json("log", "boss/user") == {"entity": "boss/user", "unrecorded": None, "revisions": []}
 
 
 # --- diff ----------------------------------------------------------------------------------------------------------

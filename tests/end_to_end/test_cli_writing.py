@@ -64,7 +64,10 @@ def changed(old, new):
 def test_add(user):
     result = run(*VERBS["add"])
     assert result.stdout == "added to rules in neo/user (revision 2)\n"
-    assert result.stderr == "what the file held before is kept as revision 1 of its history\n"
+    assert result.stderr == (
+        "what the file held before is kept as revision 1 of its history\n"
+        "'catmem undo neo/user --expected 2' takes it back\n"
+    )
     assert user.read_text() == changed("the 15th.\n", f"the 15th.\n§\n[created: {TODAY}] Vendor is Acme.\n")
 
 
@@ -205,7 +208,8 @@ def test_a_change_by_other_means_that_is_taken_in_is_told(user):
     assert again.stdout.endswith("is already there, so no second copy was made; nothing written\n")
     assert again.stderr == said
     user.write_text(user.read_text() + "§\nOnce more.\n")
-    assert run(*VERBS["remove"]).stderr == said.replace("3", "4")
+    undo = "'catmem undo neo/user --expected 5' takes it back\n"
+    assert run(*VERBS["remove"]).stderr == said.replace("3", "4") + undo
     assert run(*VERBS["move"], status=2).stderr.startswith("error[no_match]")
 
 
@@ -356,7 +360,7 @@ def test_what_cannot_be_done_is_told_with_a_way_out(user, arguments, code, hint)
 def test_a_profile_writes_where_it_may(user):
     result = run("add", "-p", "neo", "--as", "neo", "New.")
     assert result.stdout == "added to rules in neo/user (revision 2)\n"
-    assert run_json("log", "neo")["revisions"][0]["agent"] == "neo"
+    assert run_json("log", "neo/user")["revisions"][0]["agent"] == "neo"
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -538,4 +542,4 @@ def test_writers_at_the_same_time_lose_nothing(user):
         list(several.map(lambda fact: process("add", "-p", "neo", "-c", "rules", fact, cwd=user.parent), facts))
     text = user.read_text()
     assert [text.count(fact) for fact in facts] == [1] * 6
-    assert len(run_json("log", "neo")["revisions"]) == 7
+    assert len(run_json("log", "neo/user")["revisions"]) == 7

@@ -89,7 +89,7 @@ def test_history_verbs(root):
     root.sql(INSERT)
     assert "+From a shell." in root.run("diff", "orchestrator")
     assert "revision 3 of its history" in root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
-    log = json.loads(root.run("log", "orchestrator", "--format", "json"))
+    log = json.loads(root.run("log", "orchestrator/user", "--format", "json"))
     assert [each["agent"] for each in log["revisions"]] == ["person", "external", "person", "person"]
     root.run("restore", "orchestrator", "2")
     assert "From a shell." not in root.run("list", "-p", "orchestrator")

@@ -66,6 +66,7 @@ CALLS = {
     "Workspace.envelope": (
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),
+    "Workspace.blame": "(self, entity)",
     "Workspace.undo": "(self, entity=None, *, expected=None, actor=None, dry_run=False)",
     "Workspace.branches": "(self, entity=None)",
     "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
@@ -108,7 +109,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "apply_sort", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
+        "add", "anew", "apply_seed", "apply_sort", "blame", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
         "profiles", "prompt", "put", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

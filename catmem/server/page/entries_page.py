@@ -22,12 +22,13 @@ from catmem.errors import RequestError
 from catmem.names import UNCATEGORIZED
 from catmem.server.page.formats import own_address, reference, title_of, with_query
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.recent_changes import can_be_undone, entry_in, record_of
+from catmem.server.page.recent_changes import can_be_undone, record_of
 from catmem.server.page.refusal import seen_text
 from catmem.server.page.writing import Did, bad_form, done, put
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
+from catmem.workspace.changed_entries import entry_in
 from catmem.workspace.history import parent_of, restore
 from catmem.workspace.profile_memory import seen_file
 from catmem.writing.operation import Operation

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.digest import bytes_digest
 from catmem.server.page.formats import beginning, diff_of, text_of
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.recent_changes import record_of, words_of
+from catmem.server.page.recent_changes import record_of
 from catmem.server.page.writing import Did, done
 from catmem.store.contract import unknown_revision
+from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
 from catmem.workspace.history import parent_of
 from catmem.workspace.history import restore as restore_revision
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 _SIZE = 50
 _WORDS = 60
 """Characters of an entry beside what was done with it."""
-_MOST_READ = 1_000_000
-"""Bytes of old texts that are read for those words."""
 NOTHING = "0"
 """The revision of a file that was never written."""
 CHOSEN = "compare"
@@ -56,7 +55,7 @@ def history(asked: PageRequest) -> Page:
     # One more than is shown: the change of size is counted from the revision before.
     found = list(islice(workspace.store.log(entity), first, first + _SIZE + 1))
     sizes, some = {each.revision: each.size for each in found}, found[:_SIZE]
-    words = words_of(workspace, some, _MOST_READ)
+    words = words_of(workspace, workspace.store, some)
     return Page(
         "history.html",
         {

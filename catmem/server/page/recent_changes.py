@@ -15,6 +15,7 @@ from catmem.model.pairing import pair_entries
 from catmem.server.page.formats import beginning, category, day
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.text import unmerged_warnings
+from catmem.workspace.changed_entries import found_by, only_action
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
 
@@ -150,9 +151,6 @@ def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | No
 
 # --- the one entry that it was on ----------------------------------------------------------------------------------
 
-_STEPS = 2
-"""Operations that a form makes on one entry: it is moved, and reworded."""
-
 
 class Became(NamedTuple):
     """An entry before and after a revision; ``None`` for one that was not there. ``document`` is the text after it."""
@@ -173,7 +171,7 @@ def _became(workspace: Workspace, record: Revision) -> Became | None:
 
     Raises what reading the store raises.
     """
-    last = _only_action(record)
+    last = only_action(record)
     if last is None:
         return None
     first: Mapping[str, Any] = record.note["actions"][0]
@@ -181,47 +179,12 @@ def _became(workspace: Workspace, record: Revision) -> Became | None:
     after = workspace.parse(store.read(record.entity, record.revision).data)
     old = workspace.parse(store.read(record.entity, parent_of(record)).data)
     if last.get("action") == "remove":
-        return Became(_found(old, last), None, after)
-    entry = _found(after, last)
+        return Became(found_by(old, last), None, after)
+    entry = found_by(after, last)
     if entry is None:
         return None
     is_new = first.get("action") == "add"
-    return Became(None if is_new else _found(old, first) or _partner(old, after, entry), entry, after)
-
-
-def words_of(workspace: Workspace, records: Sequence[Revision], most: int) -> dict[str, str]:
-    """The words of the one entry that each revision was on, by its name; of ``most`` bytes of texts, the first ones.
-
-    What cannot be read any more has no words here: its own page says why.
-    """
-    found: dict[str, str] = {}
-    documents: dict[str, Document] = {}
-    for record in records:
-        action = _only_action(record)
-        if action is None:
-            continue
-        # What was removed stands in the text before it.
-        text = parent_of(record) if action.get("action") == "remove" else record.revision
-        if text not in documents:
-            most -= record.size
-            if most < 0:
-                break
-            try:
-                documents[text] = workspace.parse(workspace.store.read(record.entity, text).data)
-            except CatmemError:
-                continue
-        entry = _found(documents[text], action)
-        if entry is not None:
-            found[record.revision] = entry.body
-    return found
-
-
-def _only_action(record: Revision) -> Mapping[str, Any] | None:
-    """The last operation of a revision that was on one entry."""
-    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
-    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
-        return None
-    return actions[-1]
+    return Became(None if is_new else found_by(old, first) or _partner(old, after, entry), entry, after)
 
 
 def _verb(one: Became, record: Revision) -> str | None:
@@ -261,16 +224,6 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
     rules = rules_in([entry.body])
     if rules:
         yield f"Prompts withhold it: {', '.join(rules)}."
-
-
-def entry_in(document: Document, entry_id: str | None, category: str | None) -> Entry | None:
-    """The entry of an id; of several that say the same, the one of the category if it is there."""
-    same = [each for each in document.entries if each.id == entry_id]
-    return next((each for each in same if each.category == category), same[0] if same else None)
-
-
-def _found(document: Document, action: Mapping[str, Any]) -> Entry | None:
-    return entry_in(document, action.get("id"), action.get("category"))
 
 
 def _partner(old: Document, after: Document, entry: Entry) -> Entry | None:

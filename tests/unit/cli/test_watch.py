@@ -72,6 +72,15 @@ def test_it_tells_what_a_profile_may_hear(root):
         assert json.loads(process.stdout.readline()) == event
 
 
+def test_the_name_of_a_profile_is_both_of_its_files(root):
+    with watching(root, "neo", "--format", "jsonl", "-n", "2") as process:
+        add(root, "Elsewhere.", "boss")
+        add(root, "One.", target="memory")
+        assert json.loads(process.stdout.readline())["entity_id"] == "neo/memory"
+        add(root, "Two.")
+        assert json.loads(process.stdout.readline())["entity_id"] == "neo/user"
+
+
 def test_it_keeps_to_what_is_named(root):
     with watching(root, "boss", "neo/memory", "-n", "1") as process:
         add(root, "One.")

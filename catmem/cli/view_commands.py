@@ -30,6 +30,7 @@ from catmem.cli.output import (
     emit_json,
     first_line,
     in_json,
+    print_unreadable,
     printable,
     printable_json,
     read_stdin,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Problem
     from catmem.search.ranking import Snippet
     from catmem.search.search import Searched, SearchHit
+    from catmem.workspace.everywhere import Folded
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.workspace.workspace import Workspace
 
@@ -173,22 +175,32 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
                 yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
 
 
-@click.command(
-    cls=Command, examples=("catmem list -p trinity", "catmem list -p trinity -t user -c communication-style")
+_whose_option = click.option(
+    "-p", "--profile", metavar="NAME", help="The profile whose memory this is. By default that of all profiles."
 )
-@profile_option(required=True)
+
+
+@click.command(
+    cls=Command,
+    examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style"),
+)
+@_whose_option
 @target_option
 @category_option
 @as_of_option
 @common_options
-def list_(profile: str, target: str | None, category: str | None, as_of: date | None) -> None:
+def list_(profile: str | None, target: str | None, category: str | None, as_of: date | None) -> None:
     """List the entries that a profile sees in its own files: place, category, state, first line.
 
-    With --format json also the revision and digest of each file, as --expected takes them.
+    Without -p all entries of all files; one that several files have word for word is one line, with their names. With
+    --format json and -p also the revision and digest of each file, as --expected takes them.
     """
     workspace = open_with_store() if in_json() else open_to_read()
-    warn_of_rows(workspace, profile, target)
     refuse_undeclared(workspace, category)
+    if profile is None:
+        _list_everywhere(workspace, target, category, as_of)
+        return
+    warn_of_rows(workspace, profile, target)
     if in_json():
         _list_json(workspace, profile, target, category, as_of)
         return
@@ -196,6 +208,43 @@ def list_(profile: str, target: str | None, category: str | None, as_of: date | 
     if not listed:
         say("No entries that this profile can see.")
     emit(columns([_list_row(each) for each in listed]))
+
+
+def _list_everywhere(workspace: Workspace, target: str | None, category: str | None, as_of: date | None) -> None:
+    from catmem.workspace.everywhere import folded, list_everywhere
+
+    _warn_of_all(workspace, target)
+    found, unreadable = list_everywhere(workspace, target=target, category=category, as_of=as_of)
+    listed = folded(found)
+    if in_json():
+        emit_json({"profile": None, "entries": [each.to_dict() for each in listed]})
+    else:
+        if not listed:
+            say("No entries in any file.")
+        emit(columns([_folded_row(each) for each in listed]))
+    sys.exit(print_unreadable(unreadable))
+
+
+def _folded_row(found: Folded[SeenEntry]) -> tuple[str, ...]:
+    _, *row, body = _list_row(found.entry)
+    return f"{found.entry.entity}:{found.entry.line}", *row, body + _others(found)
+
+
+def _others(found: Folded[Any]) -> str:
+    """The names of the other profiles, or of the other file, that have the same entry."""
+    own = found.entry.entity.partition("/")[0]
+    names = dict.fromkeys(each.entity.partition("/")[0] for each in found.copies)
+    others = [name if name != own else f"{own} again" for name in names]
+    return printable(f"  (also in {', '.join(others)})") if others else ""
+
+
+def _warn_of_all(workspace: Workspace, target: str | None) -> None:
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.root import load_each
+
+    refuse_no_root(workspace.config)
+    for each in load_each(workspace)[0]:
+        warn_of_rows(workspace, each.name, target)
 
 
 def _list_json(
@@ -221,11 +270,12 @@ def _list_row(listed: SeenEntry) -> tuple[str, ...]:
     cls=Command,
     examples=(
         "catmem search -p trinity 'invoice approval'",
+        "catmem search invoice",
         "catmem search -p trinity --state stale '\"due date\" tax'",
     ),
 )
 @words_argument("query", "QUERY...")
-@profile_option(required=True)
+@_whose_option
 @target_option
 @category_option
 @tag_option("Only entries with this tag and value; KEY= for those without the tag. May be repeated.")
@@ -237,7 +287,7 @@ def _list_row(listed: SeenEntry) -> tuple[str, ...]:
 @common_options
 def search(  # noqa: PLR0913, PLR0917 - one parameter an option
     query: str,
-    profile: str,
+    profile: str | None,
     target: str | None,
     category: str | None,
     tags: dict[str, Any] | None,
@@ -247,15 +297,19 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Find the entries that a profile sees in its own files, and that QUERY fits: the best and newest first.
 
+    Without -p it searches all entries of all files; one that several files have word for word is one hit.
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
     from catmem.search.search import search
     from catmem.staleness.ages import notes_of
 
     workspace = open_with_store()
-    warn_of_rows(workspace, profile, target)
     refuse_undeclared(workspace, category)
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": states or None}
+    if profile is None:
+        _search_everywhere(workspace, query, limit, {**filters, "as_of": as_of})
+        return
+    warn_of_rows(workspace, profile, target)
     found = search(workspace, profile, query, limit=limit, as_of=as_of, **filters)
     say_all(f"warning: {note}" for note in notes_of(workspace))
     if in_json():
@@ -268,6 +322,33 @@ def search(  # noqa: PLR0913, PLR0917 - one parameter an option
     say_all(advice(each.freshness.state for each in found.found).values())
     if found.total > len(found.found):
         say(f"{len(found.found)} of {found.total:,} entries; --limit {found.total} shows all.")
+
+
+def _search_everywhere(workspace: Workspace, query: str, limit: int, narrowing: Mapping[str, Any]) -> None:
+    from catmem.config.json_schema import shown
+    from catmem.search.search import search_everywhere
+    from catmem.staleness.ages import notes_of
+    from catmem.workspace.everywhere import folded
+
+    _warn_of_all(workspace, narrowing["target"])
+    searched = search_everywhere(workspace, query, whole=True, **narrowing)
+    found = folded(each.found for each in searched.found)
+    say_all(f"warning: {note}" for note in notes_of(workspace))
+    best = found[:limit]
+    if in_json():
+        advised = advice(each.entry.freshness.state for each in best)
+        entries = [each.to_dict() for each in best]
+        emit_json({"profile": None, "query": query, "total": len(found), "entries": entries, **advised})
+    else:
+        if not found:
+            say(f"Nothing in any file fits {shown(query)}.")
+        lines = (f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in best)
+        texts = (_styled(each.entry.snippet) for each in best)
+        emit("\n".join(f"{line}\n    {text}\n" for line, text in zip(lines, texts, strict=True)))
+        say_all(advice(each.entry.freshness.state for each in best).values())
+        if len(found) > limit:
+            say(f"{limit} of {len(found):,} entries; --limit {len(found)} shows all.")
+    sys.exit(print_unreadable(searched.unreadable))
 
 
 def _place(found: SearchHit) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.end_to_end.terminal import USER, error_of, run, run_json, write_root
+from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.roots import make_root, put_bytes, text_of
 
 

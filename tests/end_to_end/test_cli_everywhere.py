@@ -1,0 +1,81 @@
+"""``catmem list`` and ``search`` without ``-p``: all that the files of a root hold, copies folded."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.end_to_end.terminal import USER, error_of, run, run_json, write_root
+from tests.golden.case import put
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_root(tmp_path)
+
+
+@pytest.fixture
+def seeded(user):
+    """Two entries of neo stand in boss's file too, one of them with other tags."""
+    text = "## Talk\nPrefers short answers.\n\n## Rules\n[source: neo] Invoices are due on the 15th.\n§\nBoss alone.\n"
+    put(user.parent.parent / "boss" / "USER.md", text)
+    return user
+
+
+def test_a_list_of_all_has_each_entry_once_with_the_names(seeded):
+    lines = run("list").stdout.splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith("boss/user:2")
+    assert lines[0].endswith("Prefers short answers.  (also in neo)")
+    # A person sees all, what no profile does too.
+    assert lines[-1].startswith("neo/user:10  pay")
+    (first, *_) = run_json("list")["entries"]
+    assert [first["entity"], first["line"], [each["entity"] for each in first["copies"]]] == [
+        "boss/user",
+        2,
+        ["neo/user"],
+    ]
+
+
+def test_other_words_or_another_category_are_no_copies(user):
+    put(user.parent.parent / "boss" / "USER.md", "## Talk\nInvoices are due on the 15th.\n§\nPrefers Short answers.\n")
+    assert "also in" not in run("list").stdout
+    run("add", "-p", "neo", "-t", "memory", "-c", "talk", "Never before ten.")
+    assert "(also in neo again)" in run("list").stdout
+
+
+def test_a_list_of_all_is_narrowed(seeded):
+    assert len(run("list", "-c", "rules").stdout.splitlines()) == 2
+    assert len(run("list", "-c", "speech").stdout.splitlines()) == 2
+    assert run("list", "-t", "memory").stdout == ""
+    assert error_of("list", "-c", "nope")["code"] == "unknown_category"
+
+
+def test_a_search_of_all_finds_what_no_profile_sees(seeded):
+    assert run("search", "secret").stdout.startswith("neo/user:10  pay  unverified\n")
+    assert run("search", "invoices").stdout.startswith("boss/user:5  rules  unverified  (also in neo)\n")
+    said = run_json("search", "invoices", "15th", "boss")
+    assert (said["profile"], said["total"]) == (None, 2)
+    result = run("search", "invoices boss", "--limit", "1")
+    assert result.stdout.count("\n    ") == 1
+    assert "1 of 2 entries; --limit 2 shows all." in result.stderr
+
+
+def test_nothing_found_anywhere(seeded):
+    assert "Nothing in any file fits 'zebra'." in run("search", "zebra").stderr
+
+
+def test_what_cannot_be_read_hides_nothing_else(seeded):
+    (seeded.parent / "MEMORY.md").write_bytes(b"\xff")
+    for command in (["list"], ["search", "boss"]):
+        result = run(*command, status=2)
+        assert "Boss alone." in result.stdout
+        assert "MEMORY.md" in result.stderr
+    assert seeded.read_text() == USER
+
+
+def test_no_root_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for command in (["list"], ["search", "x"]):
+        assert error_of(*command)["code"] == "no_root"

@@ -13,6 +13,7 @@ from catmem.staleness.first_seen import origins, reworded, steps
 from catmem.store.contract import PERSON_NAME
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.differing import Differing, changed_document
+from catmem.workspace.history import refuse_declared
 from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _said(revision: Revision | None) -> dict[str, Any]:
 def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
     """The entries of an entity as it is now, in file order, each with its revisions.
 
-    Raises ``DriftError`` for what is no text now, and what reading the store raises.
+    Raises ``EditError`` (``no_entries``) for an entity that catmem.yaml declares, ``DriftError`` for what is no text now, and what reading the store raises.
     """
     return _Lines(workspace, store, entity).now()
 
@@ -93,12 +94,13 @@ class _Lines:
     """The entries that there are and those that are gone, as one revision after the other is looked at."""
 
     def __init__(self, workspace: Root, store: Store, entity: str) -> None:
+        refuse_declared(entity, "look at")
         self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
         self.gone: dict[str, Blamed] = {}
         """By their words: what comes back goes on from where it was."""
         self.document: Document = legible(workspace.parse, entity, store.read(entity).data)
         last = None
-        for revision, _, after, found in steps(store.replay(entity), None, workspace.parse):
+        for revision, after, found in steps(store.replay(entity), None, workspace.parse):
             if revision.is_branch or after is None:
                 continue
             self._take(revision, found)

@@ -69,7 +69,8 @@ def _said(revision: Revision | None) -> dict[str, Any]:
 def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
     """The entries of an entity as it is now, in file order, each with its revisions.
 
-    Raises ``EditError`` (``no_entries``) for an entity that catmem.yaml declares, ``DriftError`` for what is no text now, and what reading the store raises.
+    Raises ``EditError`` (``no_entries``) for an entity that catmem.yaml declares, ``DriftError`` for what is no
+    text now, and what reading the store raises.
     """
     return _Lines(workspace, store, entity).now()
 

@@ -10,6 +10,7 @@ import click
 
 from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
+from catmem.names import is_declared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -247,7 +248,8 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
         revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
         emit(printable(f"{done}{category} in {written.entity}{revision}{f', {size}' if limit else ''}\n"))
         say_all(written.notes)
-        if not (written.bounded or written.branch or written.repeated):
+        # An agent may write what it may not take back.
+        if not (written.bounded or written.branch or written.repeated or is_declared(written.entity)):
             say(f"'{_undo_line(written)}' takes it back")
 
 

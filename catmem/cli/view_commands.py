@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Problem
     from catmem.search.ranking import Snippet
     from catmem.search.search import Searched, SearchHit
-    from catmem.workspace.everywhere import Folded
+    from catmem.workspace.everywhere import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.workspace.workspace import Workspace
 
@@ -225,12 +225,12 @@ def _list_everywhere(workspace: Workspace, target: str | None, category: str | N
     sys.exit(print_unreadable(unreadable))
 
 
-def _folded_row(found: Folded[SeenEntry]) -> tuple[str, ...]:
+def _folded_row(found: SharedEntry[SeenEntry]) -> tuple[str, ...]:
     _, *row, body = _list_row(found.entry)
     return f"{found.entry.entity}:{found.entry.line}", *row, body + _others(found)
 
 
-def _others(found: Folded[Any]) -> str:
+def _others(found: SharedEntry[Any]) -> str:
     """The names of the other profiles, or of the other file, that have the same entry."""
     own = found.entry.entity.partition("/")[0]
     names = dict.fromkeys(each.entity.partition("/")[0] for each in found.copies)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=SeenEntry)
 
 
-class Folded(NamedTuple, Generic[E]):
+class SharedEntry(NamedTuple, Generic[E]):
     """An entry, and where else a file has the same words in the same category: seeded copies, as a rule."""
 
     entry: E
@@ -33,12 +33,12 @@ class Folded(NamedTuple, Generic[E]):
         return {"entity": self.entry.entity, **self.entry.to_dict(), "copies": copies}
 
 
-def folded(entries: Iterable[E]) -> list[Folded[E]]:
+def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
     """Each of the entries once, in the order in which they come."""
     groups: dict[tuple[str, str], list[E]] = {}
     for each in entries:
         groups.setdefault((each.entry.category, each.entry.body), []).append(each)
-    return [Folded(first, tuple(others)) for first, *others in groups.values()]
+    return [SharedEntry(first, tuple(others)) for first, *others in groups.values()]
 
 
 def list_everywhere(

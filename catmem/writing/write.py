@@ -52,7 +52,6 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.store.contract import OnDrift, OnStale, Revision
     from catmem.store.envelope import Envelope

@@ -57,10 +57,8 @@ CALLS = {
     "Workspace.move": "(self, name, old_text, to_category, *, target=None, category=None, **how)",
     "Workspace.verify": "(self, name, old_text, *, target=None, category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": (
-        "(self, name, operations, *, target='user', expected=None, actor=None, dry_run=False, on_drift=None, "
-        "on_stale=None, op_id=None, allow_secret=False)"
         "(self, name, operations, *, target=None, expected=None, actor=None, dry_run=False, on_drift=None, "
-        "on_stale=None, op_id=None)"
+        "on_stale=None, op_id=None, allow_secret=False)"
     ),
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None)",
     "Workspace.envelope": (

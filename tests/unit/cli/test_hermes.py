@@ -43,7 +43,8 @@ def run(*arguments, status=0, **more):
 def test_a_root_is_made_over_hermes(hermes):
     assert run("init", "--from-hermes").stdout == (
         "wrote .hermes/catmem.yaml\nwrote .hermes/catmem-profiles/default.yaml\nwrote .hermes/catmem-profiles/coder.yaml\n"
-        "\nNext: name in the profiles what each may read, then catmem hermes install --all --dry-run\n"
+        "\nNext:\n  cd .hermes\n  catmem sort -p NAME    # and name in its profile what it may read\n"
+        "  catmem hermes install --all --dry-run\n"
     )
     assert run("init", "--from-hermes", str(hermes)).stdout == "nothing to do\n"
     put(hermes / "profiles" / "coder" / "memories" / "USER.md", "Tea.\n§\nNo sugar.")
@@ -53,7 +54,7 @@ def test_a_root_is_made_over_hermes(hermes):
 @pytest.mark.parametrize("other", ["--example", "--git"])
 def test_a_root_over_hermes_is_nothing_else(hermes, other):
     before = snapshot(hermes)
-    assert "leave --example and --git out" in run("init", "--from-hermes", other, status=2).stderr
+    assert "leave --example, --git and --start out" in run("init", "--from-hermes", other, status=2).stderr
     assert snapshot(hermes) == before
 
 

@@ -67,7 +67,7 @@ def test_every_help_opens_with_usage_a_short_sentence_and_an_example(path):
     "arguments",
     [
         ["promt"], ["--nothing"], ["prompt"], ["prompt", "neo", "--nothing"], ["prompt", "neo", "extra"],
-        ["prompt", "neo", "--style", "html"], ["list"], ["list", "-p", "neo", "-t", "users"], ["show"],
+        ["prompt", "neo", "--style", "html"], ["list", "-p", "neo", "-t", "users"], ["show"],
         ["show", "USER.md", "-p", "neo"], ["show", "USER.md", "-t", "user"], ["fmt", "--layout", "wide"],
         ["prompt", "neo", "--format", "yaml"], ["init", "a", "b"], ["prompt", "neo", "--root", "nothing-there"],
     ],

@@ -415,9 +415,8 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
 
 
 def _is_flat(offered: Offer) -> bool:
-    """Whether the source has entries, seen by its profile or not, and none of them has a category."""
-    entries = offered.document.entries
-    return bool(entries) and all(each.category == UNCATEGORIZED for each in entries)
+    """Whether the source has entries, seen by its profile or not, and no section."""
+    return bool(offered.document.entries) and not offered.document.scan.headers
 
 
 def _few(names: Sequence[str], most: int = _NAMED) -> str:

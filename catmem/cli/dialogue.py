@@ -67,16 +67,14 @@ class Dialogue:
         self.source = _STDIN if answers in {None, "-"} else str(answers)
         self._lines = self._numbered()
 
-    def read(self, prompt: str | None = None, *, stop_at_empty: bool = False) -> Reply | None:
-        """The next answer; ``None`` where there are no more. Empty lines are passed over, or end it."""
+    def read(self, prompt: str | None = None, *, passes_empty: bool = True) -> Reply | None:
+        """The next answer; ``None`` where there are no more. An empty line is passed over, or is an empty answer."""
         prompt = prompt or f"{self.letters}: "
         self._prompt(prompt)
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
-            if letter:
+            if letter or not passes_empty:
                 return Reply(letter.lower() if len(letter) == 1 else letter, rest.strip(), number)
-            if stop_at_empty:
-                return None
             self._prompt(prompt)
         if self.on_terminal:
             say("")

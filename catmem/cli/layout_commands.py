@@ -198,7 +198,8 @@ def _plans(workspace: Workspace, files: Sequence[str], data: bytes | None) -> It
     """The plan of each file, or of what stood on standard input; or what is wrong with it."""
     from pathlib import Path
 
-    from catmem.workspace.migrating import PlannedMigration, files_to_migrate, plan_file
+    from catmem.workspace.formatting import memory_files
+    from catmem.workspace.migrating import PlannedMigration, plan_file
     from catmem.workspace.migration import plan_migration
 
     try:
@@ -208,7 +209,7 @@ def _plans(workspace: Workspace, files: Sequence[str], data: bytes | None) -> It
     except CatmemError as error:
         yield error
         return
-    for path, may_be_link in files_to_migrate(workspace, files).items():
+    for path, may_be_link in memory_files(workspace, files).links.items():
         try:
             yield plan_file(workspace, path, may_be_link=may_be_link)
         except CatmemError as error:

@@ -237,7 +237,7 @@ class _ReviewDialogue(Dialogue):
         """Nothing is left: whether the last answer is taken back. Only ``u`` is an answer then."""
         if self._review.round.last is None or (self.on_terminal and not self._answered):
             return False
-        line = self.read("That was the last one. u undoes it, Enter ends: ", stop_at_empty=self.on_terminal)
+        line = self.read("That was the last one. u undoes it, Enter ends: ", passes_empty=not self.on_terminal)
         if line is None or line.letter != "u":
             return False
         try:

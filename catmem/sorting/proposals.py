@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.labels import Meanings, read_labels
 from catmem.linting.similar import distinct_words, similar_pairs
 from catmem.names import UNCATEGORIZED
-from catmem.sorting.likely_categories import LikelyCategories, subject_of
+from catmem.sorting.likely_categories import Likely, LikelyCategories, subject_of
 from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.config.config import Config
     from catmem.model.document import Document, Entry, TagValue
@@ -56,18 +56,15 @@ class SortLine:
     marks: tuple[str, ...] = ()
     tags: Mapping[str, TagValue] = field(default_factory=dict)
     part: int = 0
+    sure: bool = False
+    """Whether the first of the likely categories is far ahead of the others, or is what a label says."""
     private: bool = False
     """Whether it has a secret or hostile text, which is shown to no program."""
-
-    @property
-    def place(self) -> str:
-        """``7``, or ``7.2`` for its second part."""
-        return f"{self.number}.{self.part}" if self.part else str(self.number)
 
     def to_dict(self) -> dict[str, Any]:
         """The line as JSON-ready data; without the text of one that is ``private``."""
         return {
-            "entry": self.place,
+            "entry": self.number,
             "category": self.choice,
             "tags": dict(self.tags),
             "line": self.line,
@@ -99,7 +96,7 @@ class Proposer:
         made = []
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
-            choice, likely = self._categories(body, entry)
+            choice, likely, sure = self._categories(body, entry)
             marks = [f"nearly the same as {other}" for other in similar.get(entry, ())]
             marks += dates_of(body)
             if len(self._subjects(body)) > 1:
@@ -115,37 +112,27 @@ class Proposer:
             elif entry in same:
                 choice = DROP
                 marks.insert(0, f"the same as {same[entry]}")
-            line = SortLine(entry, place, number, body, choice, likely, tuple(marks), private=bool(found))
-            made.append(line)
+            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=sure, private=bool(found))
+            made.append(new)
         return tuple(made)
 
     def parted(self, line: SortLine) -> tuple[SortLine, ...]:
-        """A line for each part of a line's entry; the line itself where it has one part."""
-        parts = parts_of(line.text)
+        """A line for each part of a line that says ``split``; of what is private, the parts stay where they are."""
         made = []
-        for number, part in enumerate(parts, 1):
-            choice, likely = self._categories(part, line.entry)
-            if line.private:
-                choice = line.choice if line.choice != SPLIT else STAYS
-            new = replace(line, part=number, text=part, choice=choice, likely=likely, marks=tuple(dates_of(part)))
-            made.append(new)
-        return tuple(made) if len(made) > 1 else (line,)
+        for number, part in enumerate(parts_of(line.text), 1):
+            choice, likely, sure = self._categories(part, line.entry)
+            choice = STAYS if line.private else choice
+            marks = tuple(dates_of(part))
+            made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
+        return tuple(made)
 
-    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...]]:
-        """The category that is proposed, and the nearest ones."""
+    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], bool]:
+        """The category that is proposed, the nearest ones, and whether the first is sure."""
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
         found = self._likely.of(body)[:_OTHERS]
-        names = [each.category for each in found]
-        if label is not None:
-            return label, tuple(dict.fromkeys((label, *names)))[:_OTHERS]
-        return (names[0] if names else STAYS), tuple(names)
-
-    def is_sure(self, line: SortLine) -> bool:
-        """Whether the first of the likely categories is far ahead of the second, or is what a label says."""
-        found = self._likely.of(line.text)
-        return bool(line.likely and found and line.likely[0] != found[0].category) or (
-            len(found) > 0 and (len(found) == 1 or found[0].score - found[1].score > _SURE)
-        )
+        names = dict.fromkeys((*([label] if label else ()), *(each.category for each in found)))
+        sure = label is not None or _ahead(found, _SURE)
+        return next(iter(names), STAYS), tuple(names)[:_OTHERS], sure
 
     def _subjects(self, body: str) -> set[str]:
         """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""
@@ -153,7 +140,7 @@ class Proposer:
         if "\n" in body:
             return set(parts)
         found = (self._likely.of(part) for part in parts)
-        return {each[0].category for each in found if each and (len(each) == 1 or each[0].score - each[1].score > 1)}
+        return {each[0].category for each in found if _ahead(each, 1)}
 
     def _alike(self) -> tuple[dict[Entry, str], dict[Entry, list[str]]]:
         """The earlier entry that says just the same, and those that say nearly the same, as they are named."""
@@ -175,6 +162,11 @@ class Proposer:
                 if entry not in same and twin not in same:
                     similar.setdefault(entry, []).append(named[twin])
         return same, similar
+
+
+def _ahead(found: Sequence[Likely], far: float) -> bool:
+    """Whether there is a category, and the next one is ``far`` behind."""
+    return bool(found) and (len(found) == 1 or found[0].score - found[1].score > far)
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import CatmemError, ChangedMeanwhileError, UnreadableError
+from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.sorting.proposals import ACTIONS, SECRET, SPLIT, Proposer
-from catmem.sorting.sort_list import Checker
+from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Proposer
+from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.formatting import entity_at
+from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
 from catmem.workspace.migrating import (
     Migrated,
     PlannedMigration,
     apply_migration,
     declare,
-    files_to_migrate,
     plan_declaration,
     warnings_of,
 )
@@ -33,7 +31,7 @@ from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.sorting.proposals import SortLine
@@ -62,17 +60,27 @@ class SortPlan:
         """The entity, or the name of the file."""
         return self.entity or self.path.name
 
-    @cached_property
+    @property
     def checker(self) -> Checker:
         """What holds lists against the lines of this plan."""
-        return Checker(self.lines, self.titles, self.workspace.config, self.proposer.parted)
+        return Checker(self.lines, self.titles, self.workspace.config)
 
-    def with_lines(self, lines: Sequence[SortLine]) -> SortPlan:
-        """The plan with other proposals, and a line for each part of an entry for which ``split`` was chosen."""
-        made: list[SortLine] = []
-        for line in lines:
-            made += self.proposer.parted(line) if line.choice == SPLIT else (line,)
-        return replace(self, lines=tuple(made))
+    def to_text(self, lines: Iterable[SortLine] | None = None) -> str:
+        """The list to edit, of these ``lines`` if they are given; the parts of an entry are one line again."""
+        by_number = {line.number: line for line in self.lines}
+        for line in lines or ():
+            by_number[line.number] = replace(by_number[line.number], choice=SPLIT) if line.part else line
+        return as_text(list(by_number.values()), self.name, self.document.digest, self.titles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The list as JSON-ready data."""
+        entries = [line.to_dict() for line in self.lines]
+        titles, digest = dict(self.titles), self.document.digest
+        return {"file": self.name, "digest": digest, "categories": titles, "actions": ACTIONS, "entries": entries}
+
+    def harmless(self) -> tuple[SortLine, ...]:
+        """What is proposed, but what would be removed stays: no person looked at it."""
+        return tuple(replace(line, choice=STAYS) if line.choice in {DROP, SECRET} else line for line in self.lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines that a list chooses.
@@ -83,7 +91,8 @@ class SortPlan:
             raise ChangedMeanwhileError(
                 "this list was made of another version of the file",
                 path=self.path,
-                hint="Nothing was written. --read LIST --write NEW makes a new list that keeps what you chose.",
+                hint="Nothing was written. To use the list all the same, take the digest (sha256:...) out of it: "
+                "its entries are then found by how they begin, and each that is missing is named.",
             )
         return self.checker.chosen(read)
 
@@ -92,7 +101,8 @@ class SortPlan:
 class Sorted:
     """What a sort did, or would do. ``declared`` are the titles of categories that were added to ``catmem.yaml``.
 
-    ``counts`` has the number of entries (or parts) by category and action, ``secrets`` those to be erased.
+    ``counts`` has the number of entries (or parts) by category and action, ``secrets`` those to be erased, ``parts``
+    those that ``split`` cut, with where they go.
     """
 
     planned: PlannedMigration
@@ -100,6 +110,7 @@ class Sorted:
     declared: Mapping[str, str]
     counts: Mapping[str, int]
     secrets: tuple[SortLine, ...]
+    parts: tuple[SortLine, ...]
     written: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +126,7 @@ class Sorted:
             "backup": None if done.backup is None else str(done.backup),
             "declared": dict(self.declared),
             "counts": dict(self.counts),
-            "secrets": [{"entry": line.place, "line": line.line} for line in self.secrets],
+            "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
             "warnings": list(self.planned.warnings),
         }
 
@@ -130,7 +141,7 @@ def plan_sort(
     """
     entity: str | None
     if file is not None:
-        path = _only_file(workspace, file)
+        path, _ = Path(file), memory_files(workspace, [file])
         entity = entity_at(workspace, path)
         document = parsed_at(workspace, read_bounded(path, DEFAULT_LIMITS.file_bytes), path)
     else:
@@ -146,39 +157,36 @@ def plan_sort(
 
 def unsorted_elsewhere(plan: SortPlan) -> dict[str, int]:
     """The other entities of the same profile that have entries without a category, with their number."""
-    if plan.entity is None:
-        return {}
-    name, _, used = plan.entity.partition("/")
-    profile = plan.workspace.profile(name)
-    documents = {each: read_document(plan.workspace, profile, each) for each in TARGETS if each != used}
-    found = {f"{name}/{each}": document.by_category.get(UNCATEGORIZED, ()) for each, document in documents.items()}
-    return {each: len(entries) for each, entries in found.items() if entries}
+    name, _, used = (plan.entity or "").partition("/")
+    found: dict[str, int] = {}
+    for target in TARGETS if name else ():
+        entries = read_document(plan.workspace, plan.workspace.profile(name), target).by_category
+        if target != used and UNCATEGORIZED in entries:
+            found[f"{name}/{target}"] = len(entries[UNCATEGORIZED])
+    return found
 
 
 def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = False) -> Sorted:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
-    A line that still says ``split`` has its parts go where they are proposed. Raises ``EditError`` (``not_possible``),
+    The parts of a line that says ``split`` go where they are proposed. Raises ``EditError`` (``not_possible``),
     ``ConfigError`` (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
-    workspace = plan.workspace
-    lines = plan.with_lines(lines).lines
-    new = {category_of(line): line.choice[1:].strip() for line in lines if line.choice.startswith("+")}
-    used = {category_of(line) for line in lines}
-    titles = {**plan.titles, **new}
+    workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
+    lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
+    titles = {**plan.titles, **{category_of(line): line.choice[1:].strip() for line in lines if line.choice[0] == "+"}}
     migration = sort_document(plan.document, lines, titles)
-    known = {*workspace.config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
-    declared = {slug: title for slug, title in titles.items() if slug in used - known}
-    if workspace.config.path is None:
-        declared = {}
+    known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
+    used = {category_of(line) for line in lines} - known if config.path is not None else set()
+    declared = {slug: title for slug, title in titles.items() if slug in used}
     missing = [Proposed(slug, title, (), 0, None) for slug, title in declared.items()]
-    declaration = plan_declaration(workspace.config, missing) if missing else None
+    declaration = plan_declaration(config, missing) if missing else None
     then = workspace if declaration is None else type(workspace)(declaration.config)
     warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
     planned = PlannedMigration(plan.path, plan.entity, migration, warnings)
     counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
-    done = Migrated()
-    if migration.changes and not dry_run:
+    written, done = migration.changes and not dry_run, Migrated()
+    if written:
         if declaration is not None:
             declare(declaration)
         try:
@@ -188,19 +196,8 @@ def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = Fal
                 declare(replace(declaration, old=declaration.new, new=declaration.old))
             raise
     secrets = tuple(line for line in lines if line.choice == SECRET)
-    return Sorted(planned, done, declared, counts, secrets, migration.changes and not dry_run)
-
-
-def _only_file(workspace: Root, file: str | Path) -> Path:
-    try:
-        files = files_to_migrate(workspace, [file])
-    except UnreadableError as error:
-        if error.code == "not_markdown":
-            error.hint = "Name a file that ends in .md or .markdown."
-        raise
-    if list(files) != [Path(file)]:
-        raise UnreadableError("is a folder", code="not_a_file", path=file, hint="Name one file, or a profile with -p.")
-    return Path(file)
+    parts = tuple(line for line in lines if line.part)
+    return Sorted(planned, done, declared, counts, secrets, parts, written)
 
 
 def _titles(workspace: Root, document: Document) -> dict[str, str]:

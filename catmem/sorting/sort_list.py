@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import ConfigError
 from catmem.names import slugify
-from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, SortLine
+from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, SortLine, parts_of
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.threats import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.config.config import Config
 
@@ -31,17 +32,15 @@ _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
 _HEAD = re.compile(r"# catmem sort .+ (sha256:\w+)\s*")
-_LINE = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?[ \t]+([^|]*?)[ \t]*(?:\|[ \t]?(.*))?")
-_PLACE = re.compile(r"([0-9]{1,9})(?:\.([0-9]{1,9}))?")
-_GIVEN = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
+_LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*?)[ \t]*(?:\|(.*))?")
+_TAGGED = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
 
-class ListRow(NamedTuple):
+class Row(NamedTuple):
     """One line of a list as it was read, nothing checked; ``at`` is where it stands, ``shown`` its text, if given."""
 
     at: str
     number: int
-    part: int
     choice: str
     tags: Mapping[str, Any]
     shown: str | None
@@ -51,9 +50,9 @@ class ListRow(NamedTuple):
 class ReadList:
     """A list as it was read. ``digest`` is that of the file that it was made of, ``None`` if it does not say."""
 
-    rows: tuple[ListRow, ...]
+    rows: Sequence[Row]
     digest: str | None = None
-    faults: list[tuple[str, str]] = field(default_factory=list)
+    faults: Sequence[tuple[str, str]] = ()
 
 
 def beginning(text: str) -> str:
@@ -62,13 +61,11 @@ def beginning(text: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1].rstrip()}…"
 
 
-def as_text(
-    lines: Sequence[SortLine], name: str, digest: str, titles: Mapping[str, str], is_sure: Callable[[SortLine], bool]
-) -> str:
+def as_text(lines: Sequence[SortLine], name: str, digest: str, titles: Mapping[str, str]) -> str:
     """The list to edit: a line for each entry, and below it what a person should know."""
-    places = max(len(line.place) for line in lines)
+    places = len(str(lines[-1].number))
     choices = min(max(len(_written(line)) for line in lines), 40)
-    head = [
+    text = [
         f"# catmem sort {printable(name)} {digest}",
         "#",
         "# Number, category | how the entry begins. Change the words in front of the bar, save, and close.",
@@ -78,25 +75,17 @@ def as_text(
         "# Each number stands on one line. Take all lines away to write nothing.",
         "",
     ]
-    body = []
     for line in lines:
-        body.append(f"{line.place:>{places}}  {_written(line):<{choices}} | {beginning(line.text)}")
+        text.append(f"{line.number:>{places}}  {_written(line):<{choices}} | {beginning(line.text)}")
         others = [each for each in line.likely if each != line.choice]
-        said = [f"or {', '.join(others)}"] if others and (line.choice in ACTIONS or not is_sure(line)) else []
-        said += [printable(mark) for mark in line.marks]
-        if said:
-            body.append(f"{'':>{places}}  # {'; '.join(said)}")
-    return "\n".join([*head, *body, ""])
+        said = [f"or {', '.join(others)}"] if others and (line.choice in ACTIONS or not line.sure) else []
+        if said or line.marks:
+            text.append(f"{'':>{places}}  # {'; '.join([*said, *map(printable, line.marks)])}")
+    return "\n".join([*text, ""])
 
 
 def _written(line: SortLine) -> str:
     return f"{line.choice} {tag_blocks.write_block(dict(line.tags))}" if line.tags else line.choice
-
-
-def as_data(lines: Iterable[SortLine], name: str, digest: str, titles: Mapping[str, str]) -> dict[str, Any]:
-    """The list as JSON-ready data."""
-    entries = [line.to_dict() for line in lines]
-    return {"file": name, "digest": digest, "categories": dict(titles), "actions": ACTIONS, "entries": entries}
 
 
 def question(lines: Iterable[SortLine], titles: Mapping[str, str]) -> str:
@@ -118,42 +107,34 @@ def question(lines: Iterable[SortLine], titles: Mapping[str, str]) -> str:
 
 def read_list(text: str) -> ReadList:
     """A list in either form: JSON where the text begins with ``{``, else lines."""
-    if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return _from_json(text)
-    read = ReadList((), None)
-    rows: list[ListRow] = []
-    digest = None
-    for at, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
+    text = text.lstrip("\ufeff")
+    if text.lstrip().startswith("{"):
+        return read_json(text)
+    rows, faults, digest = [], [], None
+    for at, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             head = _HEAD.fullmatch(line)
             digest = head[1] if head else digest
-            continue
-        found = _LINE.fullmatch(line)
-        if found is None:
-            read.faults.append((f"line {at}", "is not NUMBER CATEGORY | how the entry begins"))
-            continue
-        choice, tags = _given(found[3])
-        shown = (found[4] or "").rstrip()
-        rows.append(ListRow(f"line {at}", int(found[1]), int(found[2] or 0), choice, tags, shown or None))
-    return replace(read, rows=tuple(rows), digest=digest)
+        elif found := _LINE.fullmatch(line):
+            choice, tags = _tagged(found[2])
+            rows.append(Row(f"line {at}", int(found[1]), choice, tags, (found[3] or "").strip() or None))
+        else:
+            faults.append((f"line {at}", "is not NUMBER CATEGORY | how the entry begins"))
+    return ReadList(rows, digest, faults)
 
 
-def _given(text: str) -> tuple[str, dict[str, Any]]:
+def _tagged(words: str) -> tuple[str, dict[str, Any]]:
     """What stands in front of the bar: a choice, and tags behind it."""
-    found = _GIVEN.fullmatch(text)
+    found = _TAGGED.fullmatch(words)
     pairs = tag_blocks.read_pairs(found[2], DEFAULT_LIMITS.tag_block_chars) if found else []
     if not found or not pairs:
-        return text, {}
+        return words, {}
     return found[1], {key: value if isinstance(value, str) else list(value) for key, value in pairs}
 
 
-def read_answer(text: str) -> ReadList:
-    """The answer of a model: one JSON object, perhaps in a fence."""
+def read_json(text: str) -> ReadList:
+    """A list in JSON, or the answer of a model: one object, perhaps in a fence."""
     text = re.sub(r"\A\s*```\w*\s*\n(.*)\n```\s*\Z", r"\1", text, flags=re.DOTALL)
-    return replace(_from_json(text), digest=None)
-
-
-def _from_json(text: str) -> ReadList:
     try:
         data = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -162,25 +143,24 @@ def _from_json(text: str) -> ReadList:
     entries = data.get("entries") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return ReadList((), None, [("the text", 'is no JSON object with a list "entries"')])
-    digest = data.get("digest")
-    read = ReadList((), digest if isinstance(digest, str) else None)
-    rows = []
+    rows, faults = [], []
     for at, each in enumerate(entries, 1):
-        given = each if isinstance(each, dict) else {}
-        place, choice, tags = given.get("entry"), given.get("category"), given.get("tags", {})
-        found = _PLACE.fullmatch(str(place)) if isinstance(place, int | str) and not isinstance(place, bool) else None
-        if found is None or not isinstance(choice, str) or not _are_tags(tags):
-            read.faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
-            continue
-        shown = given.get("text")
-        shown = beginning(shown) if isinstance(shown, str) else None
-        rows.append(ListRow(f"item {at}", int(found[1]), int(found[2] or 0), choice.strip(), tags, shown))
-    return replace(read, rows=tuple(rows))
+        match each:
+            case {"entry": int() | str() as number, "category": str() as choice} if re.fullmatch(
+                "[0-9]{1,9}", str(number)
+            ) and _are_tags(each.get("tags", {})):
+                shown = each.get("text")
+                shown = beginning(shown) if isinstance(shown, str) else None
+                rows.append(Row(f"item {at}", int(number), choice.strip(), each.get("tags", {}), shown))
+            case _:
+                faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
+    digest = data.get("digest")
+    return ReadList(rows, digest if isinstance(digest, str) and digest else None, faults)
 
 
 def _are_tags(tags: object) -> bool:
     return isinstance(tags, dict) and all(
-        isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+        all(isinstance(item, str) for item in (value if isinstance(value, list) else [value]))
         for value in tags.values()
     )
 
@@ -191,154 +171,104 @@ def _are_tags(tags: object) -> bool:
 class Checker:
     """Holds what was read against the lines that were proposed."""
 
-    def __init__(
-        self,
-        lines: Sequence[SortLine],
-        titles: Mapping[str, str],
-        config: Config,
-        parted: Callable[[SortLine], tuple[SortLine, ...]],
-    ) -> None:
-        """``titles`` are those of the categories that may be chosen, ``parted`` gives the lines of an entry's parts."""
+    def __init__(self, lines: Sequence[SortLine], titles: Mapping[str, str], config: Config) -> None:
+        """``titles`` are those of the categories that may be chosen."""
         self._lines = lines
         self._titles = titles
         self._config = config
-        self._parted = parted
-        self._parts: dict[int, dict[int, SortLine]] = {}
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines with what a list chooses for them, each entry once. Raises ``ConfigError`` (``bad_list``)."""
-        known = {(line.number, line.part): line for line in self._lines}
-        at: dict[tuple[int, int], str] = {}
-        made: dict[tuple[int, int], SortLine] = {}
-        faults = list(read.faults)
-        for row in read.rows:
-            key = (row.number, row.part)
-            place = f"{row.number}.{row.part}" if row.part else str(row.number)
-            line = known.get(key) or self._part(row.number, row.part)
-            if line is None:
-                faults.append((row.at, f"there is no entry {place}"))
-            elif key in at:
-                faults.append((row.at, f"entry {place} stands on {at[key]} already"))
-            elif row.shown is not None and row.shown != beginning(line.text).rstrip():
-                faults.append((row.at, f"entry {place} does not begin so: a sort changes no words"))
-            else:
-                fault = self._fault(row, line)
-                if fault:
-                    faults.append((row.at, fault))
-                made[key] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
-            at.setdefault(key, row.at)
+        made, faults = self._matched(read, self._lines)
         if read.rows or not faults:
-            faults += self._missing(at.keys())
+            faults += [
+                (f"entry {line.number}", f"is missing: {line.number}  {line.choice} | {beginning(line.text)}")
+                for line in self._lines
+                if line.number not in made
+            ]
         if faults:
-            raise _bad(faults)
-        return tuple(made[key] for key in sorted(made))
+            raise ConfigError("the list is not right", code="bad_list", hint=_hint(faults))
+        return tuple(made[line.number] for line in self._lines)
 
     def proposed(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines with what a model's answer proposes: categories alone. Raises ``ConfigError`` (``bad_answer``)."""
-        known = {line.number: line for line in self._lines if not line.private}
-        made: dict[int, SortLine] = {}
-        faults = list(read.faults)
-        for row in read.rows:
-            line = known.get(row.number)
-            if line is None or row.part:
-                faults.append((row.at, f"there is no entry {row.number}{f'.{row.part}' if row.part else ''}"))
-            elif row.number in made:
-                faults.append((row.at, f"entry {row.number} stands there twice"))
-            elif row.choice in {DROP, SECRET} or row.tags:
-                faults.append((row.at, "only categories may be proposed"))
-            else:
-                fault = self._fault(row, line)
-                if fault:
-                    faults.append((row.at, fault))
-                made[row.number] = replace(line, choice=self._choice(row.choice))
+        made, faults = self._matched(read, [line for line in self._lines if not line.private])
+        wrong = [row for row in read.rows if row.choice in {DROP, SECRET} or row.tags]
+        faults += [(row.at, "only categories may be proposed") for row in wrong]
         if faults:
-            raise _bad(faults, is_answer=True)
+            raise ConfigError("the answer of --ask is not right", code="bad_answer", hint=_hint(faults))
         return tuple(made.get(line.number, line) for line in self._lines)
 
-    def carried(self, read: ReadList) -> tuple[SortLine, ...]:
-        """The lines with what a list of an older version chose for the entries that begin the same, if one does."""
-        old = {row.shown: row for row in read.rows if row.shown}
-        shown = [beginning(line.text).rstrip() for line in self._lines]
-        made = []
-        for line, text in zip(self._lines, shown, strict=True):
-            row = old.get(text) if shown.count(text) == 1 else None
-            right = row is not None and self._fault(row, line) is None
-            made.append(replace(line, choice=self._choice(row.choice), tags=dict(row.tags)) if row and right else line)
-        return tuple(made)
-
-    def choice_for(self, name: str) -> str:
-        """The choice that a person's words for a category are; ``+`` may be left out of what is like no other.
-
-        Raises ``ConfigError`` (``bad_list``).
-        """
-        given = name if name.startswith("+") or nearest(slugify(name), self._titles) else f"+{name}"
-        fault = self._fault_of_name(given)
+    def answered(self, line: SortLine, words: str) -> SortLine:
+        """A line with what a person said of it, in the words of a list. Raises ``ConfigError`` (``bad_answer``)."""
+        choice, tags = _tagged(words)
+        fault = self._fault(choice, tags, line)
         if fault is not None:
-            raise ConfigError(fault, code="bad_list")
-        return self._choice(given)
+            raise ConfigError(fault, code="bad_answer")
+        return replace(line, choice=self._choice(choice), tags=tags)
 
-    def _part(self, number: int, part: int) -> SortLine | None:
-        if number not in self._parts:
-            whole = [line for line in self._lines if line.number == number]
-            parts = self._parted(whole[0]) if len(whole) == 1 and not whole[0].part else ()
-            self._parts[number] = {line.part: line for line in parts if line.part}
-        return self._parts[number].get(part)
+    def _matched(self, read: ReadList, lines: Sequence[SortLine]) -> tuple[dict[int, SortLine], list[tuple[str, str]]]:
+        """What is chosen for the lines, by number, and what is wrong.
 
-    def _missing(self, given: Iterable[tuple[int, int]]) -> list[tuple[str, str]]:
-        """The entries that are not there, neither whole nor with all of their parts."""
-        found: dict[int, set[int]] = {}
-        for number, part in given:
-            found.setdefault(number, set()).add(part)
-        wanted: dict[int, set[int]] = {}
-        for line in self._lines:
-            wanted.setdefault(line.number, set()).add(line.part)
-        whole = f"is missing; '{DROP}' removes an entry"
-        return [
-            (f"entry {number}", "needs one line, or one for each of its parts" if number in found else whole)
-            for number, parts in wanted.items()
-            if found.get(number) not in (parts, set(self._parts.get(number, ())))
-        ]
+        A row is found by how its entry begins where its number has another: the file may have changed.
+        """
+        known = {line.number: line for line in lines}
+        free: dict[str, dict[int, SortLine]] = defaultdict(dict)
+        for line in lines:
+            free[beginning(line.text)][line.number] = line
+        at: dict[int, str] = {}
+        made: dict[int, SortLine] = {}
+        faults = [*read.faults]
+        for row in read.rows:
+            number, fault = row.number, None
+            if row.shown is not None and number not in free[row.shown]:
+                number = next(iter(free[row.shown]), number)
+            if number not in known:
+                fault = f"there is no entry {number}"
+            elif row.shown not in {None, beginning(known[number].text)}:
+                fault = f"entry {number} does not begin so: a sort changes no words"
+                made.setdefault(number, known[number])
+            elif number in at:
+                fault = f"entry {number} stands on {at[number]} already"
+            else:
+                at[number], line = row.at, known[number]
+                free[beginning(line.text)].pop(number)
+                made[number] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
+                fault = self._fault(row.choice, row.tags, line)
+            faults += [(row.at, fault)] if fault else []
+        return made, faults
 
-    def _fault(self, row: ListRow, line: SortLine) -> str | None:
+    def _fault(self, choice: str, tags: Mapping[str, Any], line: SortLine) -> str | None:
         """What is wrong with a choice or its tags."""
-        choice = row.choice
-        if choice == SPLIT and (line.part or self._part(line.number, 1) is None):
-            return f"entry {line.place} has one part; cut it by hand, with a § line between"
+        if choice == SPLIT and len(parts_of(line.text)) == 1:
+            return f"entry {line.number} has one part; cut it by hand, with a § line between"
         if choice in ACTIONS and choice != STAYS:
-            return f"{choice} takes no tags" if row.tags else None
-        return self._fault_of_tags(row.tags, line) or (None if choice == STAYS else self._fault_of_name(choice))
-
-    def _fault_of_tags(self, tags: Mapping[str, Any], line: SortLine) -> str | None:
+            return f"{choice} takes no tags" if tags else None
         schemas = self._config.tag_schemas
         faults = [f"there is no tag {tag}" for tag in tags if tag not in known_tags(schemas)]
         faults += [f"the entry has a tag {tag} already" for tag in tags if tag in line.entry.tags]
         faults += [f"the tag {tag} {said}" for tag, said in tag_faults(dict(tags), schemas)]
-        return next(iter(faults), None)
+        return next(iter(faults), None) or (None if choice == STAYS else self._fault_of_name(choice))
 
     def _fault_of_name(self, choice: str) -> str | None:
         name = choice.removeprefix("+").strip()
         slug = slugify(name)
         if not slug or len(name) > _LONGEST_NAME or "\n" in name or scan(name):
             return "gives no name of a category"
-        if choice.startswith("+") or self._named(choice) is not None:
+        if choice.startswith("+") or self._choice(choice) in self._titles:
             return None
         near = nearest(slug, [*self._titles, *ACTIONS])
         return f"there is no category {name}{f'; did you mean {near}?' if near else ''} (+{name} makes a new one)"
 
-    def _named(self, choice: str) -> str | None:
-        """The category that a choice names, by slug, title or alias."""
-        slug = self._config.taxonomy.category(choice.removeprefix("+").strip())
-        return slug if slug in self._titles else None
-
     def _choice(self, choice: str) -> str:
-        return choice if choice in ACTIONS else self._named(choice) or choice
+        """A choice, with a category that it names by its slug."""
+        if choice in ACTIONS:
+            return choice
+        slug = self._config.taxonomy.category(choice.removeprefix("+").strip())
+        return slug if slug in self._titles else choice
 
 
-def _bad(faults: Sequence[tuple[str, str]], *, is_answer: bool = False) -> ConfigError:
+def _hint(faults: Sequence[tuple[str, str]]) -> str:
     said = [f"{at}: {printable(fault)}" for at, fault in faults[:_MOST_FAULTS]]
     more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
-    return ConfigError(
-        f"the {'answer of the command' if is_answer else 'list'} is not right",
-        code="bad_answer" if is_answer else "bad_list",
-        hint="\n  ".join([*said, *more, "Nothing was written."]),
-    )
+    return "\n  ".join([*said, *more, "Nothing was written."])

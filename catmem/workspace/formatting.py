@@ -124,7 +124,8 @@ def _refuse_other_kinds(path: Path) -> None:
             "is not Markdown by its name, so it was not touched",
             code="not_markdown",
             path=path,
-            hint=f"Name files that end in {' or '.join(_SUFFIXES)}, or give the text on standard input: catmem fmt -",
+            hint=f"Name files that end in {' or '.join(_SUFFIXES)}. On standard input ('catmem fmt -', "
+            "'catmem migrate -') a text may have any name.",
         )
 
 

@@ -23,7 +23,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
-from catmem.workspace.formatting import commit_file, entity_at, has_journal, memory_files
+from catmem.workspace.formatting import commit_file, entity_at, has_journal
 from catmem.workspace.migration import plan_migration
 from catmem.writing import gate
 
@@ -59,16 +59,6 @@ class Migrated:
     revision: str | None = None
     before: str | None = None
     backup: Path | None = None
-
-
-def files_to_migrate(workspace: Root, paths: Iterable[str | Path]) -> dict[Path, bool]:
-    """The files that ``paths`` name; a folder stands for the memory files below it. As ``formatting.memory_files``."""
-    try:
-        return memory_files(workspace, paths).links
-    except UnreadableError as error:
-        if error.code == "not_markdown":
-            error.hint = "Name files that end in .md or .markdown, or give the text on standard input: catmem migrate -"
-        raise
 
 
 def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> PlannedMigration:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from catmem.model.splice import titled
 from catmem.names import UNCATEGORIZED
 from catmem.sorting.proposals import DROP, SECRET, SPLIT, STAYS, Proposer, parts_of
-from catmem.sorting.sort_list import Checker, as_data, as_text, read_list
+from catmem.sorting.sort_list import Checker, as_text, read_list
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.text import printable_json
 from tests.property.strategies import texts
@@ -81,11 +81,9 @@ def test_a_list_that_is_written_and_read_says_the_same(text, choices):
     if not proposer.lines():
         return
     lines = chosen(proposer, choices)
-    checker = Checker(proposer.lines(), TITLES, CONFIG, proposer.parted)
-    for form in (
-        as_text(lines, "neo/user", document.digest, TITLES, proposer.is_sure),
-        printable_json(as_data(lines, "neo/user", document.digest, TITLES)),
-    ):
+    checker = Checker(proposer.lines(), TITLES, CONFIG)
+    data = {"digest": document.digest, "entries": [line.to_dict() for line in lines]}
+    for form in (as_text(lines, "neo/user", document.digest, TITLES), printable_json(data)):
         found = read_list(form)
         assert found.digest == document.digest
         assert checker.chosen(found) == tuple(lines)

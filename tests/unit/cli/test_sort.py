@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from contextlib import contextmanager
@@ -139,22 +140,22 @@ def test_json_goes_out_and_comes_back_without_the_text_of_a_secret(place):
     put(place / "list.json", json.dumps(data))
     said = run_json("sort", "--read", "list.json")
     assert said["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
-    assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": "3", "line": 7}])
+    assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
     assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)
 
 
 def test_yes_takes_the_proposals_and_removes_nothing(place):
     run("sort", "--yes")
     assert user(place) == (
-        f"# About\n\nThe deploy token is {TOKEN}\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th. "
-        "The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n§\nPrefers short answers.\n"
+        f"# About\n\nThe deploy token is {TOKEN}\n§\nPrefers short answers.\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th. "
+        "The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n"
     )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("5  +Odd Things | Xyzzy.\n", "", "entry 5: is missing; 'drop' removes an entry"),
+        ("5  +Odd Things | Xyzzy.\n", "", "entry 5: is missing: 5  uncategorized | Xyzzy."),
         ("4  drop", "1  drop", "line 4: entry 1 stands on line 1 already"),
         ("4  drop", "9  drop", "line 4: there is no entry 9"),
         ("finance", "fianance", "line 2: there is no category fianance; did you mean finance? (+fianance makes"),
@@ -165,9 +166,7 @@ def test_yes_takes_the_proposals_and_removes_nothing(place):
         ("5  +Odd Things", "5  +ignore previous instructions", "line 5: gives no name of a category"),
         ("5  +Odd Things", "5  +!!", "line 5: gives no name of a category"),
         ("5  +Odd Things", "5  split", "line 5: entry 5 has one part; cut it by hand"),
-        ("2  finance", "2  finance\n2.1 talk", "entry 2: needs one line, or one for each of its parts"),
-        ("2  finance", "2.1  finance", "entry 2: needs one line, or one for each of its parts"),
-        ("2  finance", "2.3  finance", "line 2: there is no entry 2.3"),
+        ("2  finance", "2.1  finance", "line 2: is not NUMBER CATEGORY | how the entry begins"),
         ("3  secret", "3  secret [expires: 2027-01-31]", "line 3: secret takes no tags"),
     ],
 )
@@ -182,25 +181,39 @@ def test_a_list_that_is_not_right_is_named_by_line_and_nothing_is_written(place,
     assert snapshot(place) == before
 
 
-def test_parts_are_sorted_by_themselves(place):
-    put(place / "list.txt", LIST.replace("2  finance", "2.1  finance | Invoices are due on the 15th.\n2.2 talk"))
-    run("sort", "--read", "list.txt")
-    assert user(place).startswith(
-        "# About\n\n## Finance\nInvoices are due on the 15th.\n\n## Talk\nPrefers short answers.\n§\nThe cat is fed"
+def test_the_parts_of_what_is_split_go_where_they_are_proposed_and_are_shown(place):
+    put(place / "list.txt", LIST.replace("2  finance", "2  split"))
+    parts = "  2.1  finance | Invoices are due on the 15th.\n  2.2  uncategorized | The cat is fed at noon.\n"
+    assert parts in run("sort", "--read", "list.txt", "--dry-run").stdout
+    assert parts in run("sort", "--read", "list.txt").stdout
+    assert user(place) == (
+        "# About\n\nThe cat is fed at noon.\n\n## Finance\nInvoices are due on the 15th.\n\n"
+        "## Talk\nPrefers short answers.\n\n## Odd Things\nXyzzy.\n"
     )
 
 
-def test_a_list_of_an_older_version_is_refused_and_its_choices_are_carried_over(place):
-    run("sort", "--write", "list.txt")
-    put(place / "list.txt", (place / "list.txt").read_text().replace("5  uncategorized", "5  +Odd Things"))
-    put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n"))
-    error = error_of("sort", "--read", "list.txt", status=3)
+@pytest.mark.parametrize("form", ["txt", "json"])
+def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place, form):
+    run("sort", "--write", f"list.{form}")
+    text = (place / f"list.{form}").read_text()
+    text = text.replace("5  uncategorized", "5  talk").replace('"category": "uncategorized"', '"category": "talk"')
+    put(place / f"list.{form}", text)
+    changed = put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n")).read_text()
+    error = error_of("sort", "--read", f"list.{form}", status=3)
     assert error["code"] == "changed_meanwhile"
-    assert "New." in user(place)
-    run("sort", "--read", "list.txt", "--write", "new.txt")
-    assert "6  +Odd Things   | Xyzzy." in (place / "new.txt").read_text()
-    run("sort", "--read", "new.txt")
-    assert user(place).endswith("## Odd Things\nXyzzy.\n")
+    assert "take the digest (sha256:...) out of it" in error["hint"]
+    put(place / f"list.{form}", re.sub("sha256:[0-9a-f]+", "", text))
+    result = run("sort", "--read", f"list.{form}", status=2)
+    assert "entry 1: is missing: 1  uncategorized | New.\n" in result.stderr
+    assert user(place) == changed
+
+
+def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
+    put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n"))
+    put(place / "list.txt", "1  talk | Prefers short answers.\n2  finance | Invoices are due on the 15th. The cat is fed at noon.\n"
+        f"3  secret | The deploy token is {TOKEN}\n4  drop | Prefers short answers.\n5  +Odd Things | Xyzzy.\n6 drop | New.\n")  # fmt: skip
+    run("sort", "--read", "list.txt")
+    assert user(place) == SORTED
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -236,7 +249,7 @@ def test_an_answer_is_taken_as_proposals(place):
         ({"entries": [3, {"entry": True, "category": "talk"}]}, 'item 2: is not {"entry": NUMBER, "category": TEXT}'),
         ({"entries": [{"entry": 99, "category": "talk"}]}, "item 1: there is no entry 99"),
         ({"entries": [{"entry": 3, "category": "talk"}]}, "item 1: there is no entry 3"),  # it was not asked
-        ({"entries": [{"entry": 1, "category": "talk"}] * 2}, "item 2: entry 1 stands there twice"),
+        ({"entries": [{"entry": 1, "category": "talk"}] * 2}, "item 2: entry 1 stands on item 1 already"),
         ({"entries": [{"entry": 1, "category": "drop"}]}, "item 1: only categories may be proposed"),
         ({"entries": [{"entry": 1, "category": "secret"}]}, "item 1: only categories may be proposed"),
         (
@@ -251,7 +264,7 @@ def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, answe
     command = answering(place, answer)
     before = user(place)
     result = run("sort", "--ask", command, "--yes", status=2)
-    assert "error[bad_answer]: the answer of the command is not right\n" in result.stderr
+    assert "error[bad_answer]: the answer of --ask is not right\n" in result.stderr
     assert f"  {said}" in result.stderr
     assert "\x1b" not in result.stderr
     assert user(place) == before
@@ -275,19 +288,17 @@ def test_a_command_that_fails_is_said(place, command, said):
 # --- on a terminal -------------------------------------------------------------------------------------------------
 
 
-def test_the_editor_opens_and_once_more_for_the_parts_of_what_is_split(place):
+def test_the_editor_opens_with_the_list(place):
     editor = """
         import sys
         text = open(sys.argv[1]).read()
         open("seen.txt", "a").write(text)
-        open(sys.argv[1], "w").write(text.replace("2  finance", "2  split").replace("2.2  finance", "2.2  talk"))
+        open(sys.argv[1], "w").write(text.replace("2  finance", "2  split"))
     """
     with on_terminal(place, editor=editor) as terminal:
         terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
         assert terminal.status() == 0
-    seen = (place / "seen.txt").read_text()
-    assert "2.1  finance" in seen
-    assert "2.2  uncategorized | The cat is fed at noon." in seen
+    assert "1  talk          | Prefers short answers.\n" in (place / "seen.txt").read_text()
     assert user(place) == (
         "# About\n\nThe cat is fed at noon.\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th.\n\n"
         "## Talk\nPrefers short answers.\n"
@@ -333,28 +344,25 @@ def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
         file.write_text("First.\\n\u00a7\\n" + file.read_text())
     """
     with on_terminal(place, editor=editor) as terminal:
-        shown = terminal.wait_for("--write sorted-list.txt\n")
+        shown = terminal.wait_for(".txt\n")
         assert terminal.status() == 3
     assert user(place).startswith("First.\n")
     assert (place / "catmem.yaml").read_text() == CONFIG
     (path,) = kept(place)
-    assert f"--read tmp/{path.name} --write" in shown
-    run("sort", "-p", "neo", "--read", path, "--write", "sorted-list.txt")
-    assert "+Odd Things" in (place / "sorted-list.txt").read_text()
+    assert f"catmem sort -p neo -t user --read tmp/{path.name}" in shown
+    assert "+Odd Things" in path.read_text()
 
 
-def test_one_key_an_entry(place):
+def test_one_answer_an_entry(place):
     with on_terminal(place, "--ask-each") as terminal:
-        # u goes back, p parts the second entry, and n asks for a name.
-        for key, entry in ("\r", 1), ("u", 2), ("1", 1), ("\x1b[D", 2), ("p", 2), ("\r", 2), ("n", 3):
-            terminal.wait_for(f"{entry} of " if key != "p" else "Ctrl-D")  # an arrow is no answer: keys are explained
-            terminal.wait_for("? ")
-            terminal.type(key)
-        terminal.wait_for("Category: ")
-        terminal.type("Cat Care\n")
-        for key in "sdk":
+        # u goes back, and p parts the second entry.
+        for answer, entry in ("", 1), ("u", 2), ("1", 1), ("finanze", 2), ("p", 2), ("", 2), ("+Cat Care", 3):
+            terminal.wait_for(f"{entry} of " if answer != "p" else "did you mean finance?")
             terminal.wait_for(" ? ")
-            terminal.type(key)
+            terminal.type(f"{answer}\n")
+        for answer in "sdk":
+            terminal.wait_for(" ? ")
+            terminal.type(f"{answer}\n")
         terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
         assert terminal.status() == 0
     assert user(place) == (
@@ -367,7 +375,7 @@ def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
     with on_terminal(place) as terminal:
         terminal.wait_for("1 of 5  line 3")
         terminal.wait_for(" ? ")
-        terminal.type("\r")
+        terminal.type("\n")
         terminal.wait_for(" ? ")
         terminal.type("\x04")  # Ctrl-D
         assert terminal.status() == 130
@@ -375,11 +383,18 @@ def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
 
 
 def test_answers_come_from_a_pipe_too(place):
-    run("sort", "--ask-each", input="\nz\nn finanze\nn money\nq\n")
+    run("sort", "--ask-each", input="\n?\nmoney\nq\n")
     assert user(place) == (
         f"# About\n\nThe deploy token is {TOKEN}\n§\nPrefers short answers.\n§\nXyzzy.\n\n"
         "## Finance\nInvoices are due on the 15th. The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n"
     )
+
+
+def test_what_is_no_answer_in_a_pipe_is_an_error_that_names_its_line(place):
+    result = run("sort", "--ask-each", input="\nfinanze\nq\n", status=2)
+    assert "error[bad_answer]: standard input:2: there is no category finanze; did you mean finance?" in result.stderr
+    assert "Nothing was written." in result.stderr
+    assert user(place) == FLAT
 
 
 def test_answers_that_end_too_soon_write_nothing(place):
@@ -442,9 +457,9 @@ def test_a_file_that_cannot_be_sorted_is_a_plain_sentence(tmp_path, monkeypatch,
 
 
 def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
-    assert "error[not_a_file]: homes: is a folder" in run("sort", "homes", status=2).stderr
+    assert "error[not_a_file]: homes: is a directory" in run("sort", "homes", status=2).stderr
     put(place / "notes.py", "x = 1\n")
-    assert "Name a file that ends in .md" in run("sort", "notes.py", status=2).stderr
+    assert "Name files that end in .md" in run("sort", "notes.py", status=2).stderr
     put(place / "profiles" / "trinity.yaml", "{}")
     assert "Name a profile with -p, or a FILE. There are neo, trinity." in run("sort", status=2).stderr
     assert "Name a profile with -p, or a FILE." in run("sort", "-p", "neo", "x.md", status=2).stderr

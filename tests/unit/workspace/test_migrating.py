@@ -11,7 +11,8 @@ import pytest
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.linting.root_lint import Linter
 from catmem.workspace import history
-from catmem.workspace.migrating import apply_migration, files_to_migrate, plan_file
+from catmem.workspace.formatting import memory_files
+from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -149,7 +150,7 @@ def test_a_file_that_is_no_text_is_left(workspace, notes):
 
 def test_another_kind_of_file_is_not_touched(workspace, place):
     with pytest.raises(UnreadableError) as caught:
-        files_to_migrate(workspace, [put(place / "notes.txt", FLAT)])
+        memory_files(workspace, [put(place / "notes.txt", FLAT)])
     assert "catmem migrate -" in caught.value.hint
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from catmem.sorting.proposals import SortLine
     from catmem.sorting.sort_files import Sorted, SortPlan
-    from catmem.sorting.sort_list import ReadList
     from catmem.workspace.workspace import Workspace
 
 
@@ -96,15 +95,20 @@ def sort(  # noqa: PLR0913 - one parameter an option
     workspace = open_with_store()
     plan = workspace.plan_sort(profile or (None if file else _only_profile(workspace)), target, file=file)
     at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    if not plan.lines:
-        _say_nothing(plan)
+    if not plan.lines and not in_json():
+        number = len(plan.document.entries)
+        say(
+            f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
+            if number
+            else f"{plan.name} has no entries."
+        )
         return
     if command is not None:
         plan = _asked(plan, command)
     if to_write is not None:
         _write_list(plan, to_write)
     elif to_read is not None:
-        _finish(plan, _chosen(plan, _read(to_read), to_read), dry_run=dry_run)
+        _finish(plan, _chosen(plan, to_read), dry_run=dry_run)
     elif yes:
         _finish(plan, plan.harmless(), dry_run=dry_run)
     elif ask_each or (at_terminal and not (os.environ.get("VISUAL") or os.environ.get("EDITOR"))):
@@ -128,16 +132,6 @@ def _only_profile(workspace: Workspace) -> str:
     raise click.UsageError(f"Name a profile with -p, or a FILE.{f' There are {few}.' if names else ''}")
 
 
-def _say_nothing(plan: SortPlan) -> None:
-    entries = len(plan.document.entries)
-    if in_json():
-        _finish(plan, (), dry_run=False)
-    elif entries:
-        say(f"Nothing to sort: every entry of {plan.name} has a category ({entries:,}).")
-    else:
-        say(f"{plan.name} has no entries.")
-
-
 # --- lists ---------------------------------------------------------------------------------------------------------
 
 
@@ -154,22 +148,14 @@ def _write_list(plan: SortPlan, path: str) -> None:
     say(f"wrote {counted(len(plan.lines), 'entry')} to {shown_path(path)}; sort with: {_command(plan, path)}")
 
 
-def _read(path: str) -> ReadList:
+def _chosen(plan: SortPlan, path: str) -> Sequence[SortLine]:
     from catmem.sorting.sort_list import read_list
 
     limit = DEFAULT_LIMITS.file_bytes
     try:
-        return read_list(decode(read_stdin(limit) if path == "-" else read_bounded(path, limit)))
-    except UnreadableError as error:
-        error.path, error.hint = error.path or path, f"{error.hint or ''} Nothing was written.".strip()
-        raise
-
-
-def _chosen(plan: SortPlan, read: ReadList, path: str) -> Sequence[SortLine]:
-    try:
-        return plan.chosen(read)
-    except ConfigError as error:
-        error.path = None if path == "-" else path
+        return plan.chosen(read_list(decode(read_stdin(limit) if path == "-" else read_bounded(path, limit))))
+    except (ConfigError, UnreadableError) as error:
+        error.path = error.path or ("standard input" if path == "-" else path)
         raise
 
 
@@ -181,10 +167,11 @@ def _command(plan: SortPlan, path: str | Path) -> str:
 
 def _temporary(text: str) -> Path:
     """A file of this user alone with a list."""
-    descriptor, name = tempfile.mkstemp(prefix="catmem-sort-", suffix=".txt")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="catmem-sort-", suffix=".txt", delete=False
+    ) as stream:
         stream.write(text)
-    return Path(name)
+    return Path(stream.name)
 
 
 @contextmanager
@@ -206,17 +193,16 @@ def _edit(plan: SortPlan, *, dry_run: bool) -> None:
     except click.ClickException as error:
         path.unlink(missing_ok=True)
         raise click.ClickException(f"{error.message} Nothing was written.") from None
-    with _kept(plan, path):
-        read = _read(str(path))
-        if read.rows or read.faults:
-            _finish(plan, _chosen(plan, read, str(path)), dry_run=dry_run)
-        else:
-            say("The list is empty: nothing was written.")
-            dry_run = False
-    if dry_run:
-        say(f"the list is kept: {_command(plan, path)}")
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    if all(not line.strip() or line.startswith("#") for line in lines):
+        say("The list is empty: nothing was written.")
     else:
-        path.unlink()
+        with _kept(plan, path):
+            _finish(plan, _chosen(plan, str(path)), dry_run=dry_run)
+        if dry_run:
+            say(f"the list is kept: {_command(plan, path)}")
+            return
+    path.unlink()
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -230,6 +216,7 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
     if private:
         say(f"{counted(private, 'entry')} with a secret or hostile text left out of the prompt")
     asked = question(plan.lines, plan.titles).encode()
+    hint = "Nothing was written. The command gets the prompt on standard input, and prints JSON."
     try:
         words = shlex.split(command) or [""]
         done = subprocess.run(words, input=asked, stdout=subprocess.PIPE, check=False)  # noqa: S603 - the user names it
@@ -237,12 +224,11 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
     except (OSError, ValueError) as error:
         failed = f"cannot be run: {getattr(error, 'strerror', None) or error}"
     if failed:
-        hint = "Nothing was written. The command gets the prompt on standard input, and prints JSON."
         raise ConfigError(f"the command of --ask {failed}", code="ask_failed", hint=hint)
     try:
         answer = read_json(decode(done.stdout))
     except UnreadableError as error:
-        error.hint = "The command of --ask printed it. Nothing was written."
+        error.hint = hint
         raise
     return replace(plan, lines=plan.checker.proposed(answer))
 

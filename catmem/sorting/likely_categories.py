@@ -49,7 +49,7 @@ class LikelyCategories:
         for category, words in names.items():
             own = stems(" ".join(words).replace("-", " "))
             like = self._like[category] = dict.fromkeys(own, float(_NAMES_COUNT))
-            for heads, topic in _topics():
+            for _, heads, topic in _topics():
                 shared = len(heads & own.keys()) / sqrt(len(own) or 1)
                 like.update((word, max(like.get(word, 0), shared)) for word in (topic if shared else ()))
         for category, text in known:
@@ -93,23 +93,18 @@ def stems(text: str) -> Counter[str]:
 def subject_of(text: str) -> str | None:
     """The name of the subject that shares most words with a text, if one shares any."""
     words = stems(text).keys()
-    shared = {name: len(words & topic) for name, (_, topic) in zip(_names(), _topics(), strict=True)}
+    shared = {name: len(words & topic) for name, _, topic in _topics()}
     best = max(shared, key=shared.__getitem__)
     return best if shared[best] else None
 
 
 @cache
-def _names() -> tuple[str, ...]:
-    return tuple(re.findall(r"^([a-z]+)", topics_text(), re.MULTILINE))
-
-
-@cache
-def _topics() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """The subjects: stems that may stand in the names of a category, and stems that its entries may have."""
+def _topics() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    """The subjects: a name, stems that may stand in the names of a category, and stems that its entries may have."""
     lines = [line for line in topics_text().split("\n") if line and not line.startswith("#")]
     topics = [subject.partition(":") for subject in re.split(r"\n(?! )", "\n".join(lines))]
-    return tuple((frozenset(_english(heads)), frozenset(_english(words))) for heads, _, words in topics)
+    return tuple((heads.split()[0], _english(heads), _english(words)) for heads, _, words in topics)
 
 
-def _english(text: str) -> set[str]:
-    return {stem(word, DEFAULT) for word in _WORD.findall(fold(text))}
+def _english(text: str) -> frozenset[str]:
+    return frozenset(stem(word, DEFAULT) for word in _WORD.findall(fold(text)))

@@ -25,7 +25,7 @@ ACTIONS = {
     STAYS: "stays without a category",
     DROP: "is removed; the history keeps it",
     SECRET: "is removed, and catmem says how to erase it from the history",
-    SPLIT: "is cut into its parts, and each of them is sorted",
+    SPLIT: "is cut into its parts, and each goes where it is proposed",
 }
 """What may be chosen in the place of a category."""
 
@@ -193,10 +193,12 @@ def parts_of(body: str) -> list[str]:
 # --- dates ---------------------------------------------------------------------------------------------------------
 
 _MONTH = f"(?:{'|'.join(month_name[1:])})"
-_DATE = re.compile(
-    r"\b(?P<year>[12]\d{3})-(?P<month>\d\d)-(?P<day>\d\d)\b|\b(?P<d2>\d{1,2})\.(?P<m2>\d{1,2})\.(?P<y2>[12]\d{3})\b|"
-    rf"\b(?:(?P<d3>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<m3>{_MONTH}) (?:(?P<d4>\d{{1,2}}), )?(?P<y3>[12]\d{{3}})\b",
-    re.IGNORECASE,
+_YEAR = r"(?P<year>[12]\d{3})"
+_DATES = (
+    rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
+    rf"\b(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_YEAR}\b",
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<month>{_MONTH}) {_YEAR}\b",
+    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), {_YEAR}\b",
 )
 _UNTIL = re.compile(
     r"\b(?:until|till?|through|by|before|expir\w+(?: on| in)?|ends?(?: on| in)?|due(?: on)?|bis)\W*\Z", re.IGNORECASE
@@ -207,22 +209,19 @@ _SINCE = re.compile(r"(?:\b(?:since|from|as of|noted|added|created|seit)|\A\W*|[
 def dates_of(body: str) -> list[str]:
     """A mark for each day in a text that may be what the tags ``created`` or ``expires`` say."""
     marks = []
-    for found in _DATE.finditer(body):
+    for found in (found for form in _DATES for found in re.finditer(form, body, re.IGNORECASE)):
         before = body[max(0, found.start() - _CUE) : found.start()]
         expires = _UNTIL.search(before) is not None
-        if not expires and not _SINCE.search(before if found.start() > _CUE else body[: found.start()]):
-            continue
         day = _day(found, last=expires)
-        if day is not None:
+        if day is not None and (expires or _SINCE.search(before)):
             marks.append(f"may be [{'expires' if expires else 'created'}: {day}]")
     return list(dict.fromkeys(marks))
 
 
 def _day(found: re.Match[str], *, last: bool) -> date | None:
     """The day that a date names; of a month alone its first, or its ``last`` one."""
-    year = int(found["year"] or found["y2"] or found["y3"])
-    month = int(found["month"] or found["m2"] or [*month_name].index(found["m3"].capitalize()))
-    day = found["day"] or found["d2"] or found["d3"] or found["d4"]
+    year, day, name = int(found["year"]), found["day"], found["month"]
+    month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
     try:
         return date(year, month, int(day) if day else monthrange(year, month)[1] if last else 1)
     except ValueError:

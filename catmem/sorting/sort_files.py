@@ -91,8 +91,8 @@ class SortPlan:
             raise ChangedMeanwhileError(
                 "this list was made of another version of the file",
                 path=self.path,
-                hint="Nothing was written. To use the list all the same, take the digest (sha256:...) out of it: "
-                "its entries are then found by how they begin, and each that is missing is named.",
+                hint="Nothing was written. To use it all the same, take its first line away (in JSON the digest). "
+                "Its entries are then found by how they begin, and each that is missing is named.",
             )
         return self.checker.chosen(read)
 

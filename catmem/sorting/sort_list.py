@@ -63,8 +63,8 @@ def beginning(text: str) -> str:
 
 def as_text(lines: Sequence[SortLine], name: str, digest: str, titles: Mapping[str, str]) -> str:
     """The list to edit: a line for each entry, and below it what a person should know."""
-    places = len(str(lines[-1].number))
-    choices = min(max(len(_written(line)) for line in lines), 40)
+    places = len(str(len(lines)))
+    choices = min(max((len(_written(line)) for line in lines), default=0), 40)
     text = [
         f"# catmem sort {printable(name)} {digest}",
         "#",
@@ -182,7 +182,10 @@ class Checker:
         made, faults = self._matched(read, self._lines)
         if read.rows or not faults:
             faults += [
-                (f"entry {line.number}", f"is missing: {line.number}  {line.choice} | {beginning(line.text)}")
+                (
+                    f"entry {line.number}",
+                    f"is missing: {line.number}  {line.choice}{'' if line.private else f' | {beginning(line.text)}'}",
+                )
                 for line in self._lines
                 if line.number not in made
             ]

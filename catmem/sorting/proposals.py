@@ -9,7 +9,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.labels import Meanings, read_labels
-from catmem.linting.similar import distinct_words, similar_pairs
 from catmem.names import UNCATEGORIZED
 from catmem.sorting.likely_categories import Likely, LikelyCategories, subject_of
 from catmem.threats import SECRETS, BuiltinScanner, scan_each
@@ -32,8 +31,6 @@ ACTIONS = {
 _SURE = 2.0
 """A category so far ahead of the next one (a logarithm) is proposed without others beside it."""
 _OTHERS = 3
-_SIMILAR = 0.8
-_SIMILAR_WORDS = 5
 _CUE = 24
 """Characters in front of a date that may say what it is."""
 
@@ -91,14 +88,13 @@ class Proposer:
 
     def lines(self) -> tuple[SortLine, ...]:
         """A line for each entry without a category, in file order."""
-        same, similar = self._alike()
+        same = self._said_before()
         threats = scan_each(BuiltinScanner(), [entry.text for entry in self._entries])
         made = []
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, sure = self._categories(body, entry)
-            marks = [f"nearly the same as {other}" for other in similar.get(entry, ())]
-            marks += dates_of(body)
+            marks = dates_of(body)
             if len(self._subjects(body)) > 1:
                 marks.append("several facts: 'split' cuts it")
             subject = subject_of(body) if choice == STAYS and not found else None
@@ -142,26 +138,18 @@ class Proposer:
         found = (self._likely.of(part) for part in parts)
         return {each[0].category for each in found if _ahead(each, 1)}
 
-    def _alike(self) -> tuple[dict[Entry, str], dict[Entry, list[str]]]:
-        """The earlier entry that says just the same, and those that say nearly the same, as they are named."""
-        entries = self._document.entries
-        named = {entry: f"line {self._document.line(entry.start)}" for entry in entries}
-        named |= {entry: f"entry {number}" for number, entry in enumerate(self._entries, 1)}
+    def _said_before(self) -> dict[Entry, str]:
+        """Of an entry that says just what another does: where that stands, in a section or earlier."""
+        numbers = {entry: number for number, entry in enumerate(self._entries, 1)}
         first: dict[tuple[str, str], Entry] = {}
-        same: dict[Entry, str] = {}
-        for entry in sorted(entries, key=lambda each: each.category == UNCATEGORIZED):
-            before = first.setdefault((entry.body, str(entry.tags)), entry)
-            if before is not entry and entry.category == UNCATEGORIZED:
-                same[entry] = named[before]
-        words = [distinct_words(entry.body) for entry in entries]
-        long = [place for place, each in enumerate(words) if len(each) >= _SIMILAR_WORDS]
-        similar: dict[Entry, list[str]] = {}
-        for one, other, _ in similar_pairs([words[place] for place in long], _SIMILAR):
-            pair = entries[long[one]], entries[long[other]]
-            for entry, twin in (pair, pair[::-1]):
-                if entry not in same and twin not in same:
-                    similar.setdefault(entry, []).append(named[twin])
-        return same, similar
+        for entry in sorted(self._document.entries, key=lambda each: each in numbers):
+            first.setdefault((entry.body, str(entry.tags)), entry)
+        found = {entry: first[entry.body, str(entry.tags)] for entry in numbers}
+        return {
+            entry: f"entry {numbers[other]}" if other in numbers else f"line {self._document.line(other.start)}"
+            for entry, other in found.items()
+            if other is not entry
+        }
 
 
 def _ahead(found: Sequence[Likely], far: float) -> bool:

@@ -100,12 +100,10 @@ def test_hostile_text_stays_where_it_is_and_is_marked():
     assert line.marks == ("looks hostile: instruction-override",)
 
 
-def test_duplicates_and_near_duplicates_are_marked():
-    text = "Pays all the bills on Monday morning.\n§\nPays all the bills on Monday morning.\n§\nPays all bills on Monday morning."
-    one, two, three = proposed(text)
+def test_duplicates_are_marked():
+    one, two, three = proposed("Pays all bills.\n§\nPays all bills.\n§\n[source: x] Pays all bills.")
     assert (one.choice, two.choice, three.choice) == ("finance", DROP, "finance")
-    assert two.marks == ("the same as entry 1",)
-    assert one.marks == ("nearly the same as entry 3",)
+    assert (one.marks, two.marks, three.marks) == ((), ("the same as entry 1",), ())
     (line,) = proposed("x y\n## Finance\nx y")
     assert (line.choice, line.marks) == (DROP, ("the same as line 3",))
 

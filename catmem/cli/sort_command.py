@@ -97,11 +97,8 @@ def sort(  # noqa: PLR0913 - one parameter an option
     at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if not plan.lines and not in_json():
         number = len(plan.document.entries)
-        say(
-            f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
-            if number
-            else f"{plan.name} has no entries."
-        )
+        every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
+        say(every if number else f"{plan.name} has no entries.")
         return
     if command is not None:
         plan = _asked(plan, command)
@@ -167,10 +164,8 @@ def _command(plan: SortPlan, path: str | Path) -> str:
 
 def _temporary(text: str) -> Path:
     """A file of this user alone with a list."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", prefix="catmem-sort-", suffix=".txt", delete=False
-    ) as stream:
-        stream.write(text)
+    with tempfile.NamedTemporaryFile(prefix="catmem-sort-", suffix=".txt", delete=False) as stream:
+        stream.write(text.encode())
     return Path(stream.name)
 
 
@@ -193,7 +188,7 @@ def _edit(plan: SortPlan, *, dry_run: bool) -> None:
     except click.ClickException as error:
         path.unlink(missing_ok=True)
         raise click.ClickException(f"{error.message} Nothing was written.") from None
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     if all(not line.strip() or line.startswith("#") for line in lines):
         say("The list is empty: nothing was written.")
     else:
@@ -202,7 +197,7 @@ def _edit(plan: SortPlan, *, dry_run: bool) -> None:
         if dry_run:
             say(f"the list is kept: {_command(plan, path)}")
             return
-    path.unlink()
+    path.unlink(missing_ok=True)
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -274,11 +269,9 @@ class _Questions(Dialogue):
         line = self._chosen[at]
         likely = {str(number): each for number, each in enumerate(line.likely, 1)}
         words = {**likely, "d": DROP, "s": SECRET, "p": SPLIT, "k": STAYS}
-        prompt = "  ".join(
-            [f"[{line.choice}]", *(f"{number} {each}" for number, each in likely.items()), "d s p k u q ? "]
-        )
+        shown = "".join(f"  {number} {each}" for number, each in likely.items())
         while True:
-            answer = self.read(printable(prompt), passes_empty=False)
+            answer = self.read(printable(f"[{line.choice}]{shown}  d s p k u q ? "), passes_empty=False)
             if answer is None:
                 if self.on_terminal:
                     raise click.Abort
@@ -329,8 +322,10 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
     emit(printable(f"{plan.name}: {would if migration.changes else 'not '}sorted: {counts}\n"))
-    emit("".join(f"  {each.number}.{each.part}  {each.choice} | {beginning(each.text)}\n" for each in done.parts))
-    emit("".join(f"{would}declared in catmem.yaml: {each} ({title})\n" for each, title in done.declared.items()))
+    for part in done.parts:
+        emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(part.text)}\n")
+    for slug, title in done.declared.items():
+        emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
     say_all(f"warning: {warning}" for warning in done.planned.warnings)
     backup = shlex.quote(shown_path(done.done.backup or ""))
     if done.done.before is not None:

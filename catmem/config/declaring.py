@@ -58,18 +58,17 @@ def _scalar(value: str) -> str:
 
 def _wanted(said: Any, titles: Mapping[str, str]) -> Any:  # noqa: ANN401 - any YAML value
     """What the file is to say; ``None`` if there is no place for it."""
-    whole = inner = {"": deepcopy(said)}
-    key = ""
-    for part in (*_PLACE, None):
-        if inner[key] is None:
-            inner[key] = {}
-        if not isinstance(inner[key], dict):
+    whole = inner = {} if said is None else deepcopy(said)
+    for part in _PLACE:
+        if not isinstance(inner, dict):
             return None
-        if part is not None:
-            inner, key = inner[key], part
-            inner.setdefault(key, None)
-    inner[key] |= {slug: {"title": title} for slug, title in titles.items()}
-    return whole[""]
+        if inner.get(part) is None:
+            inner[part] = {}
+        inner = inner[part]
+    if not isinstance(inner, dict):
+        return None
+    inner.update((slug, {"title": title}) for slug, title in titles.items())
+    return whole
 
 
 def _edited(text: str, root: yaml.Node | None, lines: Sequence[str]) -> str:

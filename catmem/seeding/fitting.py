@@ -68,7 +68,8 @@ def plan_fitting(
 
 
 def _without(parts: Parts, ours: Document, gone: Collection[int], resolve: Resolve | None) -> FilePlan:
-    kept = tuple(each for index, each in enumerate(parts.slice) if index not in set(gone))
+    left = set(gone)
+    kept = tuple(each for index, each in enumerate(parts.slice) if index not in left)
     return plan_file(parts._replace(slice=kept), ours, resolve=resolve)
 
 

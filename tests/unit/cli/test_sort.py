@@ -156,6 +156,7 @@ def test_yes_takes_the_proposals_and_removes_nothing(place):
     ("old", "new", "said"),
     [
         ("5  +Odd Things | Xyzzy.\n", "", "entry 5: is missing: 5  uncategorized | Xyzzy."),
+        ("3  secret\n", "", "entry 3: is missing: 3  secret\n"),  # its text is not shown
         ("4  drop", "1  drop", "line 4: entry 1 stands on line 1 already"),
         ("4  drop", "9  drop", "line 4: there is no entry 9"),
         ("finance", "fianance", "line 2: there is no category fianance; did you mean finance? (+fianance makes"),
@@ -175,6 +176,7 @@ def test_a_list_that_is_not_right_is_named_by_line_and_nothing_is_written(place,
     put(place / "list.txt", LIST.replace(old, new))
     before = snapshot(place)
     result = run("sort", "--read", "list.txt", status=2)
+    assert TOKEN not in result.stderr
     assert result.stderr.startswith("error[bad_list]: list.txt: the list is not right\n")
     assert f"\n  {said}" in result.stderr
     assert "Nothing was written." in result.stderr
@@ -308,6 +310,9 @@ def test_the_editor_opens_with_the_list(place):
 
 def test_an_emptied_list_and_an_editor_that_fails_write_nothing(place):
     with on_terminal(place, editor="import sys; open(sys.argv[1], 'w').close()") as terminal:
+        terminal.wait_for("The list is empty: nothing was written.\n")
+        assert terminal.status() == 0
+    with on_terminal(place, editor="import os, sys; os.unlink(sys.argv[1])") as terminal:
         terminal.wait_for("The list is empty: nothing was written.\n")
         assert terminal.status() == 0
     with on_terminal(place, editor="raise SystemExit(1)") as terminal:

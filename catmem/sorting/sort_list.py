@@ -145,15 +145,14 @@ def read_json(text: str) -> ReadList:
         return ReadList((), None, [("the text", 'is no JSON object with a list "entries"')])
     rows, faults = [], []
     for at, each in enumerate(entries, 1):
-        match each:
-            case {"entry": int() | str() as number, "category": str() as choice} if re.fullmatch(
-                "[0-9]{1,9}", str(number)
-            ) and _are_tags(each.get("tags", {})):
-                shown = each.get("text")
-                shown = beginning(shown) if isinstance(shown, str) else None
-                rows.append(Row(f"item {at}", int(number), choice.strip(), each.get("tags", {}), shown))
-            case _:
-                faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
+        given = each if isinstance(each, dict) else {}
+        number, choice, tags, shown = (given.get(key) for key in ("entry", "category", "tags", "text"))
+        tags = {} if tags is None else tags
+        if isinstance(choice, str) and re.fullmatch("[0-9]{1,9}", str(number)) and _are_tags(tags):
+            shown = beginning(shown) if isinstance(shown, str) else None
+            rows.append(Row(f"item {at}", int(str(number)), choice.strip(), tags, shown))
+        else:
+            faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
     digest = data.get("digest")
     return ReadList(rows, digest if isinstance(digest, str) and digest else None, faults)
 
@@ -181,14 +180,10 @@ class Checker:
         """The lines with what a list chooses for them, each entry once. Raises ``ConfigError`` (``bad_list``)."""
         made, faults = self._matched(read, self._lines)
         if read.rows or not faults:
-            faults += [
-                (
-                    f"entry {line.number}",
-                    f"is missing: {line.number}  {line.choice}{'' if line.private else f' | {beginning(line.text)}'}",
-                )
-                for line in self._lines
-                if line.number not in made
-            ]
+            for line in self._lines:
+                if line.number not in made:
+                    begins = "" if line.private else f" | {beginning(line.text)}"
+                    faults.append((f"entry {line.number}", f"is missing: {line.number}  {line.choice}{begins}"))
         if faults:
             raise ConfigError("the list is not right", code="bad_list", hint=_hint(faults))
         return tuple(made[line.number] for line in self._lines)

@@ -36,7 +36,7 @@ _LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*?)[ \t]*(?:\|(.*))?")
 _TAGGED = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """One line of a list as it was read, nothing checked; ``at`` is where it stands, ``shown`` its text, if given."""
 
     at: str
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 class ReadList:
     """A list as it was read. ``digest`` is that of the file that it was made of, ``None`` if it does not say."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ListRow]
     digest: str | None = None
     faults: Sequence[tuple[str, str]] = ()
 
@@ -117,7 +117,7 @@ def read_list(text: str) -> ReadList:
             digest = head[1] if head else digest
         elif found := _LINE.fullmatch(line):
             choice, tags = _tagged(found[2])
-            rows.append(Row(f"line {at}", int(found[1]), choice, tags, (found[3] or "").strip() or None))
+            rows.append(ListRow(f"line {at}", int(found[1]), choice, tags, (found[3] or "").strip() or None))
         else:
             faults.append((f"line {at}", "is not NUMBER CATEGORY | how the entry begins"))
     return ReadList(rows, digest, faults)
@@ -150,7 +150,7 @@ def read_json(text: str) -> ReadList:
         tags = {} if tags is None else tags
         if isinstance(choice, str) and re.fullmatch("[0-9]{1,9}", str(number)) and _are_tags(tags):
             shown = beginning(shown) if isinstance(shown, str) else None
-            rows.append(Row(f"item {at}", int(str(number)), choice.strip(), tags, shown))
+            rows.append(ListRow(f"item {at}", int(str(number)), choice.strip(), tags, shown))
         else:
             faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
     digest = data.get("digest")

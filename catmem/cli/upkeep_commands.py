@@ -227,6 +227,8 @@ def purge(entity: str, old: str, *, yes: bool, dry_run: bool) -> None:
     OLD is a piece of the text of one entry, its id, or - for stdin. Every entry that ever held that text is erased, an
     older wording too; for an id, that body alone. --dry-run lists them. What could not be reached is named: exit
     status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+
+    Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
     """
     from catmem.workspace.purging import purge
 
@@ -247,6 +249,7 @@ def _show(report: PurgeReport, root: Path) -> None:
     done = "would be erased" if report.dry_run else "erased"
     emit(printable(f"{done} from {', '.join(report.entities)} and {revisions}:\n"))
     _show_entries(report.entries, dry_run=report.dry_run)
+    emit(columns([("", place) for place in report.places]))
     for entity in dict.fromkeys(entity for entity, _ in report.elsewhere):
         emit(printable(f"in {entity}:\n"))
         _show_entries([entry for each, entry in report.elsewhere if each == entity], dry_run=report.dry_run)

@@ -88,16 +88,6 @@ def shown_text(workspace: Root, entity: str, data: bytes) -> str:
     return _text(data)
 
 
-def refuse_declared(entity: str, what: str) -> None:
-    """Raise ``EditError`` (``no_entries``) for an entity that has no entries, since catmem.yaml declares it."""
-    if is_declared(entity):
-        raise EditError(
-            f"{entity} has no entries to {what}: it is a text or a JSON value",
-            code="no_entries",
-            hint=f"Write its content anew: catmem write {entity} FILE --expected REVISION.",
-        )
-
-
 def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
     entity: str,

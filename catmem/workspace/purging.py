@@ -1,17 +1,22 @@
-"""Forget an entry for good: from its file, its history, what lies beside, and the copies in other profiles' files."""
+"""Forget an entry for good: from its file, its history, what lies beside, and the copies in other profiles' files.
+
+Of a declared entity, which has no entries, words are forgotten.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
+from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.files import read_bounded
 from catmem.model.version import Version
@@ -21,16 +26,16 @@ from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.store.contract import PERSON, SIDECAR, Change, Erasure
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
-from catmem.workspace.history import entity_of, refuse_declared
+from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.workspace.root import entities_of_each
-from catmem.workspace.stores import locate
+from catmem.workspace.stores import CONTENT_FILES, backend_of, entity_name, locate, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from catmem.model.document import Entry
     from catmem.seeding.seed_lock import Seeded, SeedLock, SeedRecord
@@ -59,7 +64,8 @@ class PurgeReport:
     """What was forgotten, or would be, and where: ``entries`` has one of each body and category, the newest.
 
     ``elsewhere`` are those of other entities, each with the entity's name. ``files`` (rewritten), ``removed`` and the
-    places of ``left`` are paths from the root.
+    places of ``left`` are paths from the root. Of a declared entity ``places`` says where the words were in its content
+    before: JSON pointers, or lines.
     """
 
     entities: tuple[str, ...]
@@ -70,6 +76,7 @@ class PurgeReport:
     removed: tuple[str, ...]
     left: tuple[LeftPlace, ...]
     dry_run: bool
+    places: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON-ready data, without the text that was forgotten."""
@@ -80,6 +87,7 @@ class PurgeReport:
                 {"entity": entity, "category": entry.category, "id": entry.id}
                 for entity, entry in (*own, *self.elsewhere)
             ],
+            "places": list(self.places),
             "revisions": self.revisions,
             "files": list(self.files),
             "removed": list(self.removed),
@@ -94,16 +102,19 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
     Every entry of the entity that holds ``old_text``, now or at any revision, is forgotten; for an id, those with the
     body of that entry. Entries with the same bodies in the files of other profiles (a seeded copy) go too. What could
     not be reached is named. Raises ``NoMatchError``, and ``AmbiguousError`` if entries of several bodies hold the text
-    now.
+    now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError`` (``in_key``, ``in_mark``).
     """
     # A refusal is on record under the entity too.
     named = entity if "/" in entity or ":" in entity else f"{entity}/user"
     with gate.checks(workspace, named, op="purge", agent=PERSON, recorded=not dry_run):
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
-        refuse_declared(name, "forget")
+        declared = workspace.config.entities.get(name)
+        if declared is not None:
+            return _forget_words(workspace, store, declared, old_text, dry_run=dry_run)
         entries = _entries_to_forget(workspace, store, name, old_text)
-    purging = _Purging(workspace, store, name, _redaction(workspace, entries, old_text), dry_run=dry_run)
+    redaction = _redaction(workspace, entries, old_text)
+    purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
     purging.forget(name)
     others = entities_of_each(workspace)
     for other in others.names:
@@ -112,9 +123,31 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
         purging.forget_if_held(other, unsure=True)
     purging.pass_over(others.unreadable)
     purging.drop_usage()
-    purging.forget_in_lock()
+    _purge_lock(workspace.root, name, redaction, purging.reached, dry_run=dry_run)
+    for words in redaction.bodies if redaction.text is None else [redaction.text]:
+        purging.name_others(words, workspace.config.entities)
     purging.verify()
     return purging.report(entries)
+
+
+def _forget_words(
+    workspace: Root, store: LastingStore, declared: DeclaredEntity, words: str, *, dry_run: bool
+) -> PurgeReport:
+    """Forget words that a declared entity held at any time, and name what else holds them."""
+    refuse_empty(words)
+    redaction, now = ContentRedaction(declared, words), store.peek(declared.name)
+    redaction.without(now)
+    purging = _Purging(workspace, store, declared.name, redaction, dry_run=dry_run)
+    if not any(redaction.holds(data) for data in _texts(store, declared.name)):
+        message = f"nothing in {declared.name} holds {shown(words)}, and nothing ever did"
+        raise NoMatchError(message, hint="Nothing was forgotten. Give the words as they are within one value or text.")
+    purging.forget(declared.name)
+    purging.name_other_kind(declared, words)
+    others = entities_of_each(workspace)
+    purging.name_others(words, [*workspace.config.entities, *others.names])
+    purging.pass_over(others.unreadable)
+    purging.verify()
+    return replace(purging.report([]), places=redaction.places(now))
 
 
 # --- which entries ------------------------------------------------------------------------------------------------
@@ -232,8 +265,18 @@ class _Reached:
     left: dict[Path, str] = field(default_factory=dict)
 
 
+def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
+    """All that a store has of an entity: the text that is there, every revision, and what lies beside."""
+    yield store.peek(entity)
+    yield from (data for _, data in store.replay(entity))
+    file = store.kept_name(entity)
+    yield from (each.data for each in store.kept(entity) if each.kind != "stray" and each.file in {None, file})
+
+
 class _Purging:
-    def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool) -> None:
+    def __init__(  # noqa: PLR0913 - what is forgotten, and where
+        self, workspace: Root, store: LastingStore, name: str, redaction: Redaction | ContentRedaction, *, dry_run: bool
+    ) -> None:
         self.workspace = workspace
         self.store = store
         self.name = name
@@ -275,6 +318,31 @@ class _Purging:
         found[:0] = self.redaction.entries(self.store.peek(entity))
         self.elsewhere += [(entity, entry) for entry in _newest(found)]
         return bool(found) or in_notes or self._is_beside(entity, self.store.kept_name(entity))
+
+    def name_others(self, words: str, entities: Iterable[str]) -> None:
+        """Note the entities that hold words and are not purged here; also those that cannot be read."""
+        for entity in entities:
+            if entity in self.entities:
+                continue
+            declared = self.workspace.config.entities.get(entity, DeclaredEntity(entity, "text"))
+            try:
+                redaction = ContentRedaction(declared, words)
+                if any(redaction.holds(data) for data in _texts(self.store, entity)):
+                    self.reached.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
+            except CatmemError as error:
+                self.reached.left.setdefault(self._path(entity), error.message)
+
+    def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
+        """Note the file that an entity had while it was declared with another content, if that holds the words."""
+        if not backend_of(self.workspace.config).has_files:
+            return  # there all of it is one history
+        for kind, file in CONTENT_FILES.items():
+            path = self._path(declared.name).with_name(file)
+            if kind != declared.content and path.parent.exists():
+                redaction = ContentRedaction(replace(declared, content=kind), words)
+                if any(redaction.holds(data) for data in _texts(store_of_file(self.workspace.config, path), file)):
+                    said = f"{declared.name} with content: {kind} holds the words too"
+                    self.reached.left[path] = f"{said}; declare it so, and purge once more"
 
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
@@ -347,10 +415,6 @@ class _Purging:
                 why = f"it cannot be written: {error.strerror}" if isinstance(error, OSError) else error.message
                 self.reached.left.setdefault(self.workspace.root / SIDECAR / USAGE_NAME, why)
 
-    def forget_in_lock(self) -> None:
-        """Take the entries out of what the root keeps of its seeds."""
-        _purge_lock(self.workspace.root, self.name, self.redaction, self.reached, dry_run=self.dry_run)
-
     # --- afterwards ---------------------------------------------------------------------------------------------
 
     def verify(self) -> None:
@@ -375,8 +439,13 @@ class _Purging:
                 self.reached.left.setdefault(where, _MEANWHILE)
 
     def _path(self, entity: str) -> Path:
-        owner, _, target = entity.partition("/")
-        return self.workspace.path(owner, target)
+        config = self.workspace.config
+        if entity not in config.entities:
+            owner, _, target = entity.partition("/")
+            return self.workspace.path(owner, target)
+        if not backend_of(config).has_files:
+            return Path(entity_name(config, entity))
+        return locate(config, self.workspace.profile, entity).path
 
     def _is_of_an_entity(self, path: Path) -> bool:
         """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""

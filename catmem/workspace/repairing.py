@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.config.profile import limit_of
-from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError
+from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import PERSON, Change
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.history import entity_of, refuse_declared
-from catmem.workspace.stores import memory_files
+from catmem.workspace.history import entity_of
+from catmem.workspace.stores import backend_of, memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from catmem.config.config import DeclaredEntity
+    from catmem.errors import CatmemError
     from catmem.model.document import Document, Entry
     from catmem.store.contract import Current
     from catmem.workspace.root import Root
@@ -70,10 +72,15 @@ class RepairPlan:
 
 
 def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
-    """What would mend the file of an entity. Raises ``EditError`` (``bad_remedy``) if ``how`` does not fit the harm."""
+    """What would mend the file of an entity.
+
+    Raises ``EditError``: ``bad_remedy`` if ``how`` does not fit the harm, ``no_entries`` for a declared entity, and
+    ``UnreadableError`` (``not_json``) if that cannot be read.
+    """
     name = entity_of(workspace, entity)
-    refuse_declared(name, "repair")
     data = workspace.store.peek(name)
+    if (declared := workspace.config.entities.get(name)) is not None:
+        raise _no_repair(workspace, declared, data)
     owner, _, target = name.partition("/")
     beside = _beside(workspace, owner, target)
     try:
@@ -107,6 +114,25 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
         after = _mended(document, most, partial(_split, most))
     return RepairPlan(
         name, "entry_too_large", chosen, data, after, moved, beside if chosen == "move" else None, message
+    )
+
+
+def _no_repair(workspace: Root, declared: DeclaredEntity, data: bytes) -> CatmemError:
+    """Why no plan is made for a declared entity: what is wrong with it only a person knows how to mend."""
+    from catmem.entities.contents import content_of
+
+    name = declared.name
+    try:
+        content_of(declared, data)
+    except UnreadableError as error:
+        old = f"take an old revision back: catmem restore {name} REVISION ('catmem log {name}' lists them)."
+        edit = f"Edit {workspace.store.place(name)}, or " if backend_of(workspace.config).has_files else ""
+        error.hint = f"Nothing was written. {edit}{old}"
+        return error
+    return EditError(
+        f"{name} has no entries to repair: it is a text or a JSON value",
+        code="no_entries",
+        hint=f"It can be read as it is. Write its content anew: catmem write {name} FILE --expected REVISION.",
     )
 
 

@@ -353,8 +353,6 @@ def test_the_command_line(root: Workspace, tmp_path: Path) -> None:
     code, envelope, _ = run("envelope", "-p", ALPHA, "--as", "neo", "--json", "-", given='{"a": [4]}')
     assert (code, json.loads(envelope)["content"]) == (0, {"a": [4]})
     assert run("write", "--envelope", "-", given=envelope)[1] == "written in project:alpha (revision 4)\n"
-    assert "has no entries to forget" in run("purge", ALPHA, "x", "--yes")[2]
-    assert "has no entries to repair" in run("repair", ALPHA)[2]
 
 
 @pytest.fixture

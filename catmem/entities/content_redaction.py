@@ -1,0 +1,160 @@
+"""Words that are to be forgotten, taken out of what a declared entity holds or held: its content, at any revision.
+
+Of a text the lines that hold them go; of a JSON value each text, number, true, false or null that holds them, and in
+old revisions keys. What is no JSON, such as half of a file, is taken as lines, in which JSON may spell any character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.digest import canonical_json
+from catmem.entities.contents import content_of
+from catmem.errors import CatmemError, EditError
+from catmem.text import unify_newlines
+from catmem.workspace.redaction import PURGED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.config.config import DeclaredEntity
+    from catmem.model.document import Entry
+
+
+_END = re.compile(r"\r?(?:\n|\Z)")
+
+
+class _Redacted(NamedTuple):
+    """The bytes with a mark where the words were, the places of these, and of the objects whose keys held them."""
+
+    data: bytes
+    places: list[str]
+    keyed: list[str]
+
+
+class ContentRedaction:
+    """Takes words out of the bytes of a declared entity; the same bytes come back where nothing holds them.
+
+    ``words`` are matched as they are, but for blanks around them and the kind of line ends. Raises ``EditError``
+    (``in_mark``) for words that are a piece of the mark which stands where they were.
+    """
+
+    def __init__(self, declared: DeclaredEntity, words: str) -> None:
+        self.text = unify_newlines(words).strip()
+        if self.text in PURGED:
+            raise EditError(
+                f"{PURGED} stands where words were, and these are a piece of it",
+                code="in_mark",
+                hint="Nothing was forgotten. Give a longer piece of the text.",
+            )
+        self._declared = declared
+        self._plain = re.compile("".join(r"\r?\n" if each == "\n" else re.escape(each) for each in self.text))
+        self._spelled = re.compile("".join(map(_spellings, self.text)))
+
+    def __call__(self, data: bytes) -> bytes:
+        """The bytes of an old revision, a branch or a copy without the words."""
+        return self._redacted(data).data
+
+    def without(self, data: bytes) -> bytes:
+        """The bytes of the present content without the words.
+
+        Raises ``EditError`` (``in_key``) if a key holds them: programs look for it by its name.
+        """
+        found = self._redacted(data)
+        if found.keyed:
+            name = self._declared.name
+            raise EditError(
+                f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}",
+                code="in_key",
+                hint=f"Nothing was forgotten. Write it with other keys (catmem write {name} FILE --expected REVISION), "
+                "and purge again: that takes the keys out of old revisions.",
+            )
+        return found.data
+
+    def places(self, data: bytes) -> tuple[str, ...]:
+        """Where the words are: JSON pointers, or lines."""
+        return tuple(self._redacted(data).places)
+
+    def holds(self, data: bytes) -> bool:
+        """Whether anything in the bytes holds the words."""
+        return self(data) != data
+
+    holds_text = holds
+
+    def lines(self, data: bytes, *, with_text: bool = True) -> bytes:  # noqa: ARG002 - as of a memory file
+        """The bytes with a mark in the place of the lines that hold the words, however JSON spells them."""
+        return self._lines(data).data
+
+    def entries(self, data: bytes) -> list[Entry]:  # noqa: ARG002 - as of a memory file
+        """None: there are no entries in it."""
+        return []
+
+    def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:  # noqa: ARG002 - as of a memory file
+        """The note of a revision, which quotes nothing of the content."""
+        return note
+
+    def is_cut(self, data: bytes) -> bool:
+        """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
+        pieces = (self.text[:length] for length in range((len(self.text) + 1) // 2, len(self.text)))
+        return any(data.endswith(piece.encode()) for piece in pieces)
+
+    # --- how ---------------------------------------------------------------------------------------------------------
+
+    def _redacted(self, data: bytes) -> _Redacted:
+        if self._declared.content == "text" or not data:
+            return self._lines(data)
+        try:
+            value = content_of(self._declared, data)
+        except CatmemError:
+            return self._lines(data)  # a person broke it, or a process was stopped
+        found = _Redacted(data, [], [])
+        rest = self._value(value, "", found)
+        return found._replace(data=canonical_json(rest)) if found.places or found.keyed else found
+
+    def _value(self, value: Any, place: str, found: _Redacted) -> Any:  # noqa: ANN401 - any JSON value
+        if isinstance(value, list):
+            return [self._value(each, f"{place}/{number}", found) for number, each in enumerate(value)]
+        if isinstance(value, dict):
+            rest: dict[str, Any] = {}
+            for key, each in value.items():
+                name = key
+                if self._plain.search(key):
+                    found.keyed.append(place or "the outermost object")
+                    names = (PURGED, *(f"{PURGED} {number}" for number in range(2, len(value) + 2)))
+                    name = next(name for name in names if name not in value and name not in rest)
+                rest[name] = self._value(each, f"{place}/{name.replace('~', '~0').replace('/', '~1')}", found)
+            return rest
+        if self._plain.search(value if isinstance(value, str) else canonical_json(value).decode()):
+            found.places.append(place or "the whole")
+            return PURGED
+        return value
+
+    def _lines(self, data: bytes) -> _Redacted:
+        text, places = data.decode(errors="surrogateescape"), []
+        # A mark and what stands around it may be the words anew, so it is looked again until there are none.
+        while match := self._spelled.search(text):
+            parts: list[str] = []
+            end, line = 0, 1
+            while match:
+                start = max(text.rfind("\n", 0, match.start()) + 1, end)
+                line += text.count("\n", end, start)
+                parts += (text[end:start], PURGED)
+                places.append(f"line {line}")
+                line += text.count("\n", start, match.end())
+                ending = _END.search(text, match.end())
+                end = ending.start() if ending else len(text)
+                match = self._spelled.search(text, end)
+            text = "".join((*parts, text[end:]))
+        return _Redacted(text.encode(errors="surrogateescape"), places, [])
+
+
+def _spellings(character: str) -> str:
+    """A pattern for a character as it is, and as JSON may spell it."""
+    units = character.encode("utf-16-be").hex()
+    escape = "".join(rf"\\u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))
+    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1])
+    if character == "\n":
+        return rf"(?:\r|\\r|\\u000(?i:d))?(?:\n|{short}|{escape})"
+    return f"(?:{re.escape(character)}|{short}|{escape})"

@@ -1,0 +1,86 @@
+"""After a purge nothing in a content holds the words, and what held none is as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from catmem.config.config import DeclaredEntity
+from catmem.digest import canonical_json
+from catmem.entities.content_redaction import ContentRedaction
+from catmem.entities.contents import content_of
+from catmem.workspace.redaction import PURGED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Few characters, so that words are found often: those of the mark, of JSON and of lines too.
+CHARACTERS = 'ab]["\\\n1p:é😀'
+TEXTS = st.text(CHARACTERS, max_size=8)
+WORDS = st.text(CHARACTERS, min_size=1, max_size=4).map(str.strip).filter(lambda text: text not in PURGED)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-200, 200) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=4),
+)
+JSON, TEXT = DeclaredEntity("a:b", "json"), DeclaredEntity("a:b", "text")
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from texts(each)
+    else:
+        yield value if isinstance(value, str) else json.dumps(value)
+
+
+@given(VALUES, WORDS)
+def test_no_text_number_or_key_holds_the_words(value: Any, words: str) -> None:
+    data, redaction = canonical_json(value), ContentRedaction(JSON, words)
+    rest = redaction(data)
+    assert not any(words in text for text in texts(content_of(JSON, rest)))
+    assert redaction(rest) == rest
+    assert (rest == data) == (not any(words in text for text in texts(value))) == (not redaction.holds(data))
+    assert len(list(texts(content_of(JSON, rest)))) == len(list(texts(value)))
+
+
+@given(st.text(CHARACTERS + "\r", max_size=40), WORDS, st.sampled_from([TEXT, JSON]))
+def test_no_line_holds_the_words(text: str, words: str, declared: DeclaredEntity) -> None:
+    data, redaction = text.encode(), ContentRedaction(declared, words)
+    rest = redaction.lines(data).decode()
+    assert words not in rest
+    assert redaction.lines(rest.encode()).decode() == rest
+    spelled = [words, *(json.dumps(words, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))]
+    assert words in text.replace("\r\n", "\n") or rest == text or any(each in text for each in spelled)
+    kept = [line for line in rest.split("\n") if PURGED not in line]
+    assert all(line in text for line in kept)
+
+
+@given(WORDS, st.data())
+def test_any_spelling_is_found_where_a_file_is_no_json(words: str, data: st.DataObject) -> None:
+    forms = [
+        data.draw(st.sampled_from([json.dumps(each, ensure_ascii=False)[1:-1], _escaped(each), _escaped(each).lower()]))
+        for each in words
+    ]
+    broken = f'{{"a":\n"x{"".join(forms)}y" broken\n}}'.encode()
+    rest = ContentRedaction(JSON, words)(broken).decode()
+    assert "".join(forms) not in rest
+    assert re.fullmatch(r'(\{"a":|\[purged\])\n\[purged\]\n\}', rest)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be").hex().upper()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+@given(TEXTS, WORDS)
+def test_half_of_the_words_at_the_end_is_a_write_that_was_stopped(text: str, words: str) -> None:
+    assume(len(words) > 1)
+    half = words[: (len(words) + 1) // 2]
+    assert ContentRedaction(TEXT, words).is_cut(f"{text}{half}".encode())

@@ -1,0 +1,318 @@
+"""Words that a declared entity held are gone from every file and row, and what holds no words is as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from catmem.audit.rebuilding import replay
+from catmem.errors import EditError, NoMatchError
+from catmem.store.files.file_store import FileStore
+from catmem.workspace import history
+from catmem.workspace.purging import purge
+from catmem.workspace.upkeep import fsck
+from catmem.workspace.workspace import Workspace
+from tests.commands import catmem
+from tests.golden.case import put
+from tests.unit.workspace.tree import holding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from catmem.workspace.purging import PurgeReport
+
+CONFIG = """\
+version: 1
+entities:
+  "project:alpha": {content: json, writers: [neo, trinity], readers: [mouse]}
+  "notes:alpha": {content: text, writers: [neo]}
+"""
+ALPHA, NOTES = "project:alpha", "notes:alpha"
+DATABASE = "store: sqlite:///.catmem/memory.db\n"
+SECRET = "4711-2209"
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
+    made: list[Workspace] = []
+
+    def opened(more: str = "", config: str = CONFIG) -> Workspace:
+        put(tmp_path / "catmem.yaml", config + more)
+        for name in ("neo", "trinity", "mouse"):
+            put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\n")
+        made.append(Workspace.open(tmp_path, search=False))
+        return made[-1]
+
+    yield opened
+    for each in made:
+        each.store.close()
+
+
+@pytest.fixture(params=["", DATABASE], ids=["files", "sqlite"])
+def any_root(request: pytest.FixtureRequest, make: Callable[..., Workspace]) -> Workspace:
+    return make(request.param)
+
+
+@pytest.fixture
+def root(make: Callable[..., Workspace]) -> Workspace:
+    return make()
+
+
+def file_of(workspace: Workspace) -> Path:
+    return workspace.root / "entities" / "project%3Aalpha" / "content.json"
+
+
+def held_by(workspace: Workspace, words: str) -> list[str]:
+    """Every file below the root and every revision that holds the words, as they are or as JSON spells them."""
+    places: list[str] = []
+    for each in dict.fromkeys([words, json.dumps(words)[1:-1]]):
+        places += holding(workspace.root, each.encode())
+        for entity in (ALPHA, NOTES):
+            texts = [workspace.store.peek(entity), *(data for _, data in workspace.store.replay(entity))]
+            places += [entity for data in texts if each.encode() in data]
+    return places
+
+
+def dumped(workspace: Workspace) -> str:
+    with sqlite3.connect(workspace.root / ".catmem" / "memory.db") as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [str(database.execute(f'SELECT * FROM "{name}"').fetchall()) for name in tables]
+    database.close()
+    return "".join(rows)
+
+
+def check_law(workspace: Workspace, tmp_path: Path, words: str = SECRET) -> None:
+    assert held_by(workspace, words) == []
+    if workspace.config.store != "files":
+        assert words not in dumped(workspace)
+    assert not any(fault.damage for fault in fsck(workspace).faults)
+    assert not replay(workspace, tmp_path / "rebuilt").damaged
+    assert holding(tmp_path, words.encode()) == []
+
+
+# --- the law -------------------------------------------------------------------------------------------------------
+
+
+def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_past(
+    any_root: Workspace, tmp_path: Path
+) -> None:
+    ws = any_root
+    ws.put(ALPHA, {"code": SECRET, "vendor": "Acme"}, expected=0, actor="neo", op_id="neo:1#1")
+    ws.put(ALPHA, {SECRET: 1, f"{SECRET}!": 2, "a": [f"say {SECRET}, please", {"b": 1.5}]}, expected=1, actor="neo")
+    ws.put(ALPHA, {"a": [f"say {SECRET}, please", {"b": 1.5}], "vendor": "Acme"}, expected=2)
+    ws.put(ALPHA, {"code": SECRET}, expected=2, actor="trinity", on_stale="branch")
+    assert held_by(ws, SECRET)
+    before = ws.store.read(ALPHA).data
+    dry = purge(ws, ALPHA, SECRET, dry_run=True)
+    assert (dry.entities, dry.places, dry.revisions, dry.entries) == ((ALPHA,), ("/a/0",), 4, ())
+    assert ws.store.read(ALPHA).data == before
+    report = purge(ws, ALPHA, f"{SECRET}\n")
+    assert (report.entities, report.places, report.left) == ((ALPHA,), ("/a/0",), ())
+    assert SECRET not in json.dumps(report.to_dict())
+    assert ws.content(ALPHA) == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
+    assert ws.content(ALPHA, 1) == {"code": "[purged]", "vendor": "Acme"}
+    assert ws.content(ALPHA, 2) == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}
+    check_law(ws, tmp_path)
+    assert [each.state for each in ws.branches(ALPHA)] == ["merges"]
+    assert ws.put(ALPHA, {"a": 1}, expected=4, actor="neo").revision == "5"
+
+
+def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path) -> None:
+    ws = any_root
+    ws.put(NOTES, f"one\r\nThe code is {SECRET}.\r\nthree", expected=0)
+    ws.put(NOTES, "one\nthree\n", expected=1)
+    ws.put(NOTES, f"one\nthree\n{SECRET}", expected=2)
+    report = purge(ws, NOTES, SECRET)
+    assert (report.places, report.revisions >= 2) == (("line 3",), True)
+    assert ws.content(NOTES) == "one\nthree\n[purged]"
+    assert ws.content(NOTES, 1) == "one\r\n[purged]\r\nthree"
+    assert ws.content(NOTES, 2) == "one\nthree\n"
+    check_law(ws, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "rest"),
+    [
+        ({"a": 47112209, "b": [True, None]}, "4711", {"a": "[purged]", "b": [True, None]}),
+        ("x 4711 y", "4711", "[purged]"),
+        ({"a": 'say "4711\\n"'}, 'say "4711\\n"', {"a": "[purged]"}),
+        ({"a": "one\ntwo", "b": "two"}, "one\r\ntwo", {"a": "[purged]", "b": "two"}),
+        ({"a": "Schlüssel 😀 4711"}, "üssel 😀", {"a": "[purged]"}),
+    ],
+)
+def test_any_value_may_hold_the_words(root: Workspace, tmp_path: Path, content: Any, words: str, rest: Any) -> None:
+    root.put(ALPHA, content, expected=0)
+    purge(root, ALPHA, words)
+    assert root.content(ALPHA) == rest
+    check_law(root, tmp_path, words)
+
+
+def test_words_over_several_lines_take_all_of_these(root: Workspace, tmp_path: Path) -> None:
+    root.put(NOTES, "a\nkey: x\ny\nb\n", expected=0)
+    purge(root, NOTES, "x\ny")
+    assert root.content(NOTES) == "a\n[purged]\nb\n"
+    check_law(root, tmp_path, "x\ny")
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": SECRET}, expected=0)
+    assert isinstance(root.store, FileStore)
+    root.store.backup(ALPHA)
+    spelled = "".join(f"\\u{ord(each):04X}" for each in SECRET)
+    file_of(root).write_text(f'{{"a": 1,\n "b": "{spelled}",\n "c": "{SECRET}" broken\n')
+    history.adopt(root, ALPHA)
+    file_of(root).write_text(f'{{"a": "{SECRET}"}}\n')  # no write of catmem has seen it
+    report = purge(root, ALPHA, SECRET)
+    assert any(".bak." in name for name in report.files)
+    assert root.store.read(ALPHA, "2").data == b'{"a": 1,\n[purged]\n[purged]\n'
+    assert root.content(ALPHA) == {"a": "[purged]"}
+    assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
+    check_law(root, tmp_path)
+
+
+def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": SECRET}, expected=0)
+    half = file_of(root).parent / ".catmem" / "gen" / "new-1"
+    put(half, f'{{"a":"{SECRET[:6]}')
+    report = purge(root, ALPHA, SECRET)
+    assert not half.exists()
+    assert any(name.endswith("new-1") for name in report.removed)
+    check_law(root, tmp_path)
+
+
+def test_what_is_no_json_loses_its_lines(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": 1}, expected=0)
+    file_of(root).write_bytes(f'{{"a": 1,\n"b": "{SECRET}"\n\udcff'.encode(errors="surrogateescape"))
+    report = purge(root, ALPHA, SECRET)
+    assert report.places == ("line 2",)
+    assert file_of(root).read_bytes() == b'{"a": 1,\n[purged]\n\xff'
+    check_law(root, tmp_path)
+
+
+def test_the_other_kind_of_content_is_named(make: Callable[..., Workspace], tmp_path: Path) -> None:
+    first = make(config=CONFIG.replace("json", "text"))
+    first.put(ALPHA, f"the code\n{SECRET}\n", expected=0)
+    first.put(ALPHA, "the code\n", expected=1)
+    now = make()
+    now.put(ALPHA, {"a": SECRET}, expected=0)
+    report = purge(now, ALPHA, SECRET)
+    (left,) = report.left
+    assert left.path.endswith("content.txt")
+    assert left.why == "project:alpha with content: text holds the words too; declare it so, and purge once more"
+    again = make(config=CONFIG.replace("json", "text"))
+    assert purge(again, ALPHA, SECRET).left == ()
+    check_law(again, tmp_path)
+
+
+def test_a_stray_file_and_other_entities_that_hold_the_words_are_named(any_root: Workspace, tmp_path: Path) -> None:
+    ws = any_root
+    ws.put(ALPHA, {"a": SECRET}, expected=0)
+    ws.put(NOTES, f"{SECRET}\n", expected=0)
+    ws.put(NOTES, "nothing\n", expected=1)
+    ws.add("neo", f"Dial {SECRET}.", category="talk")
+    report = purge(ws, ALPHA, SECRET)
+    assert [each.why for each in report.left] == [
+        "notes:alpha holds the words too: purge it there",
+        "neo/user holds the words too: purge it there",
+    ]
+    # The other way round: what a memory file holds, and a declared entity too.
+    report = purge(ws, "neo", SECRET)
+    assert [each.why for each in report.left] == ["notes:alpha holds the words too: purge it there"]
+    assert purge(ws, NOTES, SECRET).left == ()
+    check_law(ws, tmp_path)
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_root: Workspace, tmp_path: Path) -> None:
+    ws = any_root
+    ws.put(ALPHA, {"a": {SECRET: 1, "b/c": {f"x{SECRET}": 2}}}, expected=0)
+    for dry_run in (True, False):
+        with pytest.raises(EditError) as caught:
+            purge(ws, ALPHA, SECRET, dry_run=dry_run)
+        assert caught.value.code == "in_key"
+        assert caught.value.message == "project:alpha has keys that hold the words, in /a and /a/b~1c"
+        assert caught.value.hint is not None
+        assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
+    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1)["a"][SECRET]) == (1, 1)
+    ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
+    assert purge(ws, ALPHA, SECRET).left == ()
+    assert ws.content(ALPHA, 1) == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
+    check_law(ws, tmp_path)
+
+
+def test_what_cannot_be_purged(any_root: Workspace) -> None:
+    ws = any_root
+    ws.put(ALPHA, {"a": "the purged code"}, expected=0)
+    for words, code in ((" \n", "empty"), ("purged", "in_mark"), ("4712", "no_match")):
+        with pytest.raises(EditError) as caught:
+            purge(ws, ALPHA, words)
+        assert caught.value.code == code
+    with pytest.raises(NoMatchError):
+        purge(ws, NOTES, SECRET)
+    assert len(history.log(ws, ALPHA)) == 1
+
+
+def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, monkeypatch: Any) -> None:
+    """The real store with another writer between its two steps, which puts the words back each time."""
+    root.put(ALPHA, {"a": SECRET}, expected=0)
+    erase, puts = root.store.erase, []  # type: ignore[attr-defined]
+
+    def erase_and_write(*arguments: Any) -> Any:
+        done = erase(*arguments)
+        puts.append(root.put(ALPHA, {"a": SECRET, "n": len(puts)}, expected=history.log(root, ALPHA, 1)[0].revision))
+        return done
+
+    monkeypatch.setattr(root.store, "erase", erase_and_write)
+    report = purge(root, ALPHA, SECRET)
+    assert len(puts) > 1
+    assert {each.why for each in report.left} == {"it was written again meanwhile; purge once more"}
+    monkeypatch.undo()
+    assert purge(root, ALPHA, SECRET).left == ()
+    assert held_by(root, SECRET) == []
+
+
+def test_on_the_command_line(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": SECRET, "b": 1}, expected=0)
+    done = catmem(tmp_path, ["purge", ALPHA, "-", "--dry-run"], said=SECRET)
+    assert done.stdout.startswith("would be erased from project:alpha and 1 revision:\n  /a\n")
+    done = catmem(tmp_path, ["purge", ALPHA, "-", "--yes", "--format", "json"], said=SECRET)
+    said = json.loads(done.stdout)
+    assert (done.exit_code, said["places"], said["entries"]) == (0, ["/a"], [])
+    assert catmem(tmp_path, ["show", ALPHA]).stdout == '{"a": "[purged]", "b": 1}\n'
+
+
+# --- what no command mends -----------------------------------------------------------------------------------------
+
+
+def test_repair_of_broken_json_names_remedies_and_each_works(root: Workspace, tmp_path: Path) -> None:
+    def run(*arguments: str, given: str = "") -> tuple[int, str]:
+        done = catmem(tmp_path, arguments, said=given)
+        return done.exit_code, done.stdout + done.stderr
+
+    root.put(ALPHA, {"a": 1}, expected=0)
+    code, said = run("repair", ALPHA)
+    assert (code, "project:alpha has no entries to repair" in said) == (2, True)
+    for mend in ("edit", "restore"):
+        file_of(root).write_text("{broken")
+        code, said = run("repair", ALPHA, "--yes")
+        assert (code, said.startswith("error[not_json]: project:alpha: not JSON")) == (2, True), said
+        assert "entities/project%3Aalpha/content.json" in said
+        found = re.search(r"catmem (restore project:alpha REVISION)", said)
+        assert found is not None
+        assert file_of(root).read_text() == "{broken"
+        if mend == "edit":
+            file_of(root).write_text('{"a": 1}')
+        else:
+            assert run(*found[1].replace("REVISION", "1").split())[0] == 0
+        assert run("show", ALPHA)[1] == '{"a": 1}\n'
+    assert b"{broken" in [data for _, data in root.store.replay(ALPHA)]

@@ -12,6 +12,7 @@ from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_workspace, target_option
 from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.config.profile import refuse_no_root
+from catmem.digest import record_dict
 from catmem.names import FILE_NAMES
 from catmem.text import counted
 
@@ -64,7 +65,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
     MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
     their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
     1 or no profile reads. Entries are counted over the files of
-    all profiles.
+    all profiles. The last table has the entities that catmem.yaml declares: who writes, and who only reads.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
@@ -86,7 +87,8 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
         say(note)
     if in_json():
         problems = [problem.to_dict() for problem in access.problems]
-        emit_json(access_dict(access.fleet, profiles, categories) | {"problems": problems})
+        declared = [record_dict(each) for each in workspace.config.entities.values()]
+        emit_json(access_dict(access.fleet, profiles, categories) | {"entities": declared, "problems": problems})
     elif not profiles:
         say(f"There are no profiles in {printable(shown_path(workspace.config.profiles_dir))}.")
     else:
@@ -95,7 +97,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
         if not (names or wanted or target):
             if access.problems:
                 emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
-            emit(printable("".join(_summary(access.fleet))))
+            emit(printable("".join((*_summary(access.fleet), *_entities(workspace)))))
     end_with(access.problems)
 
 
@@ -195,6 +197,15 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
         declared = "" if orphan.declared else "not declared, " if orphan.category[0] != "_" else ""
         rows.append(("", orphan.category, f"{declared}{counted(orphan.entries, 'entry')}{where}"))
     yield columns(rows)
+
+
+def _entities(workspace: Workspace) -> Iterator[str]:
+    """Who may write and read each declared entity, by the names in catmem.yaml, whether there are such profiles or not."""
+    if workspace.config.entities:
+        yield "\nDeclared entities (tier 1 may read and write all of them):\n"
+        lists = [(each.name, each.writers, each.readers) for each in workspace.config.entities.values()]
+        rows = [(name, *(", ".join(names) or "." for names in both)) for name, *both in lists]
+        yield columns([("", "entity", "writers", "readers"), *(("", *row) for row in rows)])
 
 
 # --- why -----------------------------------------------------------------------------------------------------------

@@ -331,6 +331,45 @@ def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[
         yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
 
 
+@rule("CM413", "unknown-entity-profile", scope="config")
+def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
+    """Find names under `writers` and `readers` of a declared entity that no profile has.
+
+    ## Why
+    Rights go by the name of a profile. One that is mistyped gives them to no agent now, and to any profile that gets
+    that name later.
+
+    ## Example
+    In a root with the profiles `neo` and `trinity`:
+
+    Bad:
+
+    ```yaml
+    entities:
+      "project:alpha": {content: json, writers: [neo, trintiy]}
+    ```
+
+    Good:
+
+    ```yaml
+    entities:
+      "project:alpha": {content: json, writers: [neo, trinity]}
+    ```
+
+    ## Fix
+    Correct the name, or remove it. A profile that is not right counts as none: mend it first (CM402).
+    """
+    if file.kind != "config":
+        return
+    for entity, declared in context.config.entities.items():
+        for key in ("writers", "readers"):
+            for number, name in enumerate(getattr(declared, key)):
+                if name not in context.profiles:
+                    hint = suggestion(name, context.profiles, "profiles")
+                    place = ("entities", entity, key, number)
+                    yield Finding(*file.span_of(place), f"{key} of {entity}: there is no profile {name!r}", hint)
+
+
 def _seed_fault(profile: Profile, profiles: Mapping[str, Profile]) -> str | None:
     """What is wrong with where a profile is seeded from; a circle further up is said of those who are in it."""
     if profile.seed_from is None:

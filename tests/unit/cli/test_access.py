@@ -107,6 +107,27 @@ def test_a_part(place, choices, lines):
     assert len(table) == 2, "what is read by the most and by nobody is told of the whole root only"
 
 
+def test_declared_entities_stand_below_with_who_writes_and_reads_them(place):
+    with (place / "catmem.yaml").open("a") as config:
+        config.write(
+            "entities:\n"
+            '  "project:alpha": {content: json, writers: [neo, trin], readers: [mouse]}\n'
+            '  "notes:alpha": {content: text}\n'
+        )
+    table = (
+        "\nDeclared entities (tier 1 may read and write all of them):\n"
+        "  entity         writers    readers\n"
+        "  project:alpha  neo, trin  mouse\n"
+        "  notes:alpha    .          .\n"
+    )
+    assert run("access", "--root", place).stdout.endswith(table)
+    assert "Declared entities" not in run("access", "--root", place, "-p", "neo").stdout
+    assert json.loads(run("access", "--root", place, "--format", "json").stdout)["entities"] == [
+        {"name": "project:alpha", "content": "json", "writers": ["neo", "trin"], "readers": ["mouse"]},
+        {"name": "notes:alpha", "content": "text", "writers": [], "readers": []},
+    ]
+
+
 def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_names(tmp_path):
     names = [f"agent-{number:03}" for number in range(100)]
     for number, name in enumerate(names):

@@ -313,6 +313,25 @@ def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
     assert [each.path for each in found] == ["profiles/base.yaml"]
 
 
+def test_writers_and_readers_of_declared_entities_are_profiles(tmp_path):
+    config = """\
+version: 1
+entities:
+  "project:alpha":
+    content: json
+    writers: [neo, trintiy]
+    readers:
+      - ghost
+      - trinity
+  "notes:alpha": {content: text, writers: [trinity]}
+"""
+    found = scene(tmp_path, config, neo="tier: 2\n", trinity="tier: 2\n").find("CM413")
+    assert found == [
+        ("catmem.yaml", 5, "writers of project:alpha: there is no profile 'trintiy'"),
+        ("catmem.yaml", 7, "readers of project:alpha: there is no profile 'ghost'"),
+    ]
+
+
 # --- stores ----------------------------------------------------------------------------------------------------------
 
 

@@ -200,7 +200,7 @@ def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:
 
 
 def _entities(workspace: Workspace) -> Iterator[str]:
-    """Who may write and read each declared entity, by the names in catmem.yaml, whether there are such profiles or not."""
+    """Who may write and read each declared entity, by the names that catmem.yaml gives."""
     if workspace.config.entities:
         yield "\nDeclared entities (tier 1 may read and write all of them):\n"
         lists = [(each.name, each.writers, each.readers) for each in workspace.config.entities.values()]

@@ -35,13 +35,13 @@ class _Redacted(NamedTuple):
 
 
 class ContentRedaction:
-    """Takes words out of the bytes of a declared entity; the same bytes come back where nothing holds them.
-
-    ``words`` are matched as they are, but for blanks around them and the kind of line ends. Raises ``EditError``
-    (``in_mark``) for words that are a piece of the mark which stands where they were.
-    """
+    """Takes words out of the bytes of a declared entity; the same bytes come back where nothing holds them."""
 
     def __init__(self, declared: DeclaredEntity, words: str) -> None:
+        """``words`` are matched as they are, but for blanks around them and the kind of line ends.
+
+        Raises ``EditError`` (``in_mark``) for a piece of the mark that stands where words were.
+        """
         self.text = unify_newlines(words).strip()
         if self.text in PURGED:
             raise EditError(
@@ -103,7 +103,9 @@ class ContentRedaction:
     # --- how ---------------------------------------------------------------------------------------------------------
 
     def _redacted(self, data: bytes) -> _Redacted:
-        if self._declared.content == "text" or not data:
+        if not self._spelled.search(data.decode(errors="surrogateescape")):
+            return _Redacted(data, [], [])
+        if self._declared.content == "text":
             return self._lines(data)
         try:
             value = content_of(self._declared, data)
@@ -134,10 +136,12 @@ class ContentRedaction:
     def _lines(self, data: bytes) -> _Redacted:
         text, places = data.decode(errors="surrogateescape"), []
         # A mark and what stands around it may be the words anew, so it is looked again until there are none.
-        while match := self._spelled.search(text):
+        while self._spelled.search(text):
             parts: list[str] = []
             end, line = 0, 1
-            while match:
+            for match in self._spelled.finditer(text):
+                if match.start() < end:
+                    continue  # its line is gone
                 start = max(text.rfind("\n", 0, match.start()) + 1, end)
                 line += text.count("\n", end, start)
                 parts += (text[end:start], PURGED)
@@ -145,7 +149,6 @@ class ContentRedaction:
                 line += text.count("\n", start, match.end())
                 ending = _END.search(text, match.end())
                 end = ending.start() if ending else len(text)
-                match = self._spelled.search(text, end)
             text = "".join((*parts, text[end:]))
         return _Redacted(text.encode(errors="surrogateescape"), places, [])
 

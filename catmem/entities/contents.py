@@ -72,18 +72,19 @@ def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - 
 
     Raises ``NotUtf8Error`` and ``UnreadableError`` (``not_json``) for what another program left there.
     """
-    hint = f"Mend it by hand, or write another content over it; catmem restore {declared.name} takes an old one back."
+    name = declared.name
+    hint = f"Mend it by hand, or take an old revision back: catmem restore {name} REVISION ('catmem log {name}' has them)."
     try:
         text = decode(data)
     except NotUtf8Error as error:
-        error.path, error.hint = declared.name, hint
+        error.path, error.hint = name, hint
         raise
     if declared.content == "text" or not data:
         return text if declared.content == "text" else None
     try:
         return plain_content(declared, json_of(text))
     except CatmemError as error:
-        raise UnreadableError(f"{declared.name}: {error.message}", code="not_json", hint=hint) from error
+        raise UnreadableError(f"{name}: {error.message}", code="not_json", hint=hint) from error
 
 
 def merge_contents(

@@ -274,7 +274,7 @@ def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
 
 
 class _Purging:
-    def __init__(  # noqa: PLR0913 - what is forgotten, and where
+    def __init__(
         self, workspace: Root, store: LastingStore, name: str, redaction: Redaction | ContentRedaction, *, dry_run: bool
     ) -> None:
         self.workspace = workspace

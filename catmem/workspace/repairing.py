@@ -17,7 +17,7 @@ from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import PERSON, Change
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.history import entity_of
-from catmem.workspace.stores import backend_of, memory_files
+from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
@@ -125,9 +125,7 @@ def _no_repair(workspace: Root, declared: DeclaredEntity, data: bytes) -> Catmem
     try:
         content_of(declared, data)
     except UnreadableError as error:
-        old = f"take an old revision back: catmem restore {name} REVISION ('catmem log {name}' lists them)."
-        edit = f"Edit {workspace.store.place(name)}, or " if backend_of(workspace.config).has_files else ""
-        error.hint = f"Nothing was written. {edit}{old}"
+        error.hint = f"It is in {workspace.store.place(name)}, as it was. {error.hint}"
         return error
     return EditError(
         f"{name} has no entries to repair: it is a text or a JSON value",

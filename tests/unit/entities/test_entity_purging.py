@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from catmem.workspace.purging import PurgeReport
-
 CONFIG = """\
 version: 1
 entities:
@@ -34,7 +33,7 @@ entities:
 """
 ALPHA, NOTES = "project:alpha", "notes:alpha"
 DATABASE = "store: sqlite:///.catmem/memory.db\n"
-SECRET = "4711-2209"
+CODE = "4711-2209"
 
 
 @pytest.fixture
@@ -79,16 +78,29 @@ def held_by(workspace: Workspace, words: str) -> list[str]:
 
 
 def dumped(workspace: Workspace) -> str:
+    """All that the tables have, unpacked."""
+    found: list[str] = []
     with sqlite3.connect(workspace.root / ".catmem" / "memory.db") as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = [str(database.execute(f'SELECT * FROM "{name}"').fetchall()) for name in tables]
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for row in database.execute(f'SELECT * FROM "{table}"'):  # noqa: S608 - the database's own tables
+                found += map(_unpacked, row)
     database.close()
-    return "".join(rows)
+    return "\n".join(found)
 
 
-def check_law(workspace: Workspace, tmp_path: Path, words: str = SECRET) -> None:
+def _unpacked(cell: object) -> str:
+    if not isinstance(cell, bytes):
+        return str(cell)
+    try:
+        return zlib.decompressobj().decompress(cell).decode(errors="replace")
+    except zlib.error:
+        return cell.decode(errors="replace")
+
+
+def check_law(workspace: Workspace, tmp_path: Path, words: str = CODE) -> None:
     assert held_by(workspace, words) == []
     if workspace.config.store != "files":
+        assert "[purged]" in dumped(workspace)
         assert words not in dumped(workspace)
     assert not any(fault.damage for fault in fsck(workspace).faults)
     assert not replay(workspace, tmp_path / "rebuilt").damaged
@@ -102,18 +114,19 @@ def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_pas
     any_root: Workspace, tmp_path: Path
 ) -> None:
     ws = any_root
-    ws.put(ALPHA, {"code": SECRET, "vendor": "Acme"}, expected=0, actor="neo", op_id="neo:1#1")
-    ws.put(ALPHA, {SECRET: 1, f"{SECRET}!": 2, "a": [f"say {SECRET}, please", {"b": 1.5}]}, expected=1, actor="neo")
-    ws.put(ALPHA, {"a": [f"say {SECRET}, please", {"b": 1.5}], "vendor": "Acme"}, expected=2)
-    ws.put(ALPHA, {"code": SECRET}, expected=2, actor="trinity", on_stale="branch")
-    assert held_by(ws, SECRET)
+    ws.put(ALPHA, {"code": CODE, "vendor": "Acme"}, expected=0, actor="neo", op_id="neo:1#1")
+    ws.put(ALPHA, {CODE: 1, f"{CODE}!": 2, "a": [f"say {CODE}, please", {"b": 1.5}]}, expected=1, actor="neo")
+    ws.put(ALPHA, {"a": [f"say {CODE}, please", {"b": 1.5}], "vendor": "Acme"}, expected=2)
+    ws.put(ALPHA, {"code": CODE}, expected=2, actor="trinity", on_stale="branch")
+    assert held_by(ws, CODE)
+    assert ws.config.store == "files" or CODE in dumped(ws)
     before = ws.store.read(ALPHA).data
-    dry = purge(ws, ALPHA, SECRET, dry_run=True)
+    dry = purge(ws, ALPHA, CODE, dry_run=True)
     assert (dry.entities, dry.places, dry.revisions, dry.entries) == ((ALPHA,), ("/a/0",), 4, ())
     assert ws.store.read(ALPHA).data == before
-    report = purge(ws, ALPHA, f"{SECRET}\n")
+    report = purge(ws, ALPHA, f"{CODE}\n")
     assert (report.entities, report.places, report.left) == ((ALPHA,), ("/a/0",), ())
-    assert SECRET not in json.dumps(report.to_dict())
+    assert CODE not in json.dumps(report.to_dict())
     assert ws.content(ALPHA) == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
     assert ws.content(ALPHA, 1) == {"code": "[purged]", "vendor": "Acme"}
     assert ws.content(ALPHA, 2) == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}
@@ -124,10 +137,10 @@ def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_pas
 
 def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
-    ws.put(NOTES, f"one\r\nThe code is {SECRET}.\r\nthree", expected=0)
+    ws.put(NOTES, f"one\r\nThe code is {CODE}.\r\nthree", expected=0)
     ws.put(NOTES, "one\nthree\n", expected=1)
-    ws.put(NOTES, f"one\nthree\n{SECRET}", expected=2)
-    report = purge(ws, NOTES, SECRET)
+    ws.put(NOTES, f"one\nthree\n{CODE}", expected=2)
+    report = purge(ws, NOTES, CODE)
     assert (report.places, report.revisions >= 2) == (("line 3",), True)
     assert ws.content(NOTES) == "one\nthree\n[purged]"
     assert ws.content(NOTES, 1) == "one\r\n[purged]\r\nthree"
@@ -163,14 +176,14 @@ def test_words_over_several_lines_take_all_of_these(root: Workspace, tmp_path: P
 
 
 def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": SECRET}, expected=0)
+    root.put(ALPHA, {"a": CODE}, expected=0)
     assert isinstance(root.store, FileStore)
     root.store.backup(ALPHA)
-    spelled = "".join(f"\\u{ord(each):04X}" for each in SECRET)
-    file_of(root).write_text(f'{{"a": 1,\n "b": "{spelled}",\n "c": "{SECRET}" broken\n')
+    spelled = "".join(f"\\u{ord(each):04X}" for each in CODE)
+    file_of(root).write_text(f'{{"a": 1,\n "b": "{spelled}",\n "c": "{CODE}" broken\n')
     history.adopt(root, ALPHA)
-    file_of(root).write_text(f'{{"a": "{SECRET}"}}\n')  # no write of catmem has seen it
-    report = purge(root, ALPHA, SECRET)
+    file_of(root).write_text(f'{{"a": "{CODE}"}}\n')  # no write of catmem has seen it
+    report = purge(root, ALPHA, CODE)
     assert any(".bak." in name for name in report.files)
     assert root.store.read(ALPHA, "2").data == b'{"a": 1,\n[purged]\n[purged]\n'
     assert root.content(ALPHA) == {"a": "[purged]"}
@@ -179,10 +192,10 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
 
 
 def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": SECRET}, expected=0)
+    root.put(ALPHA, {"a": CODE}, expected=0)
     half = file_of(root).parent / ".catmem" / "gen" / "new-1"
-    put(half, f'{{"a":"{SECRET[:6]}')
-    report = purge(root, ALPHA, SECRET)
+    put(half, f'{{"a":"{CODE[:6]}')
+    report = purge(root, ALPHA, CODE)
     assert not half.exists()
     assert any(name.endswith("new-1") for name in report.removed)
     check_law(root, tmp_path)
@@ -190,8 +203,8 @@ def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, t
 
 def test_what_is_no_json_loses_its_lines(root: Workspace, tmp_path: Path) -> None:
     root.put(ALPHA, {"a": 1}, expected=0)
-    file_of(root).write_bytes(f'{{"a": 1,\n"b": "{SECRET}"\n\udcff'.encode(errors="surrogateescape"))
-    report = purge(root, ALPHA, SECRET)
+    file_of(root).write_bytes(f'{{"a": 1,\n"b": "{CODE}"\n\udcff'.encode(errors="surrogateescape"))
+    report = purge(root, ALPHA, CODE)
     assert report.places == ("line 2",)
     assert file_of(root).read_bytes() == b'{"a": 1,\n[purged]\n\xff'
     check_law(root, tmp_path)
@@ -199,34 +212,45 @@ def test_what_is_no_json_loses_its_lines(root: Workspace, tmp_path: Path) -> Non
 
 def test_the_other_kind_of_content_is_named(make: Callable[..., Workspace], tmp_path: Path) -> None:
     first = make(config=CONFIG.replace("json", "text"))
-    first.put(ALPHA, f"the code\n{SECRET}\n", expected=0)
+    first.put(ALPHA, f"the code\n{CODE}\n", expected=0)
     first.put(ALPHA, "the code\n", expected=1)
     now = make()
-    now.put(ALPHA, {"a": SECRET}, expected=0)
-    report = purge(now, ALPHA, SECRET)
+    now.put(ALPHA, {"a": CODE}, expected=0)
+    report = purge(now, ALPHA, CODE)
     (left,) = report.left
     assert left.path.endswith("content.txt")
     assert left.why == "project:alpha with content: text holds the words too; declare it so, and purge once more"
     again = make(config=CONFIG.replace("json", "text"))
-    assert purge(again, ALPHA, SECRET).left == ()
+    assert purge(again, ALPHA, CODE).left == ()
     check_law(again, tmp_path)
 
 
-def test_a_stray_file_and_other_entities_that_hold_the_words_are_named(any_root: Workspace, tmp_path: Path) -> None:
+def test_in_a_database_all_kinds_of_content_are_one_history(make: Callable[..., Workspace], tmp_path: Path) -> None:
+    first = make(DATABASE, config=CONFIG.replace("json", "text"))
+    first.put(ALPHA, f"the code\n{CODE}\n", expected=0)
+    now = make(DATABASE)
+    assert purge(now, ALPHA, CODE).places == ("line 2",)
+    assert now.store.read(ALPHA, "1").data == now.store.peek(ALPHA) == b"the code\n[purged]\n"
+    now.put(ALPHA, {"a": CODE}, expected=2)
+    assert purge(now, ALPHA, CODE).left == ()
+    check_law(now, tmp_path)
+
+
+def test_other_entities_that_hold_the_words_are_named(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
-    ws.put(ALPHA, {"a": SECRET}, expected=0)
-    ws.put(NOTES, f"{SECRET}\n", expected=0)
+    ws.put(ALPHA, {"a": CODE}, expected=0)
+    ws.put(NOTES, f"{CODE}\n", expected=0)
     ws.put(NOTES, "nothing\n", expected=1)
-    ws.add("neo", f"Dial {SECRET}.", category="talk")
-    report = purge(ws, ALPHA, SECRET)
+    ws.add("neo", f"Dial {CODE}.", category="talk")
+    report = purge(ws, ALPHA, CODE)
     assert [each.why for each in report.left] == [
         "notes:alpha holds the words too: purge it there",
         "neo/user holds the words too: purge it there",
     ]
     # The other way round: what a memory file holds, and a declared entity too.
-    report = purge(ws, "neo", SECRET)
+    report = purge(ws, "neo", CODE)
     assert [each.why for each in report.left] == ["notes:alpha holds the words too: purge it there"]
-    assert purge(ws, NOTES, SECRET).left == ()
+    assert purge(ws, NOTES, CODE).left == ()
     check_law(ws, tmp_path)
 
 
@@ -235,17 +259,17 @@ def test_a_stray_file_and_other_entities_that_hold_the_words_are_named(any_root:
 
 def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
-    ws.put(ALPHA, {"a": {SECRET: 1, "b/c": {f"x{SECRET}": 2}}}, expected=0)
+    ws.put(ALPHA, {"a": {CODE: 1, "b/c": {f"x{CODE}": 2}}}, expected=0)
     for dry_run in (True, False):
         with pytest.raises(EditError) as caught:
-            purge(ws, ALPHA, SECRET, dry_run=dry_run)
+            purge(ws, ALPHA, CODE, dry_run=dry_run)
         assert caught.value.code == "in_key"
         assert caught.value.message == "project:alpha has keys that hold the words, in /a and /a/b~1c"
         assert caught.value.hint is not None
         assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
-    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1)["a"][SECRET]) == (1, 1)
+    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1)["a"][CODE]) == (1, 1)
     ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
-    assert purge(ws, ALPHA, SECRET).left == ()
+    assert purge(ws, ALPHA, CODE).left == ()
     assert ws.content(ALPHA, 1) == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
     check_law(ws, tmp_path)
 
@@ -258,34 +282,34 @@ def test_what_cannot_be_purged(any_root: Workspace) -> None:
             purge(ws, ALPHA, words)
         assert caught.value.code == code
     with pytest.raises(NoMatchError):
-        purge(ws, NOTES, SECRET)
+        purge(ws, NOTES, CODE)
     assert len(history.log(ws, ALPHA)) == 1
 
 
 def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, monkeypatch: Any) -> None:
     """The real store with another writer between its two steps, which puts the words back each time."""
-    root.put(ALPHA, {"a": SECRET}, expected=0)
+    root.put(ALPHA, {"a": CODE}, expected=0)
     erase, puts = root.store.erase, []  # type: ignore[attr-defined]
 
     def erase_and_write(*arguments: Any) -> Any:
         done = erase(*arguments)
-        puts.append(root.put(ALPHA, {"a": SECRET, "n": len(puts)}, expected=history.log(root, ALPHA, 1)[0].revision))
+        puts.append(root.put(ALPHA, {"a": CODE, "n": len(puts)}, expected=history.log(root, ALPHA, 1)[0].revision))
         return done
 
     monkeypatch.setattr(root.store, "erase", erase_and_write)
-    report = purge(root, ALPHA, SECRET)
+    report = purge(root, ALPHA, CODE)
     assert len(puts) > 1
     assert {each.why for each in report.left} == {"it was written again meanwhile; purge once more"}
     monkeypatch.undo()
-    assert purge(root, ALPHA, SECRET).left == ()
-    assert held_by(root, SECRET) == []
+    assert purge(root, ALPHA, CODE).left == ()
+    assert held_by(root, CODE) == []
 
 
 def test_on_the_command_line(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": SECRET, "b": 1}, expected=0)
-    done = catmem(tmp_path, ["purge", ALPHA, "-", "--dry-run"], said=SECRET)
+    root.put(ALPHA, {"a": CODE, "b": 1}, expected=0)
+    done = catmem(tmp_path, ["purge", ALPHA, "-", "--dry-run"], said=CODE)
     assert done.stdout.startswith("would be erased from project:alpha and 1 revision:\n  /a\n")
-    done = catmem(tmp_path, ["purge", ALPHA, "-", "--yes", "--format", "json"], said=SECRET)
+    done = catmem(tmp_path, ["purge", ALPHA, "-", "--yes", "--format", "json"], said=CODE)
     said = json.loads(done.stdout)
     assert (done.exit_code, said["places"], said["entries"]) == (0, ["/a"], [])
     assert catmem(tmp_path, ["show", ALPHA]).stdout == '{"a": "[purged]", "b": 1}\n'

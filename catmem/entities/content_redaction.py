@@ -13,17 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.digest import canonical_json
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, EditError
+from catmem.model.document import parse
 from catmem.text import unify_newlines
-from catmem.workspace.redaction import PURGED
+from catmem.workspace.redaction import PURGED, Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.config.config import DeclaredEntity
-    from catmem.model.document import Entry
-
-
-_END = re.compile(r"\r?(?:\n|\Z)")
 
 
 class _Redacted(NamedTuple):
@@ -34,7 +29,7 @@ class _Redacted(NamedTuple):
     keyed: list[str]
 
 
-class ContentRedaction:
+class ContentRedaction(Redaction):
     """Takes words out of the bytes of a declared entity; the same bytes come back where nothing holds them."""
 
     def __init__(self, declared: DeclaredEntity, words: str) -> None:
@@ -42,16 +37,16 @@ class ContentRedaction:
 
         Raises ``EditError`` (``in_mark``) for a piece of the mark that stands where words were.
         """
-        self.text = unify_newlines(words).strip()
-        if self.text in PURGED:
-            raise EditError(
-                f"{PURGED} stands where words were, and these are a piece of it",
-                code="in_mark",
-                hint="Nothing was forgotten. Give a longer piece of the text.",
-            )
-        self._declared = declared
-        self._plain = re.compile("".join(r"\r?\n" if each == "\n" else re.escape(each) for each in self.text))
-        self._spelled = re.compile("".join(map(_spellings, self.text)))
+        said = unify_newlines(words).strip()
+        super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
+        if said in PURGED:
+            message = f"{PURGED} is what stands for words, and these are a piece of it"
+            raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
+        self._words, self._declared = said, declared
+        self._plain = re.compile("".join(r"\r?\n" if each == "\n" else re.escape(each) for each in said))
+        self._spelled = re.compile("".join(map(_spellings, said)))
+
+    holds_text = Redaction.holds
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes of an old revision, a branch or a copy without the words."""
@@ -62,43 +57,26 @@ class ContentRedaction:
 
         Raises ``EditError`` (``in_key``) if a key holds them: programs look for it by its name.
         """
-        found = self._redacted(data)
+        found, name = self._redacted(data), self._declared.name
         if found.keyed:
-            name = self._declared.name
-            raise EditError(
-                f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}",
-                code="in_key",
-                hint=f"Nothing was forgotten. Write it with other keys (catmem write {name} FILE --expected REVISION), "
-                "and purge again: that takes the keys out of old revisions.",
-            )
+            message = f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}"
+            hint = f"Write it with other keys (catmem write {name} FILE --expected REVISION), and purge again"
+            hint = f"Nothing was forgotten. {hint}: that takes the keys out of old revisions."
+            raise EditError(message, code="in_key", hint=hint)
         return found.data
 
     def places(self, data: bytes) -> tuple[str, ...]:
         """Where the words are: JSON pointers, or lines."""
         return tuple(self._redacted(data).places)
 
-    def holds(self, data: bytes) -> bool:
-        """Whether anything in the bytes holds the words."""
-        return self(data) != data
-
-    holds_text = holds
-
-    def lines(self, data: bytes, *, with_text: bool = True) -> bytes:  # noqa: ARG002 - as of a memory file
+    def lines(self, data: bytes, *, with_text: bool = True) -> bytes:  # noqa: ARG002 - the words are all there is
         """The bytes with a mark in the place of the lines that hold the words, however JSON spells them."""
         return self._lines(data).data
 
-    def entries(self, data: bytes) -> list[Entry]:  # noqa: ARG002 - as of a memory file
-        """None: there are no entries in it."""
-        return []
-
-    def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:  # noqa: ARG002 - as of a memory file
-        """The note of a revision, which quotes nothing of the content."""
-        return note
-
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
-        pieces = (self.text[:length] for length in range((len(self.text) + 1) // 2, len(self.text)))
-        return any(data.endswith(piece.encode()) for piece in pieces)
+        lengths = range((len(self._words) + 1) // 2, len(self._words))
+        return any(data.endswith(self._words[:length].encode()) for length in lengths)
 
     # --- how ---------------------------------------------------------------------------------------------------------
 
@@ -147,8 +125,9 @@ class ContentRedaction:
                 parts += (text[end:start], PURGED)
                 places.append(f"line {line}")
                 line += text.count("\n", start, match.end())
-                ending = _END.search(text, match.end())
-                end = ending.start() if ending else len(text)
+                end = text.find("\n", match.end())
+                end = len(text) if end < 0 else end
+                end -= text[match.end() : end].endswith("\r")
             text = "".join((*parts, text[end:]))
         return _Redacted(text.encode(errors="surrogateescape"), places, [])
 

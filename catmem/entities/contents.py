@@ -73,7 +73,7 @@ def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - 
     Raises ``NotUtf8Error`` and ``UnreadableError`` (``not_json``) for what another program left there.
     """
     name = declared.name
-    hint = f"Mend it by hand, or take an old revision back: catmem restore {name} REVISION ('catmem log {name}' has them)."
+    hint = f"Mend it by hand, or take an old revision (catmem log {name}) back: catmem restore {name} REVISION."
     try:
         text = decode(data)
     except NotUtf8Error as error:

@@ -29,13 +29,13 @@ from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, lines_with, needle_of, read, says
 from catmem.workspace.root import entities_of_each
-from catmem.workspace.stores import CONTENT_FILES, backend_of, entity_name, locate, store_of_file
+from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from catmem.model.document import Entry
     from catmem.seeding.seed_lock import Seeded, SeedLock, SeedRecord
@@ -110,44 +110,48 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
         declared = workspace.config.entities.get(name)
-        if declared is not None:
-            return _forget_words(workspace, store, declared, old_text, dry_run=dry_run)
-        entries = _entries_to_forget(workspace, store, name, old_text)
-    redaction = _redaction(workspace, entries, old_text)
+        if declared is None:
+            entries = _entries_to_forget(workspace, store, name, old_text)
+            redaction = _redaction(workspace, entries, old_text)
+        else:
+            entries, redaction = [], _words_to_forget(store, declared, old_text)
+    places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
     purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
     purging.forget(name)
     others = entities_of_each(workspace)
-    for other in others.names:
-        purging.forget_if_held(other)
-    for other in others.names:
-        purging.forget_if_held(other, unsure=True)
+    if declared is None:
+        for other in others.names:
+            purging.forget_if_held(other)
+        for other in others.names:
+            purging.forget_if_held(other, unsure=True)
+        purging.drop_usage()
+        purging.forget_in_lock()
+    else:
+        purging.name_other_kind(declared, old_text)
     purging.pass_over(others.unreadable)
-    purging.drop_usage()
-    _purge_lock(workspace.root, name, redaction, purging.reached, dry_run=dry_run)
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
-        purging.name_others(words, workspace.config.entities)
+        purging.name_others(words, [*workspace.config.entities, *(others.names if declared else ())])
     purging.verify()
-    return purging.report(entries)
+    return replace(purging.report(entries), places=places)
 
 
-def _forget_words(
-    workspace: Root, store: LastingStore, declared: DeclaredEntity, words: str, *, dry_run: bool
-) -> PurgeReport:
-    """Forget words that a declared entity held at any time, and name what else holds them."""
+def _words_to_forget(store: LastingStore, declared: DeclaredEntity, words: str) -> ContentRedaction:
+    """What takes words out of a declared entity, if it may be done and anything ever held them."""
     refuse_empty(words)
-    redaction, now = ContentRedaction(declared, words), store.peek(declared.name)
-    redaction.without(now)
-    purging = _Purging(workspace, store, declared.name, redaction, dry_run=dry_run)
-    if not any(redaction.holds(data) for data in _texts(store, declared.name)):
+    redaction = ContentRedaction(declared, words)
+    redaction.without(store.peek(declared.name))
+    if not _is_in(store, declared.name, redaction):
         message = f"nothing in {declared.name} holds {shown(words)}, and nothing ever did"
         raise NoMatchError(message, hint="Nothing was forgotten. Give the words as they are within one value or text.")
-    purging.forget(declared.name)
-    purging.name_other_kind(declared, words)
-    others = entities_of_each(workspace)
-    purging.name_others(words, [*workspace.config.entities, *others.names])
-    purging.pass_over(others.unreadable)
-    purging.verify()
-    return replace(purging.report([]), places=redaction.places(now))
+    return redaction
+
+
+def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
+    """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
+    file = store.kept_name(entity)
+    beside = (each.data for each in store.kept(entity) if each.kind != "stray" and each.file in {None, file})
+    texts = chain([store.peek(entity)], (data for _, data in store.replay(entity)), beside)
+    return any(map(redaction.holds, texts))
 
 
 # --- which entries ------------------------------------------------------------------------------------------------
@@ -265,18 +269,8 @@ class _Reached:
     left: dict[Path, str] = field(default_factory=dict)
 
 
-def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
-    """All that a store has of an entity: the text that is there, every revision, and what lies beside."""
-    yield store.peek(entity)
-    yield from (data for _, data in store.replay(entity))
-    file = store.kept_name(entity)
-    yield from (each.data for each in store.kept(entity) if each.kind != "stray" and each.file in {None, file})
-
-
 class _Purging:
-    def __init__(
-        self, workspace: Root, store: LastingStore, name: str, redaction: Redaction | ContentRedaction, *, dry_run: bool
-    ) -> None:
+    def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool) -> None:
         self.workspace = workspace
         self.store = store
         self.name = name
@@ -322,27 +316,21 @@ class _Purging:
     def name_others(self, words: str, entities: Iterable[str]) -> None:
         """Note the entities that hold words and are not purged here; also those that cannot be read."""
         for entity in entities:
-            if entity in self.entities:
-                continue
             declared = self.workspace.config.entities.get(entity, DeclaredEntity(entity, "text"))
             try:
-                redaction = ContentRedaction(declared, words)
-                if any(redaction.holds(data) for data in _texts(self.store, entity)):
+                if entity not in self.entities and _is_in(self.store, entity, ContentRedaction(declared, words)):
                     self.reached.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
             except CatmemError as error:
                 self.reached.left.setdefault(self._path(entity), error.message)
 
     def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
         """Note the file that an entity had while it was declared with another content, if that holds the words."""
-        if not backend_of(self.workspace.config).has_files:
-            return  # there all of it is one history
-        for kind, file in CONTENT_FILES.items():
+        for kind, file in CONTENT_FILES.items() if backend_of(self.workspace.config).has_files else ():
             path = self._path(declared.name).with_name(file)
-            if kind != declared.content and path.parent.exists():
-                redaction = ContentRedaction(replace(declared, content=kind), words)
-                if any(redaction.holds(data) for data in _texts(store_of_file(self.workspace.config, path), file)):
-                    said = f"{declared.name} with content: {kind} holds the words too"
-                    self.reached.left[path] = f"{said}; declare it so, and purge once more"
+            redaction = ContentRedaction(replace(declared, content=kind), words)
+            if kind != declared.content and _is_in(store_of_file(self.workspace.config, path), file, redaction):
+                said = f"{declared.name} with content: {kind} holds the words too"
+                self.reached.left[path] = f"{said}; declare it so, and purge once more"
 
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
@@ -415,6 +403,10 @@ class _Purging:
                 why = f"it cannot be written: {error.strerror}" if isinstance(error, OSError) else error.message
                 self.reached.left.setdefault(self.workspace.root / SIDECAR / USAGE_NAME, why)
 
+    def forget_in_lock(self) -> None:
+        """Take the entries out of what the root keeps of its seeds."""
+        _purge_lock(self.workspace.root, self.name, self.redaction, self.reached, dry_run=self.dry_run)
+
     # --- afterwards ---------------------------------------------------------------------------------------------
 
     def verify(self) -> None:
@@ -439,13 +431,7 @@ class _Purging:
                 self.reached.left.setdefault(where, _MEANWHILE)
 
     def _path(self, entity: str) -> Path:
-        config = self.workspace.config
-        if entity not in config.entities:
-            owner, _, target = entity.partition("/")
-            return self.workspace.path(owner, target)
-        if not backend_of(config).has_files:
-            return Path(entity_name(config, entity))
-        return locate(config, self.workspace.profile, entity).path
+        return Path(self.store.place(entity))
 
     def _is_of_an_entity(self, path: Path) -> bool:
         """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""

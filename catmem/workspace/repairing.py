@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.config.profile import limit_of
+from catmem.entities.contents import content_of
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.config.config import DeclaredEntity
-    from catmem.errors import CatmemError
     from catmem.model.document import Document, Entry
     from catmem.store.contract import Current
     from catmem.workspace.root import Root
@@ -80,7 +80,7 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
     if (declared := workspace.config.entities.get(name)) is not None:
-        raise _no_repair(workspace, declared, data)
+        _refuse_declared(workspace, declared, data)
     owner, _, target = name.partition("/")
     beside = _beside(workspace, owner, target)
     try:
@@ -117,21 +117,16 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     )
 
 
-def _no_repair(workspace: Root, declared: DeclaredEntity, data: bytes) -> CatmemError:
-    """Why no plan is made for a declared entity: what is wrong with it only a person knows how to mend."""
-    from catmem.entities.contents import content_of
-
-    name = declared.name
+def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:
+    """Raise what is wrong with a declared entity, and how a person mends it; ``no_entries`` if nothing is."""
     try:
         content_of(declared, data)
     except UnreadableError as error:
-        error.hint = f"It is in {workspace.store.place(name)}, as it was. {error.hint}"
-        return error
-    return EditError(
-        f"{name} has no entries to repair: it is a text or a JSON value",
-        code="no_entries",
-        hint=f"It can be read as it is. Write its content anew: catmem write {name} FILE --expected REVISION.",
-    )
+        error.hint = f"It is in {workspace.store.place(declared.name)}, as it was. {error.hint}"
+        raise
+    message = f"{declared.name} has no entries to repair: it is a text or a JSON value, and can be read"
+    hint = f"Write its content anew: catmem write {declared.name} FILE --expected REVISION."
+    raise EditError(message, code="no_entries", hint=hint)
 
 
 def _beside(workspace: Root, owner: str, target: str) -> Path:

@@ -340,21 +340,9 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
     that name later.
 
     ## Example
-    In a root with the profiles `neo` and `trinity`:
+    Bad, in a root with the profiles `neo` and `trinity`: `"project:alpha": {content: json, writers: [neo, trintiy]}`.
 
-    Bad:
-
-    ```yaml
-    entities:
-      "project:alpha": {content: json, writers: [neo, trintiy]}
-    ```
-
-    Good:
-
-    ```yaml
-    entities:
-      "project:alpha": {content: json, writers: [neo, trinity]}
-    ```
+    Good: `"project:alpha": {content: json, writers: [neo, trinity]}`.
 
     ## Fix
     Correct the name, or remove it. A profile that is not right counts as none: mend it first (CM402).

@@ -216,7 +216,7 @@ def test_a_dry_run_of_purge_lists_each_body(user):
 @pytest.mark.parametrize("choice", ["--dry-run", "--yes"])
 def test_purge_as_json_does_not_repeat_the_text(user, choice):
     said = run_json("purge", "neo", "Acme", choice)
-    assert list(said) == ["entities", "entries", "revisions", "files", "removed", "left", "dry_run"]
+    assert list(said) == ["entities", "entries", "places", "revisions", "files", "removed", "left", "dry_run"]
     assert (said["entities"], said["revisions"], said["dry_run"]) == (["neo/user"], 1, choice == "--dry-run")
     assert {tuple(entry) for entry in said["entries"]} == {("entity", "category", "id")}
     assert "Acme" not in json.dumps(said)

@@ -9,11 +9,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from catmem.errors import EditError
+from catmem.names import is_declared
 from catmem.staleness.first_seen import origins, reworded, steps
 from catmem.store.contract import PERSON_NAME
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.differing import Differing, changed_document
-from catmem.workspace.history import refuse_declared
 from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
 
 if TYPE_CHECKING:
@@ -95,7 +96,12 @@ class _Lines:
     """The entries that there are and those that are gone, as one revision after the other is looked at."""
 
     def __init__(self, workspace: Root, store: Store, entity: str) -> None:
-        refuse_declared(entity, "look at")
+        if is_declared(entity):
+            raise EditError(
+                f"{entity} has no entries to look at: it is a text or a JSON value",
+                code="no_entries",
+                hint=f"Its revisions are those of catmem log {entity}.",
+            )
         self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
         self.gone: dict[str, Blamed] = {}
         """By their words: what comes back goes on from where it was."""

@@ -13,6 +13,7 @@ from catmem import __version__
 from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
+from catmem.cli.progress import progress
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import plural
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
-    from catmem.linting.diagnostic import Diagnostic
+    from catmem.linting.diagnostic import Diagnostic, Severity
     from catmem.linting.renderers import Format
     from catmem.linting.root_lint import Linter, LintResult
     from catmem.linting.rule import Rule
@@ -57,6 +58,11 @@ def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 @format_choice(
     *("text", "json", "github", "sarif"), said="For people, for programs, for GitHub's checks, or for code scanners."
 )
+@click.option(
+    "--min-severity",
+    type=click.Choice(["error", "warning", "hint"]),
+    help="Show nothing milder, and fail for nothing milder; it is counted all the same.",
+)
 @as_of_option
 @click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline, so that none of them counts.")
@@ -69,6 +75,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     form: Format,
+    min_severity: Severity | None,
     as_of: date | None,
     baseline: str | None,
     output: str | None,
@@ -94,17 +101,18 @@ def lint(  # noqa: PLR0913 - one parameter an option
     from catmem.linting.root_lint import Linter
 
     root = given_root()
+    chosen: dict[str, Any] = {"select": select, "ignore": ignore, "as_of": as_of, "min_severity": min_severity}
 
     def opened() -> Linter:
-        at = root or "."
-        return Linter.open(at, search=root is None, paths=paths, select=select, ignore=ignore, as_of=as_of)
+        return Linter.open(root or ".", search=root is None, paths=paths, **chosen)
 
     linter = opened()
     status = 0
     if fix or diff:
         status = _fix(linter, unsafe=unsafe_fixes, diff=diff)
         linter = opened()
-    found = linter.run()
+    with progress() as linter.begins:
+        found = linter.run()
     if not paths and not found.files:
         refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
     if paths and not found.files and not found.errors:
@@ -127,7 +135,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
 
 def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
     """Write what fixes make of the files, or end with the ``diff``; the worst exit status of what was not written."""
-    fixed = linter.fix(unsafe=unsafe)
+    with progress() as linter.begins:
+        fixed = linter.fix(unsafe=unsafe)
     for name, codes in fixed.fighting.items():
         say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
     status = int(bool(fixed.fighting))
@@ -152,11 +161,13 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
 
 
 def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
+    from catmem.linting.diagnostic import rank
     from catmem.linting.renderers import Report, render
 
     names: dict[str, str] = {}
     diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
     report = Report(diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__)
+    report = replace(report, min_severity=found.min_severity)
     text = render(report, form, statistics=statistics)
     if output is None:
         emit(text)
@@ -164,7 +175,11 @@ def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool
         _refuse_source(Path(output))
         _write_text(Path(output), text)
     if form == "text":
-        said = ", ".join(f"{count} {plural(count, name)}" for name, count in report.severities().items() if count)
+        said = ", ".join(
+            f"{count} {plural(count, name)}{' (not shown)' if rank(name) > rank(found.min_severity) else ''}"
+            for name, count in report.severities().items()
+            if count
+        )
         hidden = len(report.diagnostics) - len(report.counting)
         extra = f", {hidden} suppressed" if hidden else ""
         say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}{extra}")

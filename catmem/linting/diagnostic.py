@@ -21,6 +21,11 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
 """From the worst to the mildest."""
 
 
+def rank(severity: Severity) -> int:
+    """How mild a severity is: 0 for an error."""
+    return SEVERITIES.index(severity)
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
     """Edits of the file of the finding, in file order and without overlap, that take the finding away.

@@ -87,15 +87,24 @@ def lint_root(
     context: Context,
     settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml],
+    begins: Callable[[str], None] | None = None,
 ) -> list[Diagnostic]:
-    """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
-    return [
-        _diagnostic(source(finding.path), rule, finding, settings, source)
-        for rule in all_rules().values()
-        if rule.scope == "root"
-        for finding in rule.check(files, context)
-        if rule in settings.rules(finding.path)
-    ]
+    """Run the rules that look across files; ``source`` gives a file that one of them found something in.
+
+    ``begins`` is called with the code and name of each before it runs.
+    """
+    found: list[Diagnostic] = []
+    for rule in all_rules().values():
+        if rule.scope != "root":
+            continue
+        if begins is not None:
+            begins(f"{rule.code} {rule.name}")
+        found += [
+            _diagnostic(source(finding.path), rule, finding, settings, source)
+            for finding in rule.check(files, context)
+            if rule in settings.rules(finding.path)
+        ]
+    return found
 
 
 def lint_store(faults: Sequence[StoreFault], context: Context, settings: LintSettings) -> list[Diagnostic]:

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem import text as plain
-from catmem.linting.diagnostic import SEVERITIES, Region
+from catmem.linting.diagnostic import SEVERITIES, Region, rank
 from catmem.linting.rule import all_rules
 from catmem.text import LineIndex, printable_json
 from catmem.threats.secrets import find_logins, find_secrets
@@ -28,7 +28,7 @@ from catmem.threats.secrets import find_logins, find_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from catmem.linting.diagnostic import Diagnostic, Fix
+    from catmem.linting.diagnostic import Diagnostic, Fix, Severity
     from catmem.linting.rule import Rule
 
 WIDTH = 100
@@ -49,13 +49,25 @@ class Report:
     source: Callable[[str], str | None]
     version: str = ""
     """Of catmem, for formats that name their tool."""
+    min_severity: Severity = "hint"
+    """Milder findings are counted and not shown."""
 
     @property
     def counting(self) -> list[Diagnostic]:
         """The diagnostics that no mark and no baseline suppresses."""
         return [diagnostic for diagnostic in self.diagnostics if not diagnostic.suppressed]
 
-    def severities(self) -> dict[str, int]:
+    @property
+    def shown(self) -> list[Diagnostic]:
+        """Those of them that are shown, in order."""
+        return [each for each in self.severe if not each.suppressed]
+
+    @property
+    def severe(self) -> list[Diagnostic]:
+        """All that are severe enough to be shown, suppressed ones too."""
+        return [each for each in self.diagnostics if rank(each.severity) <= rank(self.min_severity)]
+
+    def severities(self) -> dict[Severity, int]:
         """How many count, by severity, from the worst to the mildest."""
         found = Counter(diagnostic.severity for diagnostic in self.counting)
         return {severity: found[severity] for severity in SEVERITIES}
@@ -84,7 +96,8 @@ def render(report: Report, form: Format, *, statistics: bool = False) -> str:
 
 def _text(report: Report) -> str:
     lines = cache(lambda path: (report.source(path) or "").split("\n"))
-    paragraphs = (_paragraph(diagnostic, lines(diagnostic.path)) for diagnostic in report.counting)
+    worst_first = sorted(report.shown, key=lambda diagnostic: rank(diagnostic.severity))
+    paragraphs = (_paragraph(diagnostic, lines(diagnostic.path)) for diagnostic in worst_first)
     return "".join(f"{line}\n" for paragraph in paragraphs for line in paragraph)
 
 
@@ -184,7 +197,7 @@ def _json(report: Report) -> str:
         "files": report.files,
         "counts": {**report.severities(), "suppressed": len(report.diagnostics) - len(counting)},
         "statistics": report.statistics(),
-        "diagnostics": [diagnostic.to_dict() for diagnostic in counting],
+        "diagnostics": [diagnostic.to_dict() for diagnostic in report.shown],
     }
     return printable_json(value, indent=2) + "\n"
 
@@ -195,7 +208,7 @@ _GITHUB_LEVELS = {"error": "error", "warning": "warning", "hint": "notice"}
 
 
 def _github(report: Report) -> str:
-    return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.counting)
+    return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.shown)
 
 
 def _command(diagnostic: Diagnostic) -> str:
@@ -232,7 +245,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 def _sarif(report: Report) -> str:
     known = all_rules()
-    codes = sorted({diagnostic.code for diagnostic in report.diagnostics})
+    codes = sorted({diagnostic.code for diagnostic in report.severe})
     places = {code: index for index, code in enumerate(codes)}
 
     @cache
@@ -245,7 +258,7 @@ def _sarif(report: Report) -> str:
             "driver": {"name": "catmem", "version": report.version, "rules": [_rule(known[code]) for code in codes]}
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.diagnostics],
+        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.severe],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return printable_json(log, indent=1) + "\n"

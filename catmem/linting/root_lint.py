@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.files import read_bounded, rewrite_file
+from catmem.linting.diagnostic import rank
 from catmem.linting.engine import FileResult, finished, lint_file, lint_root, lint_store
 from catmem.linting.fixing import Fixed, fix_all
 from catmem.linting.linted import Context, LintedFile, StoreFault
@@ -34,12 +35,12 @@ from catmem.workspace.unread import look_over
 from catmem.writing import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.config.profile import Profile
-    from catmem.linting.diagnostic import Diagnostic
+    from catmem.linting.diagnostic import Diagnostic, Severity
     from catmem.model.document import Document
     from catmem.store.contract import Revision, Store
 
@@ -54,18 +55,23 @@ _BY_CONFIGURATION = (
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """What a run found. ``errors`` are what was wrong in the configuration."""
+    """What a run found. ``errors`` are what was wrong in the configuration.
+
+    Findings milder than ``min_severity`` are not shown, and do not make a run fail.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     files: int
     errors: tuple[CatmemError, ...] = ()
+    min_severity: Severity = "hint"
 
     @property
     def exit_status(self) -> int:
         """2 where the configuration is not right, 1 with an error or warning that counts, else 0."""
         if self.errors:
             return 2
-        return int(any(each.severity != "hint" and not each.suppressed for each in self.diagnostics))
+        mildest = min(rank("warning"), rank(self.min_severity))
+        return int(any(rank(each.severity) <= mildest and not each.suppressed for each in self.diagnostics))
 
 
 @dataclass(slots=True)
@@ -77,6 +83,8 @@ class Linter:
     as_of: date
     paths: tuple[str | Path, ...] = ()
     errors: list[CatmemError] = field(default_factory=list)
+    begins: Callable[[str], None] | None = None
+    """Called with what a run looks at next: a file, or a rule across files."""
     _sources: dict[str, LintSource] = field(default_factory=dict)
     _looked: dict[str, tuple[LintedFile, FileResult]] = field(default_factory=dict)
     """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
@@ -94,6 +102,7 @@ class Linter:
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         as_of: date | None = None,
+        min_severity: Severity | None = None,
     ) -> Linter:
         """Lint of the root that ``folder`` lies in; with ``search=False`` ``folder`` itself is the root.
 
@@ -119,7 +128,7 @@ class Linter:
         except CatmemError as error:
             errors.append(error)
             root.blame(error)
-        linter = cls(root, said.narrowed(select, ignore), as_of or clock.today(), tuple(paths), errors)
+        linter = cls(root, said.narrowed(select, ignore, min_severity), as_of or clock.today(), tuple(paths), errors)
         linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
         named = root.named(paths) if paths else None
         # A folder that is no root has no files but those that are named.
@@ -141,7 +150,9 @@ class Linter:
         )
         results: dict[str, FileResult] = {}
         files: dict[str, LintedFile] = {}
-        for name, source in self._sources.items():
+        for number, (name, source) in enumerate(self._sources.items(), 1):
+            if self.begins is not None:
+                self.begins(f"file {number} of {len(self._sources)}, {name}")
             if source.kind != "memory":
                 results[name] = lint_file(self.root.yaml[name], context, self.settings)
                 continue
@@ -152,17 +163,20 @@ class Linter:
             results[name] = known[1]
             if file.data or file.error is None:
                 files[name] = file
-        across = lint_root(files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name])
+        across = lint_root(
+            files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name], self.begins
+        )
         done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
-        return LintResult(tuple(each for each in done if self._is_wanted(each)), len(self._wanted), tuple(self.errors))
+        wanted = tuple(each for each in done if self._is_wanted(each))
+        return LintResult(wanted, len(self._wanted), tuple(self.errors), self.settings.min_severity)
 
     def without_baseline(self, found: LintResult, path: Path) -> LintResult:
         """The same with the findings of a baseline suppressed; one that is not right is among the errors."""
         try:
             old = read_baseline(read_bounded(path, _BASELINE_LIMIT), path)
         except CatmemError as error:
-            return LintResult(found.diagnostics, found.files, (*found.errors, error))
-        return LintResult(tuple(without_old(found.diagnostics, old)), found.files, found.errors)
+            return replace(found, errors=(*found.errors, error))
+        return replace(found, diagnostics=tuple(without_old(found.diagnostics, old)))
 
     def text(self, name: str) -> str | None:
         """The text of a file of the last run as it is now; ``None`` if it cannot be read."""

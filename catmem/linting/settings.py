@@ -35,16 +35,24 @@ class LintSettings:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     per_file: tuple[tuple[str, tuple[str, ...]], ...] = ()
     baseline: str | None = None
+    min_severity: Severity = "hint"
     _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> LintSettings:
-        """With the choices of one run: ``select`` in place of that of the file, ``ignore`` beside it.
+    def narrowed(
+        self, select: Sequence[str] = (), ignore: Sequence[str] = (), min_severity: Severity | None = None
+    ) -> LintSettings:
+        """With the choices of one run: ``select`` and ``min_severity`` in place of the file's, ``ignore`` beside it.
 
         Raises ``ConfigError`` (code ``unknown_rule``).
         """
         for code in (*select, *ignore):
             _check_code(code)
-        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+        return replace(
+            self,
+            select=tuple(select) or self.select,
+            ignore=(*self.ignore, *ignore),
+            min_severity=min_severity or self.min_severity,
+        )
 
     def rules(self, path: str) -> tuple[Rule, ...]:
         """The rules that look at the file of this path, in order of their codes."""
@@ -95,6 +103,7 @@ def read_settings(
         options={code: source.options(code, options) for code, options in said.get("options", {}).items()},
         per_file=tuple((pattern, tuple(codes)) for pattern, codes in said.get("per_file", {}).items()),
         baseline=said.get("baseline"),
+        min_severity=said.get("min_severity", "hint"),
     )
 
 

@@ -43,7 +43,7 @@ def run_action(checkout: Path, folder: Path, **inputs: str) -> tuple[subprocess.
     environment = {
         **os.environ,
         **settings,
-        **{f"CATMEM_{name.upper()}": value for name, value in inputs.items()},
+        **{f"CATMEM_{name.upper().replace('-', '_')}": value for name, value in inputs.items()},
         "CATMEM_COMMAND": COMMAND,
         "GITHUB_ACTION_PATH": str(checkout),
         "GITHUB_OUTPUT": str(outputs),
@@ -106,6 +106,49 @@ def test_the_action_writes_sarif_beside_the_notes(root, scratch):
     assert "CM601" in {found["ruleId"] for found in run["results"]}
 
 
+def test_the_action_shows_nothing_milder_than_it_is_asked_to(root, scratch):
+    put(scratch / "homes" / "neo" / "USER.md", "## Style\ntodo\n")
+    assert run_action(root, scratch)[0].returncode == 1
+    result, _ = run_action(root, scratch, **{"min-severity": "error"})
+    assert (result.returncode, "CM203" in result.stdout) == (0, False), result.stderr
+
+
+def seeded(scratch: Path) -> None:
+    """A source whose entry ``neo`` has as a copy."""
+    put(scratch / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [style]\n")
+    put(scratch / "profiles" / "neo.yaml", PROFILE + "seed_from: boss\n")
+    put(scratch / "homes" / "boss" / "USER.md", GOOD)
+    subprocess.run([COMMAND, "seed", "--all"], cwd=scratch, check=True, capture_output=True)
+
+
+def test_the_action_finds_copies_that_are_out_of_date(root, scratch):
+    seeded(scratch)
+    result, outputs = run_action(root, scratch, **{"seed-check": "true"})
+    assert (result.returncode, outputs) == (0, "status=0\nseed-status=0\n"), result.stderr
+    put(scratch / "homes" / "boss" / "USER.md", GOOD + "§\nInvoices are due on the 15th of each month.\n")
+    (scratch.parent / "outputs").unlink()
+    result, outputs = run_action(root, scratch, **{"seed-check": "true"})
+    assert (result.returncode, outputs) == (1, "status=0\nseed-status=1\n"), result.stderr
+    assert "neo/user: 1 added" in result.stdout
+    assert re.search(r"^::error title=catmem seed", result.stdout, re.MULTILINE)
+    assert run_action(root, scratch)[0].returncode == 0
+    assert run_action(root, scratch, **{"seed-check": "yes"})[0].returncode == 2
+
+
+def test_what_a_seed_quotes_is_no_command_of_the_workflow(root, scratch):
+    """GitHub reads no commands from ``::stop-commands::TOKEN`` to ``::TOKEN::``, and the token is new each time."""
+    seeded(scratch)
+    tokens = set()
+    for _ in range(2):
+        said = run_action(root, scratch, **{"seed-check": "true"})[0].stdout
+        found = re.search(
+            r"^::stop-commands::([0-9a-f]{32})\n.*neo/user: in sync.*^::\1::$", said, re.DOTALL | re.MULTILINE
+        )
+        assert found is not None, said
+        tokens.add(found[1])
+    assert len(tokens) == 2
+
+
 # --- pre-commit ------------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +172,14 @@ def hooks(root: Path) -> list[dict[str, object]]:
     ],
 )
 def test_the_hooks_look_at_these_files(root, path, wanted):
-    assert {bool(re.search(hook["files"], path)) for hook in hooks(root)} == {wanted}
+    for hook in hooks(root):
+        is_for_lint = str(hook["id"]).startswith("catmem-lint")
+        assert bool(re.search(hook["files"], path)) == (wanted and (is_for_lint or "schemas/" not in path))
+
+
+def test_the_hook_for_seeds_looks_at_the_lock_file(root):
+    (seeds,) = (hook for hook in hooks(root) if hook["id"] == "catmem-seed-check")
+    assert re.search(str(seeds["files"]), "memory/catmem.seed.lock")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -171,6 +221,15 @@ def test_the_hook_passes_stops_and_is_skipped(committing, scratch):
     git(scratch, "commit", "--quiet", "--no-verify", "--message", "second")
     put(scratch / "README.md", "Nothing of ours.\n")
     assert "Skipped" in committing("catmem-lint").stdout
+
+
+def test_the_hook_for_seeds_stops_a_commit_of_a_source_without_its_copies(committing, scratch):
+    seeded(scratch)
+    passed = committing("catmem-seed-check")
+    assert (passed.returncode, "Passed" in passed.stdout) == (0, True), passed.stdout
+    put(scratch / "homes" / "boss" / "USER.md", GOOD + "§\nInvoices are due on the 15th of each month.\n")
+    stopped = committing("catmem-seed-check")
+    assert (stopped.returncode, "neo/user: 1 added" in stopped.stdout) == (1, True), stopped.stdout
 
 
 def test_the_fixing_hook_stops_once_with_the_file_mended(committing, scratch):

@@ -89,6 +89,37 @@ def test_forms_for_machines(place, form, beginning):
     assert lint("--format", form).stdout.startswith(beginning)
 
 
+def test_the_worst_comes_first(place):
+    put(place / "catmem.yaml", "version: 1\nlint: {severity: {CM298: hint, CM297: error}}\n")
+    found = [line for line in lint().stdout.splitlines() if line.startswith("homes")]
+    assert [line.split()[1] for line in found] == ["error", "warning", "hint"]
+
+
+@pytest.mark.parametrize("by", ["option", "setting", "option over setting"])
+def test_what_is_milder_is_counted_and_not_shown(place, by):
+    if by != "option":
+        put(place / "catmem.yaml", f"version: 1\nlint: {{min_severity: {'warning' if by == 'setting' else 'hint'}}}\n")
+    given = () if by == "setting" else ("--min-severity", "warning")
+    result = lint(*given)
+    assert (result.exit_code, "CM297" in result.stdout) == (1, False)
+    assert result.stderr == "4 files: 2 warnings, 1 hint (not shown)\n"
+    said = json.loads(lint(*given, "--format", "json").stdout)
+    assert said["counts"] == {"error": 0, "warning": 2, "hint": 1, "suppressed": 0}
+    assert [each["code"] for each in said["diagnostics"]] == ["CM298", "CM299"]
+    assert "notice" not in lint(*given, "--format", "github").stdout
+    (run,) = json.loads(lint(*given, "--format", "sarif").stdout)["runs"]
+    assert [each["ruleId"] for each in run["results"]] == ["CM298", "CM299"]
+
+
+def test_what_is_not_shown_does_not_fail(place):
+    result = lint("--min-severity", "error")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "4 files: 2 warnings (not shown), 1 hint (not shown)\n"
+    assert lint("--min-severity", "hint").exit_code == 1
+    put(place / "catmem.yaml", "version: 1\nlint: {min_severity: severe}\n")
+    assert (lint().exit_code, "lint.min_severity" in lint().stderr) == (2, True)
+
+
 def test_output_to_a_file(place):
     result = lint("--format", "sarif", "--output", "out.sarif")
     assert (result.exit_code, result.stdout) == (1, "")

@@ -22,7 +22,8 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
-from catmem.cli.seed_command import conflict_lines, next_steps, plan_diff, say_refused
+from catmem.cli.seed_command import plan_diff, say_refused
+from catmem.cli.seed_conflicts import conflict_lines, next_steps
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:

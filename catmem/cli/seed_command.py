@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +25,7 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
+from catmem.cli.seed_conflicts import ConflictDialogue, Settlements, conflict_lines, settled, settlements
 from catmem.errors import UnknownNameError
 from catmem.seeding.plan import OVER
 from catmem.text import counted
@@ -33,15 +35,13 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.errors import CatmemError
-    from catmem.model.version import Version
     from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedResult
-    from catmem.seeding.slices import FilePlan, Resolve, State
+    from catmem.seeding.slices import FilePlan, State
     from catmem.store.contract import OnDrift
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 60
 _OUT_OF_SYNC = 1
-_WIDTH = 60
 
 
 @click.command(
@@ -50,6 +50,7 @@ _WIDTH = 60
         "catmem seed orchestrator trinity neo --dry-run",
         "catmem seed orchestrator neo -c talk",
         "catmem seed orchestrator --all",
+        "catmem seed orchestrator --all --interactive",
         "catmem seed --all --check",
         "catmem seed orchestrator --ephemeral scout",
     ),
@@ -78,9 +79,13 @@ _WIDTH = 60
 )
 @click.option(
     "--resolve",
-    type=click.Choice(["target", "source"]),
-    help="Settle conflicts: keep the target's entries for good, or take the source's.",
+    metavar="[ID=]SIDE",
+    multiple=True,
+    callback=settlements,
+    help="Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both; "
+    "ID=SIDE settles the one of that id. May be given several times.",
 )
+@click.option("-i", "--interactive", is_flag=True, help="Show each conflict, and ask.")
 @click.option(
     "--fit",
     is_flag=True,
@@ -107,7 +112,8 @@ def seed(  # noqa: PLR0913 - one parameter an option
     ephemeral: bool,
     target: str | None,
     categories: tuple[str, ...],
-    resolve: Resolve | None,
+    resolve: Settlements,
+    interactive: bool,
     fit: bool,
     on_drift: OnDrift | None,
     actor: str | None,
@@ -116,18 +122,16 @@ def seed(  # noqa: PLR0913 - one parameter an option
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
 
     Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
-    changed is a conflict, which is reported and left to you (exit status 3). What was seeded stands in
-    catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would withhold, are not seeded;
-    what expires after it was seeded expires in the copies.
+    changed is a conflict, which is reported and left to you (exit status 3): --interactive asks who wins, --resolve
+    says it. What was seeded stands in catmem.seed.lock; commit it with the files. Expired entries, and those that a
+    prompt would withhold, are not seeded; what expires after it was seeded expires in the copies.
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
-    _refuse_mixed(source, targets, everybody=everybody, modes=(dry_run, check, status, ephemeral))
-    if on_drift and (dry_run or check or status or ephemeral):
+    modes = (dry_run, check, status, ephemeral)
+    _refuse_mixed(source, targets, everybody=everybody, modes=modes)
+    if on_drift and any(modes):
         raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
-    if ephemeral and (resolve or fit):
-        raise click.UsageError(
-            "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none."
-        )
+    _refuse_beside(resolve, modes, interactive=interactive, fit=fit, has_source=source is not None)
     workspace = open_with_store()
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
@@ -137,10 +141,11 @@ def seed(  # noqa: PLR0913 - one parameter an option
     plans: list[SeedPlan] = []
     results: list[SeedResult] = []
     unknown: UnknownNameError | None = None
+    dialogue = ConflictDialogue() if interactive else None
     for each, named in seeds:
         try:
-            how = {**filters, "resolve": resolve, "fit": fit}
-            plan = workspace.plan_seed(each, named, target=target, every_entry=status, **how)
+            how = {**filters, "fit": fit, "target": target, "every_entry": status}
+            plan = settled(dialogue or resolve, partial(workspace.plan_seed, each, named, **how))
         except UnknownNameError as error:
             # Of all sources one may have a category that another has not.
             if source is not None or error.code != "unknown_category":
@@ -191,6 +196,23 @@ def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool
         raise click.UsageError(f"Name the profiles that get a slice of {source}, or give --all.")
     if modes[3] and len(targets) != 1:
         raise click.UsageError("--ephemeral prints the slice of one target.")
+
+
+def _refuse_beside(
+    resolve: Settlements, modes: Sequence[bool], *, interactive: bool, fit: bool, has_source: bool
+) -> None:
+    for_all, by_id = resolve
+    if interactive and (for_all or by_id or any(modes) or in_json()):
+        raise click.UsageError(
+            "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
+            "--ephemeral and --format json."
+        )
+    if by_id and not has_source:
+        raise click.UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
+    if modes[3] and (for_all or by_id or fit):
+        raise click.UsageError(
+            "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none."
+        )
 
 
 def _seeds(
@@ -285,15 +307,16 @@ _WORDS: dict[State, str] = {
     "changed_in_source": "changed",
     "changed_in_both": "merged",
     "removed_from_source": "removed",
-    "conflict": "in conflict",
 }
 _KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
 
 
 def _said(plan: FilePlan) -> str:
     counts = Counter(row.state for row in plan.rows)
-    words = _WORDS if plan.conflicts else {**_WORDS, "conflict": "settled"}
-    parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    parts = [f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state]]
+    done = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    parts += [f"{done} settled"] if done else []
+    parts += [f"{len(plan.conflicts)} in conflict"] if plan.conflicts else []
     if not plan.changes and not plan.conflicts:
         parts = ["in sync"]
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
@@ -329,7 +352,7 @@ def _show_results(results: Sequence[SeedResult], unreadable: Sequence[CatmemErro
     parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
     parts += [f"{refused} refused"] if refused else []
     if conflicts:
-        parts.append(f"{counted(conflicts, 'conflict')} left to you (--status shows them, --resolve settles them)")
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
     say(f"{', '.join(parts)}.")
     return status
 
@@ -339,45 +362,3 @@ def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = st
     for each in refused:
         say(f"{shown(each.target)}: refused")
         print_error(each.error)
-
-
-def conflict_lines(plan: FilePlan) -> str:
-    """The conflicts of one file, with both sides; empty if none is open."""
-    said = ""
-    for conflict in plan.conflicts:
-        either = conflict.ours or conflict.theirs
-        category = "" if either is None else either.category
-        said += printable(f"  {plan.target}: conflict in {category}: {_REASONS[conflict.reason]}\n")
-        sides = (("target", conflict.ours), ("source", conflict.theirs))
-        said += columns([("   ", name, _text(side, conflict.reason)) for name, side in sides])
-    return said
-
-
-_REASONS = {
-    "body": "both sides reworded it",
-    "removed": "one side changed what the other removed",
-    "tags": "both sides changed one tag",
-    "category": "it stands in two categories",
-    "title": "two titles",
-}
-
-
-def _text(side: Version | None, reason: str) -> str:
-    if side is None:
-        return "(not there)"
-    text = side.text if reason == "tags" else side.body
-    return first_line(f"{side.category}: {text}" if reason == "category" else text, _WIDTH)
-
-
-def next_steps(plans: Iterable[FilePlan]) -> list[str]:
-    """How to settle the conflicts that are open, a line for each source."""
-    names: dict[str, dict[str, None]] = {}
-    for plan in plans:
-        if plan.conflicts:
-            source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
-            names.setdefault(source, {})[target] = None
-    return [
-        f"Conflicts are left to you: 'catmem seed {source} {' '.join(targets)} --resolve target' keeps what is there "
-        "for good, '--resolve source' takes the source's."
-        for source, targets in names.items()
-    ]

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.conflict import Conflict, Side
+from catmem.model.conflict import Conflict
 from catmem.model.merge import Merge, Merging, Outcome, Sides, titled_sides
 from catmem.model.version import Version
 
 if TYPE_CHECKING:
-    from catmem.model.conflict import Reason
+    from catmem.model.conflict import Precedence, Reason
     from catmem.model.document import Document
 
 
-def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Side = "ours") -> Merge:
+def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Precedence = "ours") -> Merge:
     """Bring their changes since ``base`` into our text.
 
-    Where both sides changed an entry ``precedence`` says whose stays, and the conflict is reported all the same. That
-    they only verified an entry which we reworded or removed is none: they verified other words. ``base`` and ``theirs``
-    are parts of a file; what ``ours`` alone has is ours. Raises ``EditError`` (``not_possible``).
+    Where both sides changed an entry ``precedence`` says whose stays, and the conflict is reported all the same; of two
+    rewordings for which it says ``None`` both stay. That they only verified an entry which we reworded or removed is
+    none: they verified other words. ``base`` and ``theirs`` are parts of a file; what ``ours`` alone has is ours.
+    Raises ``EditError`` (``not_possible``).
     """
     merging = _Bringing(Sides.of(titled_sides(base, ours, theirs)), precedence, swapped=False)
     return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
@@ -41,7 +42,10 @@ class _Bringing(Merging):
             return super().both_changed(base, near, far)
         if only_verified(base, far):
             return Outcome([near], None)
-        return Outcome([near if self.precedence == "ours" else far], "body")
+        said = self.decide("body", base, near, far)
+        if said.instead is not None:
+            return Outcome([said.instead], "body")
+        return Outcome([near, far] if said.hand is None else [near if said.hand == "near" else far], "body")
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""

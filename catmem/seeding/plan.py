@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.seeding.slices import conflict_id
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import date
@@ -145,6 +147,7 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
         "entries": [{"state": row.state, **_version_dict(row.version)} for row in plan.rows],
         "conflicts": [
             {
+                "id": conflict_id(plan.target, conflict),
                 "reason": conflict.reason,
                 "base": _version_dict(conflict.base),
                 "target": _version_dict(conflict.ours),

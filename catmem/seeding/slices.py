@@ -12,10 +12,12 @@ target's stays, and the base keeps what it had: so the conflict is there until a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import visible
+from catmem.digest import content_digest
 from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
@@ -26,12 +28,12 @@ from catmem.staleness.freshness import expired_on
 from catmem.threats import BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from catmem.config.config import Taxonomy
     from catmem.config.profile import Profile
-    from catmem.model.conflict import Conflict
+    from catmem.model.conflict import Conflict, Side
     from catmem.model.document import Document
 
 
@@ -128,8 +130,15 @@ def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
     return composed(versions, offered.titles, offered.document).text
 
 
-Resolve = Literal["target", "source"]
-"""Whose entry stays where both changed one, if a person says so."""
+Choice: TypeAlias = Literal["target", "source", "both"]
+"""Whose entry stays where both changed one.
+
+Of two tags, categories or titles a file holds one, so ``both`` is the target's; and where one side removed the entry it
+is what the other made of it.
+"""
+
+Resolve: TypeAlias = Choice | Mapping[str, Choice | Version]
+"""What a person says of all conflicts, or of each by its ``conflict_id``: a choice, or what the entry is to say."""
 
 State = Literal[
     "in_sync",
@@ -212,10 +221,39 @@ def left_out(parts: Parts) -> tuple[Offered, ...]:
     return tuple(each for each in withheld(parts.slice) if each.is_hostile or each.key not in known)
 
 
+def conflict_id(target: str, conflict: Conflict) -> str:
+    """The name of a conflict in the file ``target``: ten hex digits, the same while both sides say the same."""
+    sides = (conflict.base, conflict.ours, conflict.theirs)
+    said = [None if side is None else [side.category, side.text] for side in sides]
+    return content_digest([target, conflict.reason, said]).partition(":")[2][:10]
+
+
+class _Settling:
+    """What a merge asks of its conflicts: where nothing was said the target's entry stays, and the conflict is open."""
+
+    def __init__(self, target: str, resolve: Resolve | None) -> None:
+        self.target = target
+        self.resolve = resolve
+        self.open: list[Conflict] = []
+
+    def __call__(self, conflict: Conflict) -> Side | Version | None:
+        all_of = self.resolve
+        said = all_of.get(conflict_id(self.target, conflict)) if isinstance(all_of, Mapping) else all_of
+        if said is None:
+            self.open.append(conflict)
+        elif isinstance(said, Version):
+            return said
+        elif said == "both" and conflict.reason == "body":
+            return None
+        elif said == "source" or (said == "both" and conflict.ours is None):
+            return "theirs"
+        return "ours"
+
+
 def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
     """What seeding a slice makes of the target's document. Pure.
 
-    ``resolve`` settles conflicts for one side; without it the target's entries stay, and the conflicts are open.
+    ``resolve`` settles conflicts; where it says nothing the target's entries stay, and the conflicts are open.
     Raises ``EditError`` (``not_possible``).
     """
     like, base = parts.offered.document, base_of(parts, ours)
@@ -224,8 +262,9 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     arriving, out, kept = _arriving(parts, base, ours)
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
-    merged = merge_into(ours, before, theirs, precedence="theirs" if resolve == "source" else "ours")
-    conflicts = () if resolve else merged.conflicts
+    settling = _Settling(parts.target, resolve)
+    merged = merge_into(ours, before, theirs, precedence=settling)
+    conflicts = tuple(each for each in merged.conflicts if each in settling.open)
     arriving = _without_own(arriving, before, ours)
     return FilePlan(
         target=parts.target,

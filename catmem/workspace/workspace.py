@@ -419,10 +419,11 @@ class Workspace(Root):
         Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3; what is wrong
         with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
         ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
-        copied nor removed, and stay on record), ``resolve`` settles conflicts for one side, and ``every_entry`` tells
-        also of entries in files that cannot change. ``fit`` leaves out what would put a file over its limit, as a
-        prompt over its budget does; it is ``withheld`` in the plan. Raises ``ConfigError`` and its kinds,
-        ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
+        copied nor removed, and stay on record), and ``every_entry`` tells also of entries in files that cannot change.
+        ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
+        conflict has in ``to_dict`` of the plan to one of these, or to the ``Version`` that is to stand there.
+        ``fit`` leaves out what would put a file over its limit, as a prompt over its budget does; it is ``withheld`` in
+        the plan. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
         """
         from catmem.seeding.planner import plan_seed
 

@@ -68,9 +68,12 @@ class _Bringing(Merging):
             for slot in self.slots
             if slot.versions and slot.versions[0].text == slot.entry.text
         }
-        changed = (slot.versions for slot in self.slots if [each.text for each in slot.versions] != [slot.entry.text])
-        for versions in (*changed, *self.arrivals.values()):
-            versions[:] = [version for version in versions if (version.category, version.body) not in kept]
+        for versions, own in (
+            *((slot.versions, slot.entry.text) for slot in self.slots),
+            *((versions, None) for versions in self.arrivals.values()),
+        ):
+            first = 1 if versions and versions[0].text == own else 0
+            versions[first:] = [each for each in versions[first:] if (each.category, each.body) not in kept]
 
     def report(
         self, reason: Reason, base: Version | None, near: Version | None, far: Version | None, *, is_open: bool

@@ -136,7 +136,9 @@ LONG = "The vendor of paper for the office in Lisbon and for the one in Porto is
 
 
 def vendors(neo):
-    return [line.partition("] ")[2] or line for line in neo.read_text(encoding="utf-8").splitlines() if "Vendor" in line]
+    return [
+        line.partition("] ")[2] or line for line in neo.read_text(encoding="utf-8").splitlines() if "Vendor" in line
+    ]
 
 
 def test_texts_are_shown_from_where_they_differ(place, neo):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import RequestError, UnknownNameError
 from catmem.names import FILE_NAMES
 from catmem.seeding.applying import apply_shown, file_is_due, shown_digest
 from catmem.seeding.order import seed_order
+from catmem.seeding.slices import conflict_id
+from catmem.server.api.endpoint import bad_parameter
 from catmem.server.page.formats import DIFF_LINES, diff_of
 from catmem.server.page.page_view import Page
 from catmem.server.page.writing import Did, bad_form
@@ -18,17 +21,16 @@ from catmem.server.page.writing import Did, bad_form
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from catmem.model.conflict import Conflict
     from catmem.seeding.plan import SeedPlan, SeedResult
-    from catmem.seeding.slices import FilePlan, SeedRow
+    from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
     from catmem.server.page.formats import Diff
     from catmem.server.page.page_view import PageRequest
     from catmem.server.page.refusal import FormRefusal
     from catmem.server.page.writing import Sent
     from catmem.workspace.workspace import Workspace
 
-Side: TypeAlias = Literal["target", "source"]
-
-SIDES: tuple[Side, ...] = ("target", "source")
+SIDES: tuple[Choice, ...] = ("target", "source", "both")
 FIELD = "file-"
 """What the names of the fields begin with that choose files; each holds the digest of what was shown."""
 
@@ -38,6 +40,7 @@ _LINES_OF_MANY = 150
 
 STATES = {
     "conflict": "conflict",
+    "settled": "conflict, settled",
     "new": "new",
     "changed_in_source": "changed at the source",
     "changed_in_both": "changed on both sides, merged",
@@ -51,13 +54,15 @@ STATES = {
 class SeedChange(NamedTuple):
     """One file of a target: the plan, what it would change, and how its entries stand.
 
-    ``digest`` names all that a seed makes of it, ``None`` where there is nothing to do.
+    ``conflicts`` are the open ones by their ids. ``digest`` names all that a seed makes of it, ``None`` where there is
+    nothing to do.
     """
 
     plan: FilePlan
     diff: Diff
     counts: Mapping[str, int]
     rows: Sequence[SeedRow]
+    conflicts: Sequence[tuple[str, Conflict]]
     digest: str | None
 
 
@@ -82,30 +87,31 @@ def one_seed(asked: PageRequest) -> Page:
     source = next((source for source, targets in seed_order(asked.workspace).sources if name in targets), None)
     if source is None:
         raise UnknownNameError(f"nothing seeds {name}", hint="Its profile names no source in seed_from.")
-    return _page(asked.workspace, source, name, asked.choice("resolve", SIDES))
+    return _page(asked.workspace, source, name, asked.query.get("resolve", ""))
 
 
 def seeds_of(asked: PageRequest) -> Page:
     """What seeding everybody that a profile seeds would change."""
     source = asked.workspace.profile(asked.path["source"]).name
-    return _page(asked.workspace, source, None, asked.choice("resolve", SIDES))
+    return _page(asked.workspace, source, None, asked.query.get("resolve", ""))
 
 
 def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown again
     workspace: Workspace,
     source: str,
     name: str | None,
-    resolve: Side | None,
+    resolve: str,
     refusal: FormRefusal | None = None,
     result: SeedResult | None = None,
 ) -> Page:
     """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
 
-    ``resolve`` is the side for which conflicts are settled, ``None`` leaves them open. ``result`` is one that did not
+    ``resolve`` says how conflicts are settled (``_resolved``). ``result`` is one that did not
     write everything, ``refusal`` why none did.
     """
     is_one = name is not None
-    plan = workspace.plan_seed(source, _targets(workspace, source, name), resolve=resolve, every_entry=is_one)
+    targets = _targets(workspace, source, name)
+    plan = workspace.plan_seed(source, targets, resolve=_resolved(resolve), every_entry=is_one)
     found = [each for each in plan.files if is_one or each.conflicts or file_is_due(each, plan)]
     most = DIFF_LINES if is_one else _LINES_OF_MANY
     return Page(
@@ -114,6 +120,7 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
             "name": name,
             "source": source,
             "resolve": resolve,
+            "begun": f"{resolve}." if resolve and resolve not in SIDES else "",
             "plan": plan,
             "files": [_file(each, plan, most) for each in found[:_MOST]],
             "more": len(found) - _MOST,
@@ -129,6 +136,20 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
     )
 
 
+def _resolved(said: str) -> Resolve | None:
+    """What an address or a form says of conflicts: a side for all, or ``ID-SIDE`` of some with ``.`` between.
+
+    Raises ``RequestError`` 400 for anything else.
+    """
+    sides: dict[str, Choice] = {each: each for each in SIDES}
+    if not said or said in sides:
+        return sides.get(said)
+    pairs = [each.partition("-") for each in said.split(".")]
+    if any(not name or side not in sides for name, _, side in pairs):
+        raise bad_parameter(f"resolve is {shown(said)}", f"It is one of {', '.join(SIDES)}, or ID-SIDE.")
+    return {name: sides[side] for name, _, side in pairs}
+
+
 def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[str]:
     """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds no profile."""
     targets = [name] if name else seed_order(workspace).targets(source)
@@ -139,11 +160,15 @@ def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[st
 
 def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
     hidden = {"in_sync", "conflict"} if plan.conflicts else {"in_sync"}  # open conflicts are shown with both sides
+    counts = Counter[str](row.state for row in plan.rows)
+    settled = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    counts += Counter(settled=settled, conflict=-settled)
     return SeedChange(
         plan=plan,
         diff=diff_of(plan.before, plan.after, most),
-        counts=Counter(row.state for row in plan.rows),
+        counts=counts,
         rows=[row for row in plan.rows if row.state not in hidden][:_ROWS],
+        conflicts=[(conflict_id(plan.target, conflict), conflict) for conflict in plan.conflicts],
         digest=shown_digest(plan) if file_is_due(plan, whole) else None,
     )
 
@@ -162,7 +187,9 @@ def apply(sent: Sent) -> Did | Page:
     known = {f"{each}/{target}": each for each in _targets(workspace, source, name) for target in FILE_NAMES}
     if not chosen.keys() <= known.keys():
         raise bad_form("the form chooses a file that was not on its page")
-    plan = workspace.plan_seed(source, list(dict.fromkeys(known[entity] for entity in chosen)), resolve=resolve)
+    plan = workspace.plan_seed(
+        source, list(dict.fromkeys(known[entity] for entity in chosen)), resolve=_resolved(resolve)
+    )
     result = apply_shown(workspace, plan, chosen)
     if result.refused:
         return _page(workspace, source, name, resolve, result=result)
@@ -174,6 +201,5 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
     return _page(*_asked(sent), refusal)
 
 
-def _asked(sent: Sent) -> tuple[Workspace, str, str | None, Side | None]:
-    side = next((each for each in SIDES if each == sent.get("resolve")), None)
-    return sent.workspace, sent.get("source"), sent.get("only") or None, side
+def _asked(sent: Sent) -> tuple[Workspace, str, str | None, str]:
+    return sent.workspace, sent.get("source"), sent.get("only") or None, sent.get("resolve")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from catmem.store.contract import Change
@@ -150,6 +152,53 @@ def test_a_conflict_is_settled_as_it_was_shown(client, workspace, side, button, 
     assert sent(client, form).status_code == 303
     assert bodies(workspace)[0] == body
     assert workspace.plan_seed("boss", ["neo"]).in_sync
+
+
+@pytest.fixture
+def two_conflicts(in_conflict, workspace):
+    """The tea, and the vendor."""
+    workspace.replace("boss", "Vendor is Acme.", "Vendor is Bolt.")
+    workspace.replace("neo", "Vendor is Acme.", "Vendor is Core.")
+
+
+def choices(page, of):
+    """Where the links lead that settle one conflict, by their sides."""
+    (section,) = [part for part in page.text.split("pair-conflict")[1:] if of in part]
+    return {
+        link.rpartition("-")[2]: link
+        for link in re.findall(r'href="([^"]+resolve=[^"]+)"', section.partition("</section>")[0])
+    }
+
+
+@pytest.mark.usefixtures("two_conflicts")
+def test_each_conflict_is_settled_by_itself(client, workspace):
+    page = client.get(ONE)
+    assert "seeded lastLikes tea. neoLikes black tea. bossLikes green tea." in told(page)
+    one = choices(page, "green tea")
+    assert set(one) == {"source", "target", "both"}
+    half = client.get(one["source"])
+    assert "1 conflict, settled" in told(half)
+    assert "Settle " not in told(half)
+    whole = shown(client, choices(half, "Core")["both"])
+    assert sent(client, whole.named("Seed neo/user")).status_code == 303
+    assert bodies(workspace)[0] == "Likes green tea."
+    assert {"Vendor is Core.", "Vendor is Bolt."} <= set(bodies(workspace))
+    assert workspace.plan_seed("boss", ["neo"]).in_sync
+
+
+@pytest.mark.usefixtures("two_conflicts")
+def test_one_conflict_is_settled_and_another_stays_open(client, workspace):
+    half = shown(client, choices(client.get(ONE), "green tea")["source"])
+    assert sent(client, half.named("Seed neo/user")).status_code == 303
+    assert bodies(workspace)[0] == "Likes green tea."
+    (file,) = [each for each in workspace.plan_seed("boss", ["neo"]).files if each.conflicts]
+    assert [conflict.theirs.body for conflict in file.conflicts] == ["Vendor is Bolt."]
+
+
+@pytest.mark.parametrize("said", ["mine", "0334-mine", "-source", "0334-source.", "0334"])
+@pytest.mark.usefixtures("in_conflict")
+def test_an_address_that_says_no_side_is_refused(client, said):
+    assert client.get(f"{ONE}?resolve={said}").status_code == 400
 
 
 @pytest.mark.usefixtures("in_conflict")

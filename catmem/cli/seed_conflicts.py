@@ -74,7 +74,7 @@ def settled(how: ConflictDialogue | Settlements, planned: Callable[..., SeedPlan
             if len(named) != 1:
                 there = ", ".join(named or found)
                 raise UnknownNameError(
-                    f"the ids of {len(named) or 'no'} open conflicts begin with {beginning!r}",
+                    f"{beginning!r} fits the ids of {len(named) or 'no'} open conflicts",
                     code="unknown_conflict",
                     hint=f"Nothing was seeded. {f'Name one of {there}.' if there else 'No conflict is open.'}",
                 )

@@ -53,7 +53,7 @@ def _data(text: str) -> Any:  # noqa: ANN401 - any YAML value
 
 def _scalar(value: str) -> str:
     """A value as YAML: plain, or in quotes where that would be read as something else."""
-    return value if parse_yaml(f"[{value}]").data == [value] else json.dumps(value)
+    return value if _data(f"[{value}]") == [value] else json.dumps(value, ensure_ascii=False)
 
 
 def _wanted(said: Any, titles: Mapping[str, str]) -> Any:  # noqa: ANN401 - any YAML value

@@ -67,6 +67,17 @@ def plain_content(declared: DeclaredEntity, content: Any) -> Any:  # noqa: ANN40
     return fields_of({"entity_id": declared.name, "content": content})["content"]
 
 
+class EntityContent(NamedTuple):
+    """What an entity says, and the ``revision`` that a change of it gives as ``expected``.
+
+    ``value`` is ``None`` for a JSON entity that was never written, whose revision is ``0``. After a change by another
+    program the revision is the digest of the bytes.
+    """
+
+    value: Any
+    revision: str
+
+
 def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """The content in some bytes, ``None`` where a JSON entity has none yet.
 

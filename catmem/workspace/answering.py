@@ -54,8 +54,11 @@ def head_answer(workspace: Root, name: str, actor: str | None) -> LazyAnswer:
     ``recorded`` is false after an external change. Raises ``UnknownNameError``.
     """
     entity = _entity(workspace, name, _asking(workspace, actor))
-    head = workspace.store.head(entity)
     now = workspace.store.read(entity)
+    head = workspace.store.head(entity)
+    if head is not None and now.revision not in {None, head.revision}:
+        # The head may be ahead of the file, and a write on it would drop what the caller has not read.
+        head = next(each for each in workspace.store.log(entity) if each.revision == now.revision)
     number = "0" if head is None else head.revision
     answer: dict[str, Any] = {
         "entity_id": entity,

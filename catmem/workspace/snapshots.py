@@ -76,7 +76,9 @@ def read_snapshot(path: Path) -> dict[str, Any]:
     try:
         said = json.loads(data)
         known, whole = str(said["digest"]), copy_digest(said)
-        is_one = isinstance(said["entities"], dict) and isinstance(said["entries"], list)
+        rows = said["entries"]
+        is_one = isinstance(said["entities"], dict) and isinstance(rows, list) and "timestamp" in said
+        is_one = is_one and all(isinstance(row, dict) and isinstance(row.get("entity"), str) for row in rows)
     except (ValueError, RecursionError, TypeError, KeyError):
         is_one = False
     if not is_one:

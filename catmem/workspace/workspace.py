@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from catmem.entities.contents import EntityContent
     from catmem.envelopes.submitting import Sender
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as HowMerged
@@ -255,17 +256,19 @@ class Workspace(Root):
             confirm=confirm,
         )
 
-    def content(self, entity: str, revision: str | int | None = None) -> Any:  # noqa: ANN401 - any JSON value
-        """The content of an entity that catmem.yaml declares, as it is now or at a revision.
+    def content(self, entity: str, revision: str | int | None = None) -> EntityContent:
+        """The content of an entity that catmem.yaml declares, as it is now or at a revision, and which revision it is.
 
-        ``None`` for a JSON entity that was never written. Raises ``UnknownNameError``, ``UnknownRevisionError``,
-        ``UnreadableError`` (``not_json``, ``not_utf8``).
+        Raises ``UnknownNameError``, ``UnknownRevisionError``, ``UnreadableError`` (``not_json``, ``not_utf8``).
         """
-        from catmem.entities.contents import content_of
+        from catmem.entities.contents import EntityContent, content_of
         from catmem.workspace.history import declared_of
 
-        named = None if revision is None else str(revision)
-        return content_of(declared_of(self, entity), self.store.read(entity, named).data)
+        declared = declared_of(self, entity)
+        read = self.store.read(entity, None if revision is None else str(revision))
+        # Of one reading: the head may be ahead of the file, and a write on it would drop what came between.
+        known = read.revision or (read.digest if read.data else "0")
+        return EntityContent(content_of(declared, read.data), known)
 
     def blame(self, entity: str) -> Sequence[Blamed]:
         """The entries of an entity in file order, each with who gave it its words, and who verified it last.

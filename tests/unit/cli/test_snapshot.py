@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from catmem.model.document import parse
+from catmem.store.sql.row_copies import copy_digest
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
@@ -117,6 +118,20 @@ def test_an_edited_snapshot_is_refused(root):
     # What is only written in another way says the same.
     file.write_text(json.dumps(json.loads(text)))
     assert "revision" in root.run("import", "--snapshot", "s.json", "-p", "neo", "-t", "user")
+
+
+@pytest.mark.parametrize("broken", ["timestamp", "row", "entity"])
+def test_a_snapshot_that_lacks_something_is_refused_though_its_digest_fits(root, broken):
+    root.run("export", "--snapshot", "s.json")
+    said = json.loads((root.folder / "s.json").read_text())
+    if broken == "timestamp":
+        del said["timestamp"]
+    else:
+        said["entries"][0] = 5 if broken == "row" else {**said["entries"][0], "entity": None}
+    put(root.folder / "s.json", json.dumps({**said, "digest": copy_digest(said)}))
+    before = root.entries()
+    assert "is no snapshot of rows" in root.run("import", "--snapshot", "s.json", status=2)
+    assert root.entries() == before
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from catmem.config.config import config_of
 from catmem.config.declaring import with_categories
+from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
 
 NEW = {"comm": "Comm", "r-d": "R&D"}
@@ -93,6 +94,12 @@ def test_behind_a_key_without_a_value(tmp_path):
 def test_words_that_yaml_takes_for_something_else(tmp_path):
     made = with_categories("", {"true": "True", "null": "Null"}, tmp_path / "catmem.yaml")
     assert [each.title for each in config_of(tmp_path, made).taxonomy.categories.values()] == ["True", "Null"]
+
+
+@pytest.mark.parametrize("title", ["Sales #1", "# x", "a]b", "Q [x", "\U0001f600: x", "a: b", "'", "- a"])
+def test_a_title_that_means_something_to_yaml_is_quoted(tmp_path, title):
+    made = with_categories("", {"new": title}, tmp_path / "catmem.yaml")
+    assert parse_yaml(made).data["taxonomy"]["categories"]["new"]["title"] == title
 
 
 def test_a_file_that_is_not_right_is_not_edited(tmp_path):

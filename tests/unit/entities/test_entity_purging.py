@@ -127,9 +127,9 @@ def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_pas
     report = purge(ws, ALPHA, f"{CODE}\n")
     assert (report.entities, report.places, report.left) == ((ALPHA,), ("/a/0",), ())
     assert CODE not in json.dumps(report.to_dict())
-    assert ws.content(ALPHA) == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
-    assert ws.content(ALPHA, 1) == {"code": "[purged]", "vendor": "Acme"}
-    assert ws.content(ALPHA, 2) == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}
+    assert ws.content(ALPHA).value == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
+    assert ws.content(ALPHA, 1).value == {"code": "[purged]", "vendor": "Acme"}
+    assert ws.content(ALPHA, 2).value == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}
     check_law(ws, tmp_path)
     assert [each.state for each in ws.branches(ALPHA)] == ["merges"]
     assert ws.put(ALPHA, {"a": 1}, expected=4, actor="neo").revision == "5"
@@ -142,9 +142,9 @@ def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path
     ws.put(NOTES, f"one\nthree\n{CODE}", expected=2)
     report = purge(ws, NOTES, CODE)
     assert (report.places, report.revisions >= 2) == (("line 3",), True)
-    assert ws.content(NOTES) == "one\nthree\n[purged]"
-    assert ws.content(NOTES, 1) == "one\r\n[purged]\r\nthree"
-    assert ws.content(NOTES, 2) == "one\nthree\n"
+    assert ws.content(NOTES).value == "one\nthree\n[purged]"
+    assert ws.content(NOTES, 1).value == "one\r\n[purged]\r\nthree"
+    assert ws.content(NOTES, 2).value == "one\nthree\n"
     check_law(ws, tmp_path)
 
 
@@ -161,14 +161,14 @@ def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path
 def test_any_value_may_hold_the_words(root: Workspace, tmp_path: Path, content: Any, words: str, rest: Any) -> None:
     root.put(ALPHA, content, expected=0)
     purge(root, ALPHA, words)
-    assert root.content(ALPHA) == rest
+    assert root.content(ALPHA).value == rest
     check_law(root, tmp_path, words)
 
 
 def test_words_over_several_lines_take_all_of_these(root: Workspace, tmp_path: Path) -> None:
     root.put(NOTES, "a\nkey: x\ny\nb\n", expected=0)
     purge(root, NOTES, "x\ny")
-    assert root.content(NOTES) == "a\n[purged]\nb\n"
+    assert root.content(NOTES).value == "a\n[purged]\nb\n"
     check_law(root, tmp_path, "x\ny")
 
 
@@ -186,7 +186,7 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
     report = purge(root, ALPHA, CODE)
     assert any(".bak." in name for name in report.files)
     assert root.store.read(ALPHA, "2").data == b'{"a": 1,\n[purged]\n[purged]\n'
-    assert root.content(ALPHA) == {"a": "[purged]"}
+    assert root.content(ALPHA).value == {"a": "[purged]"}
     assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
     check_law(root, tmp_path)
 
@@ -267,10 +267,10 @@ def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_roo
         assert caught.value.message == "project:alpha has keys that hold the words, in /a and /a/b~1c"
         assert caught.value.hint is not None
         assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
-    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1)["a"][CODE]) == (1, 1)
+    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1).value["a"][CODE]) == (1, 1)
     ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
     assert purge(ws, ALPHA, CODE).left == ()
-    assert ws.content(ALPHA, 1) == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
+    assert ws.content(ALPHA, 1).value == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
     check_law(ws, tmp_path)
 
 

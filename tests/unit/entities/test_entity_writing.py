@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,7 +80,7 @@ def file_of(workspace: Workspace) -> Path:
 
 def test_a_write_a_branch_and_a_merge(any_root: Workspace) -> None:
     ws = any_root
-    assert ws.content(ALPHA) is None
+    assert ws.content(ALPHA).value is None
     first = ws.put(ALPHA, {"b": 1, "a": [1.5, None]}, expected=0, actor="neo")
     assert (first.revision, first.changed, first.entries) == ("1", True, ())
     assert ws.store.peek(ALPHA) == b'{"a":[1.5,null],"b":1}'
@@ -93,11 +95,11 @@ def test_a_write_a_branch_and_a_merge(any_root: Workspace) -> None:
     joined = ws.merge(ALPHA, actor="trinity")
     assert (joined.revision, joined.plan.merged) == ("3", ("2a",))
     assert tried.digest == joined.digest == ws.store.read(ALPHA).digest
-    assert ws.content(ALPHA) == {"b": 2, "a": [], "c": 0}
-    assert ws.content(ALPHA, 1) == {"b": 1, "a": [1.5, None]}
+    assert ws.content(ALPHA).value == {"b": 2, "a": [], "c": 0}
+    assert ws.content(ALPHA, 1).value == {"b": 1, "a": [1.5, None]}
     assert [(each.revision, each.parents) for each in history.log(ws, ALPHA, 2)] == [("3", ("2", "2a")), ("2a", ("1",))]
     done = history.restore(ws, ALPHA, "1", actor="boss")
-    assert (done.revision, ws.content(ALPHA)) == ("4", {"b": 1, "a": [1.5, None]})
+    assert (done.revision, ws.content(ALPHA).value) == ("4", {"b": 1, "a": [1.5, None]})
     assert not any(fault.damage for fault in fsck(ws).faults)
 
 
@@ -120,13 +122,49 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     with pytest.raises(UnknownRevisionError):
         ws.put(ALPHA, {"a": 5}, expected=2, merges=["2z"])
     assert ws.put(ALPHA, {"a": 5}, expected=2, merges=["2a"]).revision == "3"
-    assert (ws.content(ALPHA), ws.branches(ALPHA)) == ({"a": 5}, [])
+    assert (ws.content(ALPHA).value, ws.branches(ALPHA)) == ({"a": 5}, [])
     ws.put(ALPHA, {"a": 6}, expected=2, on_stale="branch")
     assert ws.merge(ALPHA, precedence="theirs").revision == "4"
-    assert ws.content(ALPHA) == {"a": 6}
+    assert ws.content(ALPHA).value == {"a": 6}
     ws.put(ALPHA, {"a": 7}, expected=3, on_stale="branch")
     assert ws.merge(ALPHA, drop=True).plan.drop
-    assert ws.content(ALPHA) == {"a": 6}
+    assert ws.content(ALPHA).value == {"a": 6}
+
+
+def test_a_reading_names_the_revision_that_a_change_of_it_is_made_on(root: Workspace) -> None:
+    first = root.content(ALPHA)
+    root.put(ALPHA, {"a": 1}, expected=first.revision)
+    read = root.content(ALPHA)
+    assert (first, read) == ((None, "0"), ({"a": 1}, "1"))
+    root.put(ALPHA, {"a": 2}, expected=1)
+    with pytest.raises(StaleError):
+        root.put(ALPHA, {**read.value, "b": 1}, expected=read.revision)
+    file_of(root).write_bytes(b'{"a":3}')
+    changed = root.content(ALPHA)
+    assert root.put(ALPHA, {**changed.value, "b": 1}, expected=changed.revision).changed
+    assert root.content(ALPHA).value == {"a": 3, "b": 1}
+    assert root.content(ALPHA, 1) == ({"a": 1}, "1")
+
+
+def test_writers_that_read_change_and_write_lose_nothing(root: Workspace) -> None:
+    acknowledged: list[str] = []
+
+    def write(name: str) -> None:
+        ws = Workspace.open(root.root)
+        for number in range(40):
+            read = ws.content(ALPHA)
+            with suppress(StaleError):
+                ws.put(ALPHA, {**(read.value or {}), f"{name}{number}": 1}, expected=read.revision)
+                acknowledged.append(f"{name}{number}")
+        ws.store.close()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert acknowledged
+    assert set(acknowledged) <= set(root.content(ALPHA).value)
 
 
 def test_a_retry_gets_the_first_answer_and_other_content_none(any_root: Workspace) -> None:
@@ -182,7 +220,7 @@ def test_what_json_cannot_say_is_refused(root: Workspace, content: Any) -> None:
 def test_a_hand_made_change_is_adopted_and_merged_or_refused(root: Workspace) -> None:
     root.put(ALPHA, {"a": 1, "b": 1}, expected=0, actor="neo")
     file_of(root).write_text('{"a": 1, "b": 2}\n')
-    assert root.content(ALPHA) == {"a": 1, "b": 2}
+    assert root.content(ALPHA).value == {"a": 1, "b": 2}
     with pytest.raises(DriftError) as caught:
         root.put(ALPHA, {"a": 2, "b": 1}, expected=1, actor="neo")
     assert (caught.value.code, caught.value.found) == ("drift", "2")
@@ -203,7 +241,7 @@ def test_on_drift_merge_brings_both_together(make: Callable[..., Workspace], lat
         expected = {"a": 1, "b": 2}
     else:
         ws.put(ALPHA, late, expected=1)
-    assert ws.content(ALPHA) == expected
+    assert ws.content(ALPHA).value == expected
 
 
 def test_a_rollout_that_lets_a_stale_write_pass_loses_nothing(make: Callable[..., Workspace]) -> None:
@@ -212,7 +250,7 @@ def test_a_rollout_that_lets_a_stale_write_pass_loses_nothing(make: Callable[...
     ws.put(ALPHA, {"a": 1, "neo": 1}, expected=1)
     done = ws.put(ALPHA, {"a": 1, "trinity": 1}, expected=1)
     assert any("stale_prev" in note for note in done.notes)
-    assert ws.content(ALPHA) == {"a": 1, "neo": 1, "trinity": 1}
+    assert ws.content(ALPHA).value == {"a": 1, "neo": 1, "trinity": 1}
     with pytest.raises(DriftError):
         ws.put(ALPHA, {"a": 1, "neo": 2}, expected=1)
 
@@ -225,7 +263,7 @@ def test_what_is_no_json_is_said_kept_and_written_over(root: Workspace) -> None:
     assert caught.value.code == "not_json"
     history.adopt(root, ALPHA)
     root.put(ALPHA, {"a": 2}, expected=2)
-    assert (root.content(ALPHA), root.store.read(ALPHA, "2").data) == ({"a": 2}, b"{broken")
+    assert (root.content(ALPHA).value, root.store.read(ALPHA, "2").data) == ({"a": 2}, b"{broken")
     root.put(ALPHA, {"a": 3}, expected=2, on_stale="branch")
     root.put(ALPHA, {"a": 4}, expected=3)
     assert [each.state for each in root.branches(ALPHA)] == ["unreadable"]
@@ -241,11 +279,11 @@ def test_a_row_of_another_program_is_no_content(make: Callable[..., Workspace]) 
             (ALPHA,),
         )
     database.close()
-    assert ws.content(ALPHA) == {"a": 1}
+    assert ws.content(ALPHA).value == {"a": 1}
     assert any("cannot be shown in rows" in fault.message for fault in fsck(ws).faults)
     with pytest.raises(RefusedError):
         ws.put(ALPHA, {"a": 2}, expected=1)
-    assert ws.content(ALPHA) == {"a": 1}
+    assert ws.content(ALPHA).value == {"a": 1}
 
 
 def test_an_alert_is_for_content_that_has_little_in_common(root: Workspace) -> None:
@@ -275,7 +313,7 @@ def test_merge_all_takes_them_too(root: Workspace) -> None:
     done = root.merge_all()
     assert [(each.entity, each.plan.merged) for each in done.merged] == [(ALPHA, ("2a",))]
     assert [(each.branch, len(each.conflicts)) for each in done.left] == [("2b", 1)]
-    assert root.content(ALPHA) == {"a": 2, "b": 1}
+    assert root.content(ALPHA).value == {"a": 2, "b": 1}
 
 
 def test_an_envelope_that_merges_files_is_for_who_sees_all(make: Callable[..., Workspace]) -> None:
@@ -319,7 +357,7 @@ def test_a_history_is_rebuilt_and_copied(make: Callable[..., Workspace], tmp_pat
     assert (tmp_path / "all" / "notes%3Aalpha" / "content.txt").read_bytes() == b"one\n"
     copied = copy_root(ws, "files", "sqlite:///.catmem/memory.db")
     assert [(each.entity, each.outcome) for each in copied] == [(NOTES, "copied"), (ALPHA, "copied")]
-    assert make(DATABASE).content(ALPHA) == {"a": 1}
+    assert make(DATABASE).content(ALPHA).value == {"a": 1}
 
 
 def test_no_prompt_shows_it(root: Workspace) -> None:

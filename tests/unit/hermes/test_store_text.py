@@ -74,6 +74,7 @@ def test_a_flat_file_is_read_as_its_document_is(text):
 
 @given(st.lists(TEXTS.map(str.strip).filter(bool), unique=True, min_size=1, max_size=4), TEXTS.filter(str.strip))
 @example(["a \\d", "b"], "c \\§")
+@example(["a"], "# A")
 def test_a_flat_file_is_written_as_its_document_is(texts, new):
     text = "\n§\n".join(texts)
     file = read_text(text.encode(), repeated=True)
@@ -87,8 +88,10 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
         written, whole = file.written(draft), parsed_whole(text).written(same)
         assert written.entries == whole.entries
         assert encoded(written, file, file.text.encode()) == written.text.encode()
-        # A document ends a fence that is left open with a delimiter; Hermes's own store does not.
-        assert written.text.rstrip("\n§") == whole.text.rstrip("\n§")
+        # A document ends a fence that is left open with a delimiter, and escapes an entry that would be the title of a
+        # file with sections; Hermes's own store does not.
+        mine, other = (each.text.rstrip("\n§").replace("\\#", "#") for each in (written, whole))
+        assert mine == other
 
 
 SECTIONED = st.lists(PARTS | st.sampled_from(["## B", "\r", "§", "§", ""]), min_size=3, max_size=12).map("\n".join)

@@ -40,7 +40,7 @@ from catmem.cli.output import (
     warn_of_rows,
 )
 from catmem.errors import CatmemError, UnreadableError
-from catmem.names import is_declared
+from catmem.names import TARGETS, is_declared
 from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
 def show(file: str | None, profile: str | None, target: str | None) -> None:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
-    In the place of FILE an entity that catmem.yaml declares, such as project:alpha, shows its content; with --format
+    In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml declares, such as project:alpha, shows its content; with --format
     json also its revision and digest.
 
     With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
@@ -146,8 +146,13 @@ def _read(file: str) -> tuple[Workspace, Document]:
     if file == "-":
         workspace = open_workspace()
         return workspace, workspace.parse(read_stdin(DEFAULT_LIMITS.file_bytes))
+    name, _, target = file.partition("/")
+    if target in TARGETS and not os.path.lexists(file):
+        workspace = open_workspace()
+        file = str(workspace.path_of(workspace.profile(name), target))
+    else:
+        workspace = open_workspace() if given_root() else Workspace.open(Path(file).absolute().parent)
     data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
-    workspace = open_workspace() if given_root() else Workspace.open(Path(file).absolute().parent)
     try:
         return workspace, workspace.parse(data)
     except CatmemError as error:

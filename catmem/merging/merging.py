@@ -355,7 +355,15 @@ def _bytes(plan: MergePlan, current: Current) -> bytes:
 
 def _undecided(plan: MergePlan) -> MergeConflictError:
     count = len(plan.conflicts)
-    what = ("place", "places") if is_declared(plan.entity) else ("entry", "entries")
+    declared = is_declared(plan.entity)
+    what = ("place", "places") if declared else ("entry", "entries")
+    how = (
+        f"Say who wins at these places (--ours, --theirs), or write what it is to be: catmem write {plan.entity} FILE "
+        f"--expected {plan.head} --merge {plan.merged[0]}."
+        if declared
+        else "Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the branch), keep both "
+        "(--keep-both), or decide one by one (--interactive)."
+    )
     said = f"1 {what[0]} was" if count == 1 else f"{count:,} {what[1]} were"
     open_ones = {found.branch for found in plan.conflicts}
     free = [name for name in plan.merged if name not in open_ones]
@@ -365,8 +373,7 @@ def _undecided(plan: MergePlan) -> MergeConflictError:
         f"{said} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
         [found.to_dict() for found in plan.conflicts],
         found=plan.head,
-        hint="Nothing was written. Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the "
-        f"branch), keep both (--keep-both), or decide one by one (--interactive).{in_turn}{alone}",
+        hint=f"Nothing was written. {how}{in_turn}{alone}",
     )
 
 

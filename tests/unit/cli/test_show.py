@@ -41,6 +41,16 @@ def test_a_file_for_people(place):
     )
 
 
+def test_a_file_by_the_name_that_log_takes(place):
+    """Whole, as a person sees it."""
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    put(place / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\ntwo\n")
+    said = run("neo/user", "--root", place)
+    assert (said.exit_code, "two" in said.stdout) == (0, True)
+    missing = run("ned/user", "--root", place)
+    assert (missing.exit_code, "Did you mean 'neo'?" in missing.stderr) == (2, True)
+
+
 def test_a_file_as_json(place):
     said = json.loads(run(place / "homes" / "neo" / "USER.md", "--format", "json").stdout)
     assert list(said) == ["format_version", "title", "categories", "problems"]

@@ -75,8 +75,8 @@ _STATES = ["fresh", "stale", "expired", "unverified"]
 def show(file: str | None, profile: str | None, target: str | None) -> None:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
-    In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml declares, such as project:alpha, shows its content; with --format
-    json also its revision and digest.
+    In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml
+    declares, such as project:alpha, shows its content; with --format json also its revision and digest.
 
     With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
     revision and digest of the file, as --expected takes them.

@@ -20,7 +20,15 @@ from catmem.threats.instructions import (
     instruction_starts,
     native_starts,
 )
-from catmem.threats.secrets import LEAK_SIGNS, SECRET_SIGNS, find_leaks, find_secrets, leak_starts, secret_signs
+from catmem.threats.secrets import (
+    LEAK_SIGNS,
+    SECRET_SIGNS,
+    find_leaks,
+    find_secrets,
+    leak_starts,
+    passwords,
+    secret_signs,
+)
 
 _SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS)
 _WORDS = Words(GATES + STEMS)
@@ -36,6 +44,7 @@ class Candidates:
         words = _WORDS.places(folded.letters.encode())
         self._instructions = instruction_starts(folded.letters, words) if words else []
         self._secrets = secret_signs(folded.plain, signs) if signs else []
+        self._passwords = passwords(text, signs) if signs else []
         self._roles = role_starts(folded, signs) if signs else []
         self._markup = markup_starts(text, signs) if signs else []
         self._leaks = leak_starts(folded, signs) if signs else []
@@ -48,6 +57,7 @@ class Candidates:
             self.folded.mixed
             or self._instructions
             or self._secrets
+            or self._passwords
             or self._roles
             or self._markup
             or self._leaks
@@ -68,6 +78,7 @@ class Candidates:
             {
                 *map(self.folded.place, letters),
                 *(found.place for found in self._secrets),
+                *(found.start for found in self._passwords),
                 *self._roles,
                 *self._markup,
                 *self._leaks,
@@ -82,6 +93,7 @@ class Candidates:
         findings = list(folded.mixed)
         if self._secrets:
             findings += find_secrets(folded.text, self._secrets)
+        findings += self._passwords
         if self._instructions:
             findings += find_instructions(folded, self._instructions)
         if self._roles:

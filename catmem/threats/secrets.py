@@ -286,6 +286,32 @@ def _login(text: str, place: int) -> re.Match[str] | None:
     return link
 
 
+# The value of a password that a person chose has fewer signs than a run, and more kinds of them than a word has.
+_PASSWORD = pattern(
+    r"(?:password|passwort|passwd|pwd)\b(?: (?:for|of|to|on|at|in|f\u00fcr|von|zu) [^\n:=]{1,40}?)?"
+    r"[\"'`*]{0,3}(?:\s{0,2}(?::=|=>|[:=])| is| ist)\s{0,2}[\"'`]?"
+    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,15})(?![^\s\"'`,;<>(){}\[\]])",
+    re.IGNORECASE,
+)
+PASSWORD_SIGNS = ("passw", "pwd")
+
+
+def passwords(text: str, found: Places) -> list[Threat]:
+    """Passwords that a text calls so, by the places of ``PASSWORD_SIGNS``."""
+    matches = (_PASSWORD.match(text, place) for sign in PASSWORD_SIGNS for place in found.get(sign, ()))
+    return [
+        Threat("assigned-secret", each.start(), each.end()) for each in matches if each and _is_chosen(each["value"])
+    ]
+
+
+def _is_chosen(value: str) -> bool:
+    """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
+    inner = value.rstrip(".!?:")
+    mixed = any(map(str.isupper, inner)) or any(not letter.isalnum() for letter in inner)
+    is_reference = inner.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in inner or _PLACEHOLDER.search(inner)
+    return mixed and any(map(str.isdigit, inner)) and any(map(str.isalpha, inner)) and not is_reference
+
+
 def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:
     if not detector.before:
         return detector.pattern.match(text, place)

@@ -24,6 +24,7 @@ from catmem.server.page import (
     rendering,
     search_page,
     seeds_page,
+    ticked_entries,
     writing,
 )
 
@@ -59,6 +60,7 @@ VIEWS = {
 
 _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
+_MOVE = ("category", "new_category")
 _DECISIONS = ("result", "choice-*", "words-*")
 
 CHANGES = {
@@ -68,6 +70,15 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
     "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
     "/page/change/undo": change(entries_page.undo),
+    **{
+        f"/page/change/ticked/{name}": change(
+            ticked_entries.action(name),
+            f"{ticked_entries.TICK}*",
+            *_MOVE * (name == "move"),
+            again=ticked_entries.again(name),
+        )
+        for name in ticked_entries.SAYS
+    },
     "/page/branches/{name}/{target}/{branch}/preview": change(
         branches_page.preview, *_DECISIONS, again=branches_page.again
     ),

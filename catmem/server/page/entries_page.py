@@ -298,12 +298,22 @@ def _meant(sent: Sent) -> Entry:
 
     Raises ``StaleError`` where that is no longer known, and ``RequestError`` for a form that names none.
     """
+    return entry_meant(seen_document(sent), sent.get("entry"), sent.get("where"))
+
+
+def seen_document(sent: Sent) -> Document:
+    """The file as the person saw it. Raises ``StaleError`` where that is no longer known."""
     entity, expected = sent.named, sent.seen
     data = seen_text(sent.workspace, entity, expected)
     if data is None:
         now = sent.workspace.store.read(entity)
         raise stale(entity, expected, now.revision or now.digest)
-    entry = entry_in(sent.workspace.parse(data), sent.get("entry"), sent.get("where"))
+    return sent.workspace.parse(data)
+
+
+def entry_meant(document: Document, entry_id: str, where: str) -> Entry:
+    """The entry that a form names, in the file as it was shown. Raises ``RequestError`` 400."""
+    entry = entry_in(document, entry_id, where)
     if entry is None:
         raise bad_form("the form is on an entry that the file did not have")
     return entry

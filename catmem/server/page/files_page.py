@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.server.page.page_view import PageRequest
     from catmem.workspace.workspace import Workspace
 
-_SIZE = 100
+_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ def whole_file(asked: PageRequest) -> Page:
         problems.append(error)  # a record of seeds that cannot be read hides no entry
     limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")
+    groups = list(_grouped(workspace, profile, entity, document, some.rows, follows))
     return Page(
         "file.html",
         {
@@ -75,7 +76,8 @@ def whole_file(asked: PageRequest) -> Page:
             "category": wanted,
             "named": asked.query.get("entry"),
             "paged": some,
-            "groups": list(_grouped(workspace, profile, entity, document, some.rows, follows)),
+            "groups": groups,
+            "can_tick": any(not row.follows for _, _, rows in groups for row in rows),
             "problems": problems,
             "unmerged": unmerged_warnings(entity, document.text),
             "size": size,

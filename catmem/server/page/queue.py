@@ -25,7 +25,7 @@ STATES: dict[DueState, str] = {
     "stale": "Stale",
     "future": "Dated in the future",
 }
-_SIZE = 50
+_SIZE = 40
 
 
 class Waiting(NamedTuple):
@@ -41,6 +41,17 @@ class Waiting(NamedTuple):
     next: str
     follows: tuple[tuple[str, str | None], ...]
     elsewhere: bool
+
+
+class QueueGroup(NamedTuple):
+    """Facts of one profile that follow each other.
+
+    ``many`` are the entities of which several can be ticked, each with its base.
+    """
+
+    name: str
+    facts: list[Waiting]
+    many: dict[str, str]
 
 
 def queue(asked: PageRequest) -> Page:
@@ -77,10 +88,8 @@ def queue(asked: PageRequest) -> Page:
     )
 
 
-def _grouped(
-    review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, list[Waiting]]]:
-    """The facts in their order, those of one profile that follow each other together.
+def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]) -> Iterator[QueueGroup]:
+    """The facts in their order.
 
     ``elsewhere`` has the keys of those answered at their sources.
     """
@@ -100,7 +109,9 @@ def _grouped(
         following = "" if beside is None else reference(beside.entry.id)
         rows.append(Waiting(each, base(each.entity), following, tuple(_followed(review, each)), each.key in elsewhere))
     for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
-        yield name, list(some)
+        facts = list(some)
+        answered = Counter((each.due.entity, each.base) for each in facts if each.base and not each.elsewhere)
+        yield QueueGroup(name, facts, {entity: base for (entity, base), count in answered.items() if count > 1})
 
 
 def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:

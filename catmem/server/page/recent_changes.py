@@ -14,7 +14,7 @@ from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.server.page.formats import beginning, category, day
 from catmem.staleness.freshness import DATED_BY, expired_on
-from catmem.text import unmerged_warnings
+from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import found_by, only_action
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
@@ -137,6 +137,8 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
         if one is not None:
             said, about = _verb(one, record) or said, beginning(one.body)
             remarks[:0] = _remarks(workspace, entity, one)
+        elif (several := len(record.note.get("actions", ()))) > 1:
+            about = counted(several, "entry", "entries")
     except CatmemError:
         pass  # bytes that no tool can read any more
     is_head = head is not None and head.revision == revision

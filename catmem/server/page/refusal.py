@@ -20,7 +20,7 @@ from catmem.server.page.formats import Diff, diff_of, text_of
 from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Entry
     from catmem.server.page.writing import Sent
@@ -123,30 +123,38 @@ def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
     else:
         later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
         done = list(islice((each for each in later if not each.is_branch), _MOST_SHOWN + 1))
-    fate, counterpart = _fate(workspace, seen, now.data, entry)
+    fate, counterpart = (None, None) if entry is None else fates(workspace, seen, now.data, [entry])[0]
     diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
     return Since(now.revision, done[:_MOST_SHOWN], len(done) > _MOST_SHOWN, diff, fate, counterpart)
 
 
-def _fate(workspace: Workspace, seen: bytes | None, now: bytes, named: str | None) -> tuple[Fate | None, Entry | None]:
-    if named is None:
-        return None, None
+def fates(
+    workspace: Workspace, seen: bytes | None, now: bytes, named: Sequence[str]
+) -> list[tuple[Fate | None, Entry | None]]:
+    """What became of entries of the text ``seen``, by their ids, and what each is ``now``.
+
+    ``None`` for those of a text that no tool can read.
+    """
     try:
         after = workspace.parse(now).entries
-        same = next((each for each in after if each.id == named), None)
-        if same is not None:
-            return "same", same
         before = () if seen is None else workspace.parse(seen).entries
     except CatmemError:
-        return None, None  # what no tool can read: the refusal says so
-    place = next((index for index, each in enumerate(before) if each.id == named), None)
-    found = None if place is None else _counterpart(before, after, place)
-    return ("gone", None) if found is None else ("changed", after[found])
-
-
-def _counterpart(before: Sequence[Entry], after: Sequence[Entry], place: int) -> int | None:
-    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
+        return [(None, None)] * len(named)  # the refusal says so
+    same = {each.id: each for each in reversed(after)}
+    places = {each.id: index for index, each in reversed(list(enumerate(before)))}
     pairs = pair_entries(before, after)
+    found: list[tuple[Fate | None, Entry | None]] = []
+    for each in named:
+        if each in same:
+            found.append(("same", same[each]))
+            continue
+        place = None if each not in places else _counterpart(before, after, pairs, places[each])
+        found.append(("gone", None) if place is None else ("changed", after[place]))
+    return found
+
+
+def _counterpart(before: Sequence[Entry], after: Sequence[Entry], pairs: Mapping[int, int], place: int) -> int | None:
+    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
     if place in pairs:
         return pairs[place]
     left = pairs.get(place - 1) if place else -1

@@ -49,8 +49,8 @@ def environment() -> Environment:
         finalize=_finalized,
     )
     names = (
-        "basis", "category", "changed_from", "day", "days", "moment", "number", "other_tags", "part", "reference",
-        "words",
+        "basis", "beginning", "category", "changed_from", "day", "days", "moment", "number", "other_tags", "part",
+        "reference", "words",
     )  # fmt: skip
     made.filters |= {name: getattr(formats, name) for name in names}
     made.filters |= {"body": formats.body_html, "count": counted, "did": did, "field": escape, "plural": plural}

@@ -25,7 +25,11 @@ def kept_by_browser(kind, value):
 
 
 class Forms(HTMLParser):
-    """Every form of a page: ``action``, ``method``, ``fields`` with the values that it was shown with, ``buttons``."""
+    """Every form of a page: ``action``, ``method``, ``fields`` with the values that it was shown with, ``buttons``.
+
+    ``boxes`` are the fields of boxes that are not ticked, by the words beside them; those of a form elsewhere on the
+    page are in ``outside``, by the id of that form.
+    """
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -34,22 +38,17 @@ class Forms(HTMLParser):
         self._textarea: str | None = None
         self._select: str | None = None
         self._in_button = False
+        self.outside: dict[str, dict[str, tuple[str, str]]] = {}
+        self._box: tuple[dict[str, tuple[str, str]], str, str] | None = None
         self.feed(read_by_browser(html))
         self.close()
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         if tag == "form":
-            self._form = {
-                "action": attributes.get("action"),
-                "method": attributes.get("method", "get"),
-                "fields": {},
-                "buttons": [],
-                "keys": [],
-                "choices": {},
-            }
-            self.all.append(self._form)
-        if self._form is None:
+            self._form = self._begun(attributes)
+        self._note(attributes)
+        if self._form is None or "form" in attributes:
             return
         fields = self._form["fields"]
         if tag == "input" and "name" in attributes:
@@ -73,6 +72,27 @@ class Forms(HTMLParser):
             self._form["buttons"].append("")
             self._form["keys"].append(attributes.get("data-key"))
 
+    def _begun(self, attributes):
+        form: dict = {
+            "action": attributes.get("action"),
+            "method": attributes.get("method", "get"),
+            "fields": {},
+            "buttons": [],
+            "keys": [],
+            "choices": {},
+            "boxes": self.outside.setdefault(attributes["id"], {}) if "id" in attributes else {},
+        }
+        self.all.append(form)
+        return form
+
+    def _note(self, attributes):
+        """Keep a box until the words beside it come."""
+        if attributes.get("type") != "checkbox" or "name" not in attributes:
+            return
+        own = self._form["boxes"] if self._form else {}
+        boxes = self.outside.setdefault(attributes["form"], {}) if "form" in attributes else own
+        self._box = (boxes, attributes["name"], attributes.get("value", "on"))
+
     def handle_endtag(self, tag):
         if tag == "form":
             self._form = None
@@ -87,6 +107,10 @@ class Forms(HTMLParser):
             self._in_button = False
 
     def handle_data(self, data):
+        if self._box is not None and data.strip():
+            boxes, name, value = self._box
+            boxes[data.strip()] = (name, value)
+            self._box = None
         if self._textarea is not None:
             self._form["fields"][self._textarea] += data
         elif self._in_button:
@@ -99,6 +123,12 @@ class Forms(HTMLParser):
                 return form
         message = f"no form with the button {button!r} and {fields}: {[form['buttons'] for form in self.all]}"
         raise AssertionError(message)
+
+
+def ticked(form, *words):
+    """The fields of a form with the boxes ticked that stand beside these words."""
+    boxes = form["boxes"].items()
+    return {**form, "fields": form["fields"] | dict(box for said, box in boxes if any(each in said for each in words))}
 
 
 def shown(client, address):

@@ -1,0 +1,230 @@
+"""Several entries at once: what is ticked is written in one revision, or nothing is, and the page says why."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from catmem.clock import today
+from tests.days import stand_still
+from tests.unit.server.page.changing import STORES, TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.forms import Forms, sent, shown, ticked
+from tests.unit.server.page.markup import Markup
+
+FILE = "/page/files/neo/user"
+QUEUE = "/page/queue"
+DAY = today()
+TODAY = DAY.isoformat()
+YESTERDAY = (DAY - timedelta(days=1)).isoformat()
+BUTTONS = ["verify", "expire", "move", "remove"]
+
+
+@pytest.fixture(autouse=True)
+def standing_day(monkeypatch):
+    """The day of the constants, however late it is when a long run comes here."""
+    stand_still(monkeypatch, DAY)
+
+
+@pytest.fixture(params=STORES, ids=["files", "sqlite"])
+def workspace(request, tmp_path):
+    workspace = root(tmp_path / "root", request.param)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with served(workspace) as client:
+        yield client
+
+
+def chosen(client, *words, address=FILE):
+    """The form of ticked entries, with these ticked."""
+    form = ticked(shown(client, address).named("Verify ticked"), *words)
+    assert sum(name.startswith("tick-") for name in form["fields"]) == len(words)
+    return form
+
+
+def pressed(client, form, what, **fields):
+    return sent(client, {**form, "action": f"/page/change/ticked/{what}"}, **fields)
+
+
+def told(client, answer):
+    """What the page that a form led to says."""
+    assert answer.status_code == 303, Markup(answer.text).text
+    made = Markup(client.get(answer.headers["location"]).text)
+    assert made.unbalanced == []
+    return made.text
+
+
+def refused(answer, status=409):
+    """The page of a refused form: its words, and its forms."""
+    assert answer.status_code == status, answer.headers
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    return made.text, Forms(answer.text)
+
+
+# --- in one revision -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", [FILE, QUEUE])
+def test_what_is_ticked_is_verified_in_one_revision(client, workspace, address):
+    text = told(client, pressed(client, chosen(client, "short", "names", address=address), "verify"))
+    assert text_of(workspace) == TEXT.replace("2020-01-01] Prefers", f"{TODAY}] Prefers").replace(
+        "2020-03-01] Signs", f"{TODAY}] Signs"
+    )
+    assert revisions(workspace) == 2
+    assert workspace.store.head("neo/user").agent == "person"
+    assert "Verified in talk, verified in rules: 2 entries" in text
+    assert sent(client, shown(client, f"{FILE}?did=neo/user@2").named("Undo")).status_code == 303
+    assert text_of(workspace) == TEXT
+
+
+def test_what_is_ticked_expires(client, workspace):
+    told(client, pressed(client, chosen(client, "short", "calls"), "expire"))
+    assert text_of(workspace).count(f"expires: {YESTERDAY}]") == 2
+    assert revisions(workspace) == 2
+
+
+def test_what_is_ticked_is_removed(client, workspace):
+    told(client, pressed(client, chosen(client, "short", "calls", "travel", "names"), "remove"))
+    assert workspace.read("neo", "user").document.entries == ()
+    assert revisions(workspace) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "category"), [({"category": "rules"}, "rules"), ({"category": "talk", "new_category": "food"}, "food")]
+)
+def test_what_is_ticked_is_moved_where_the_next_page_says(client, workspace, fields, category):
+    asked = pressed(client, chosen(client, "short", "travel"), "move")
+    assert asked.status_code == 200
+    assert revisions(workspace) == 1
+    form = Forms(asked.text).named("Move them")
+    assert form["choices"]["category"] == ["talk", "rules"]
+    told(client, sent(client, form, **fields))
+    assert {entry(workspace, each).category for each in ("short", "travel")} == {category}
+    assert entry(workspace, "calls").category == "talk"
+    assert revisions(workspace) == 2
+
+
+def test_what_is_so_already_is_left_alone(client, workspace):
+    form = chosen(client, "travel")
+    assert "Nothing had to be written" in told(client, pressed(client, form, "expire"))
+    assert "Nothing had to be written" in told(client, pressed(client, form, "move", category="talk"))
+    assert text_of(workspace) == TEXT
+
+
+def test_entries_that_say_the_same_are_each_meant_where_they_stand(tmp_path):
+    workspace = root(tmp_path, text="## Talk\nTwice.\n§\nTwice.\n§\nOnce.\n\n## Rules\nTwice.\n")
+    with served(workspace) as client:
+        form = shown(client, FILE).named("Verify ticked")
+        one = entry(workspace, "Twice").id
+        boxes = {"tick-4": f"{one} talk", "tick-9": f"{one} rules"}
+        told(client, pressed(client, form, "remove", **boxes))
+        assert text_of(workspace) == "## Talk\nTwice.\n§\nOnce.\n\n## Rules\n"
+        assert revisions(workspace) == 2
+    workspace.store.close()
+
+
+@pytest.mark.parametrize(("address", "rows"), [(FILE, 50), (QUEUE, 40)])
+def test_a_whole_page_of_entries_is_one_revision_and_no_long_download(tmp_path, address, rows):
+    words = "which is so, and says what a fact of a hundred characters says"
+    text = "§\n".join(f"[created: 2020-01-01, domain: finance] Fact {number}, {words}.\n" for number in range(100))
+    workspace = root(tmp_path, text=f"## Talk\n{text}", config="taxonomy: {categories: {talk: {}}}\n")
+    with served(workspace) as client:
+        page = client.get(address)
+        assert len(page.content) < 100_000
+        told(client, pressed(client, ticked(Forms(page.text).named("Verify ticked"), "Fact"), "verify"))
+        assert text_of(workspace).count(f"verified_date: {TODAY}") == rows
+        assert revisions(workspace) == 2
+    workspace.store.close()
+
+
+# --- or nothing ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", BUTTONS)
+def test_without_a_tick_nothing_is_written(client, workspace, what):
+    form = shown(client, FILE).named("Verify ticked")
+    text, _ = refused(pressed(client, form, what), 422)
+    assert "no entry is ticked" in text
+    assert text_of(workspace) == TEXT
+
+
+def test_a_form_that_is_sent_twice_writes_once(client, workspace):
+    form = chosen(client, "short", "calls")
+    first, second = (told(client, pressed(client, form, "remove")) for _ in range(2))
+    assert first == second
+    assert revisions(workspace) == 2
+
+
+@pytest.mark.parametrize("what", BUTTONS)
+def test_one_entry_that_changed_refuses_the_whole_and_is_named(client, workspace, what):
+    form = chosen(client, "short", "calls", "names")
+    workspace.replace("neo", "calls", content="Never schedule calls before nine.", actor="boss")
+    workspace.remove("neo", "Signs", actor="boss")
+    before = text_of(workspace)
+    text, forms = refused(pressed(client, form, what, **({"category": "rules"} if what == "move" else {})))
+    assert text_of(workspace) == before
+    assert "changed since you saw it talk Never schedule calls before nine." in text
+    assert "Gone since you ticked it rules Signs mail" in text
+    again = forms.named("Move them" if what == "move" else f"{what.capitalize()} them")
+    assert [box for box in again["fields"] if box.startswith("tick-")] == ["tick-1"]  # what is as it was
+    assert set(again["boxes"]) >= {"Tick: Never schedule calls before nine."}  # what is not can be ticked
+    assert sent(client, again).status_code == 303
+    assert revisions(workspace) == 4
+    assert "Never schedule calls before nine." in text_of(workspace)
+
+
+def test_what_all_changed_is_ticked_by_hand(client, workspace):
+    form = chosen(client, "calls")
+    workspace.replace("neo", "calls", content="Never schedule calls before nine.")
+    _, forms = refused(pressed(client, form, "remove"))
+    again = forms.named("Remove it")
+    text, _ = refused(sent(client, again), 422)
+    assert "no entry is ticked" in text
+    assert sent(client, ticked(again, "nine")).status_code == 303
+    assert "nine" not in text_of(workspace)
+
+
+def test_a_form_of_another_browser_is_refused_with_its_ticks(client, workspace):
+    form = chosen(client, "short", "calls")
+    _, forms = refused(pressed(client, form, "remove", csrf="x"), 403)
+    assert text_of(workspace) == TEXT
+    assert sent(client, forms.named("Remove them")).status_code == 303
+    assert [each.body[:5] for each in workspace.read("neo", "user").document.entries] == ["Book ", "Signs"]
+
+
+@pytest.mark.parametrize("box", ["", "x", "b2:00000000000000000000000000000000 talk", "\0 \0"])
+def test_a_tick_on_what_was_never_there_writes_nothing(client, workspace, box):
+    form = chosen(client, "short")
+    refused(pressed(client, form, "remove", **{"tick-99": box}), 400)
+    assert text_of(workspace) == TEXT
+
+
+def test_a_category_that_cannot_be_is_refused_with_the_ticks(client, workspace):
+    form = chosen(client, "short", "calls")
+    _, forms = refused(pressed(client, form, "move", category="talk", new_category="§"), 422)
+    assert text_of(workspace) == TEXT
+    assert sent(client, forms.named("Move them"), new_category="", category="rules").status_code == 303
+
+
+def test_who_may_not_write_has_no_boxes(tmp_path, workspace):
+    from catmem.server.tokens import new_token
+
+    path = tmp_path / "tokens" / "tokens.json"
+    _, token = new_token(workspace.config, path, "eve", person=True, scope="read")
+    with served(workspace, tokens=path) as client:
+        for address in (FILE, QUEUE):
+            page = client.get(address, headers={"Authorization": f"Bearer {token}"})
+            assert page.status_code == 200
+            assert "tick-" not in page.text
+
+
+@pytest.mark.parametrize("address", [FILE, QUEUE])
+def test_every_box_belongs_to_a_form_of_its_file(client, address):
+    forms = shown(client, address)
+    batch = [form for form in forms.all if "Verify ticked" in form["buttons"]]
+    assert sum(len(form["boxes"]) for form in batch) == sum(len(boxes) for boxes in forms.outside.values()) > 0

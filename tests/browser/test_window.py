@@ -30,7 +30,7 @@ def test_an_error_of_a_script_is_complained_of(calm):
 
 
 def test_a_field_without_a_name_and_a_pale_text_are_barriers(calm):
-    calm.open("/page/queue")
+    calm.open("/page/search")
     calm.run("document.querySelector('h1').style.color = '#ddd'")
     calm.run("const select = document.querySelector('select'); select.closest('label').replaceWith(select)")
     assert {each.partition(":")[0] for each in calm.barriers()} == {"color-contrast", "select-name"}

@@ -40,9 +40,9 @@ STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
     "/": view(profiles_page.overview),
-    "/page/queue": view(queue.queue, "profile", "state", "entry", "page"),
+    "/page/queue": view(queue.queue, "profile", "state", "entry", "page", "view"),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
-    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
+    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page", "view"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),

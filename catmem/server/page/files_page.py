@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 _SIZE = 50
+_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,15 @@ def whole_file(asked: PageRequest) -> Page:
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
     wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
-    some = paged(entries, asked.page_of((entry.id for entry in entries), _SIZE), _SIZE)
+    size = _LINES if asked.compact else _SIZE
+    some = paged(entries, asked.page_of((entry.id for entry in entries), size), size)
     follows: Mapping[str, frozenset[str]] = {}
     problems: list[CatmemError] = []
     try:
         follows = copies_in(workspace, entity, [entry.id for entry in some.rows])
     except CatmemError as error:
         problems.append(error)  # a record of seeds that cannot be read hides no entry
-    limit, size = limit_of(profile, target, workspace.config), size_of(document.text)
+    limit, characters = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")
     groups = list(_grouped(workspace, profile, entity, document, some.rows, follows))
     return Page(
@@ -72,7 +74,7 @@ def whole_file(asked: PageRequest) -> Page:
             "entity": entity,
             "target": target,
             "file": file,
-            "categories": [(each, title_of(workspace, document, each)) for each in categories],
+            "categories": {each: title_of(workspace, document, each) for each in categories},
             "category": wanted,
             "named": asked.query.get("entry"),
             "paged": some,
@@ -80,8 +82,9 @@ def whole_file(asked: PageRequest) -> Page:
             "can_tick": any(not row.follows for _, _, rows in groups for row in rows),
             "problems": problems,
             "unmerged": unmerged_warnings(entity, document.text),
-            "size": size,
-            "bar": limit_bar(target, size, limit),
+            "compact": asked.compact,
+            "size": characters,
+            "bar": limit_bar(target, characters, limit),
             "total": len(document.entries),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
             # A file whose history cannot be read cannot be written to either.

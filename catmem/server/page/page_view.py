@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import Response
 
@@ -16,7 +17,7 @@ from catmem.server.api.endpoint import OF_THE_BODY, Parameter, bad_parameter, is
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
 from catmem.server.page.csrf import Visit, naming, remember, token_of, visit_of
-from catmem.server.page.formats import DID, own_address
+from catmem.server.page.formats import DID, own_address, with_query
 from catmem.server.page.recent_changes import recent_change
 from catmem.server.page.rendering import rendered, theme_of
 from catmem.workspace.history import entity_of
@@ -66,6 +67,16 @@ class PageRequest:
         """The same of what may have gone since a link was made: that is as good as nothing."""
         said = self.query.get(name)
         return next((each for each in known if each == said), None)
+
+    def link(self, **said: str | None) -> str:
+        """The same page where the query says this too (``None``: no more), naming no part of a list and no entry."""
+        kept: dict[str, str | None] = {"page": None, "entry": None}
+        return f"?{urlsplit(with_query(f'?{urlencode(self.query)}', **(kept | said))).query}"
+
+    @property
+    def compact(self) -> bool:
+        """Whether a list is shown with one line for each entry (``view=compact``)."""
+        return self.choice("view", ["compact"]) is not None
 
     @property
     def page(self) -> int:
@@ -135,7 +146,7 @@ def asked_of(request: Request) -> PageRequest:
 
 def _made(request: Request, view: View, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
-    said: dict[str, Any] = {"done": recent_change(asked.workspace, asked.query.get(DID))}
+    said: dict[str, Any] = {"link": asked.link, "done": recent_change(asked.workspace, asked.query.get(DID))}
     if visit is not None:
         query = f"?{request.url.query}" if request.url.query else ""
         said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}

@@ -26,6 +26,7 @@ STATES: dict[DueState, str] = {
     "future": "Dated in the future",
 }
 _SIZE = 40
+_LINES = 100
 
 
 class Waiting(NamedTuple):
@@ -67,12 +68,14 @@ def queue(asked: PageRequest) -> Page:
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])
     chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
-    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), _SIZE), _SIZE)
+    size = _LINES if asked.compact else _SIZE
+    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), size), size)
     groups = list(_grouped(review, some.rows, {each.key for each in elsewhere}))
     return Page(
         "queue.html",
         {
-            "profiles": profiles,
+            "profiles": {each: each for each in profiles},
+            "compact": asked.compact,
             "profile": name,
             "states": STATES,
             "state": state,

@@ -5,7 +5,7 @@ const list = document.getElementById("keys");
 const opener = document.querySelector("[data-shows='keys']");
 const switched = list.querySelector("[name='keys']");
 const announced = document.getElementById("keys-announced");
-const ENTRY = "article.entry, .pair-conflict";
+const ENTRY = "article.entry, .line[data-entry-id], .pair-conflict";
 const ACTIONS = { v: "verify", e: "edit", x: "expire", u: "undo" };
 
 function remembered() {

@@ -23,6 +23,8 @@ PAGES = [
     "/",
     "/page/queue",
     "/page/queue?profile=neo&state=stale",
+    "/page/queue?view=compact",
+    "/page/files/neo/user?view=compact",
     "/page/profiles/neo",
     "/page/profiles/pupil",
     "/page/files/neo/user",
@@ -481,4 +483,62 @@ def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
         linked = [each["href"] for each in Markup(first.text).all("link")]
         assert first.text.count("1 expired") == 100
         assert sum(len(client.get(address).content) for address in ("/", *linked)) < 200_000
+    workspace.store.close()
+
+
+# --- cards or lines, and links that narrow ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
+def test_a_list_can_be_one_line_for_each_entry(client, address):
+    cards, lines = (Markup(client.get(f"{address}{query}").text) for query in ("", "?view=compact"))
+    assert lines.unbalanced == []
+    ids = [each["data-entry-id"] for each in cards.all("article")]
+    assert [each["data-entry-id"] for each in lines.all("li") if "data-entry-id" in each] == ids
+    assert lines.all("article") == []
+    assert len([each for each in lines.all("input") if each.get("type") == "checkbox"]) == len(
+        [each for each in cards.all("input") if each.get("type") == "checkbox"]
+    )
+    links = [each["href"] for each in lines.all("a") if each.get("class") == "line-text"]
+    assert len(links) == len(ids)
+    for entry, link in zip(ids, links, strict=True):
+        query, _, place = link.partition("#")
+        assert entry in query
+        assert place in {each["id"] for each in Markup(client.get(f"{address}{query}").text).all("article")}
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "kept"),
+    [
+        ("/page/queue?view=compact&state=stale&page=1&entry=x", "profile", {"view", "state"}),
+        ("/page/queue?profile=neo", "view", {"profile"}),
+        ("/page/files/neo/user?view=compact", "category", {"view"}),
+        ("/page/lint?severity=warning", "rule", {"severity"}),
+        ("/page/access", "target", set()),
+    ],
+)
+def test_a_link_narrows_and_keeps_what_was_chosen(client, address, name, kept):
+    links = [each["href"] for each in Markup(client.get(address).text).all("a") if each["href"].startswith("?")]
+    narrowing = [link for link in links if f"{name}=" in link]
+    assert narrowing
+    for link in narrowing:
+        assert {each.partition("=")[0] for each in link[1:].split("&")} == {name, *kept}
+        shown = Markup(client.get(f"{address.partition('?')[0]}{link}").text)
+        assert link in [each["href"] for each in shown.all("a") if each.get("aria-current") == "true"]
+
+
+def test_a_view_that_there_is_not_is_refused(client):
+    assert client.get("/page/queue?view=wide").status_code == 400
+
+
+def test_many_choices_stand_folded(tmp_path):
+    for number in range(20):
+        put(tmp_path / "profiles" / f"agent-{number}.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+        made = Markup(client.get("/page/queue?profile=agent-7").text)
+        assert made.unbalanced == []
+        assert "Profile: agent-7" in made.text
+        assert {f"?profile=agent-{number}" for number in range(20)} <= {each["href"] for each in made.all("a")}
     workspace.store.close()

@@ -100,12 +100,12 @@ class Sizes:
     @property
     def percent(self) -> float | None:
         """The characters of the prompt in percent of flat files, to one decimal; ``None`` without any."""
-        return _percent(self.prompt.characters, self.flat.characters)
+        return percent_of(self.prompt.characters, self.flat.characters)
 
     @property
     def tokens_percent(self) -> float | None:
         """The same of the tokens."""
-        return _percent(self.prompt.tokens, self.flat.tokens)
+        return percent_of(self.prompt.tokens, self.flat.tokens)
 
     def to_dict(self) -> dict[str, Any]:
         """The sizes as JSON-ready data."""
@@ -127,8 +127,16 @@ class Sizes:
         }
 
 
-def _percent(part: int, whole: int) -> float | None:
+def percent_of(part: int, whole: int) -> float | None:
+    """A part in percent, to one decimal; ``None`` of nothing."""
     return round(100 * part / whole, 1) if whole else None
+
+
+def flat_size(documents: Iterable[Document]) -> Size:
+    """The size of the flat files of the same facts."""
+    return _sum(
+        Size.of(_DELIMITER.join(entry.body for entry in document.entries if entry.body)) for document in documents
+    )
 
 
 class WholeSizes:
@@ -142,10 +150,7 @@ class WholeSizes:
         )
         self.entries = sum(len(document.entries) for document in documents.values())
         self.facts = [entry for document in documents.values() for entry in document.entries if entry.body]
-        self.flat = _sum(
-            Size.of(_DELIMITER.join(entry.body for entry in document.entries if entry.body))
-            for document in documents.values()
-        )
+        self.flat = flat_size(documents.values())
         self._unfiltered: dict[tuple[object, ...], Size] = {}
 
     @cached_property

@@ -20,7 +20,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Use
+from catmem.prompt.sizes import Use, flat_size, percent_of
 from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.seeding.planner import plan_seed
@@ -50,7 +50,8 @@ class Measure(NamedTuple):
 
     ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: unverified,
     stale, expired, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
-    budgets of the prompt and limits of files, in characters.
+    budgets of the prompt and limits of files, in characters. ``prompt`` and ``flat`` are the characters of the prompt
+    and of flat files of the same facts, as ``catmem stats`` has them.
     """
 
     entries: int
@@ -58,10 +59,17 @@ class Measure(NamedTuple):
     due: Mapping[str, int]
     withheld: int
     uses: tuple[Use, ...]
+    prompt: int
+    flat: int
     facts: tuple[tuple[tuple[str, str], str], ...]
     """The facts that are due: entity and id of each, and its state."""
     ids: Mapping[str, frozenset[str]]
     """The ids of all entries, by entity."""
+
+    @property
+    def percent(self) -> float | None:
+        """The prompt in percent of flat files; ``None`` without any."""
+        return percent_of(self.prompt, self.flat)
 
     @property
     def fullest(self) -> Use | None:
@@ -125,6 +133,21 @@ class Overview:
     def entries(self) -> int:
         """How many entries all files hold."""
         return sum(line.measure.entries for line in self.lines if line.measure)
+
+    @property
+    def prompts(self) -> int:
+        """The characters of all prompts."""
+        return sum(line.measure.prompt for line in self.lines if line.measure)
+
+    @property
+    def flat(self) -> int:
+        """The characters of flat files of the same facts; what several profiles have counts each time."""
+        return sum(line.measure.flat for line in self.lines if line.measure)
+
+    @property
+    def percent(self) -> float | None:
+        """The prompts in percent of flat files; ``None`` without any."""
+        return percent_of(self.prompts, self.flat)
 
     @property
     def unmerged(self) -> int:
@@ -356,6 +379,8 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
         due=Counter(fact.state for fact in facts),
         withheld=sum(row.status == "blocked" for row in manifest.rows),
         uses=tuple(uses),
+        prompt=len(prompt.text),
+        flat=flat_size(documents.values()).characters,
         facts=tuple((fact.key, fact.state) for fact in facts),
         ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from catmem.server.tokens import new_token
 from tests.browser.serving import make_root, opened, serving
@@ -113,3 +114,12 @@ def test_the_token_of_an_agent_opens_no_page(guarded, window_onto):
     with window.turning(401):
         logged_in(window, tokens["agent"])
     assert "Prefers short answers" not in window.find("body").text
+
+
+def test_the_prompt_is_copied_with_one_click(calm):
+    calm.open("/page/profiles/neo")
+    calm.click(calm.button("Copy the prompt"))
+    calm.wait(lambda: calm.find("[data-copies]").text == "Copied")
+    field = calm.find("#find")
+    field.send_keys(Keys.CONTROL + "v")
+    assert "Prefers short answers." in field.get_attribute("value")

@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.staleness.review import Review
+from catmem.workspace.fleet import read_stats
 from catmem.workspace.overview import Overviews
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -212,3 +213,16 @@ def test_preparing_passes_over_what_cannot_be_read(workspace, overviews):
     (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
     overviews.prepare(lambda: False)
     assert line(overviews.read(DAY), "neo").problems
+
+
+def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):
+    overview, stats = overviews.read(DAY), read_stats(workspace, as_of=DAY)
+    for each in stats.profiles:
+        measure = line(overview, each.profile).measure
+        assert (measure.prompt, measure.flat, measure.percent) == (
+            each.sizes.prompt.characters,
+            each.sizes.flat.characters,
+            each.sizes.percent,
+        )
+    assert (overview.prompts, overview.flat) == (stats.total.prompt.characters, stats.total.flat.characters)
+    assert overview.percent == stats.total.percent

@@ -11,6 +11,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.page.formats import days
 from catmem.server.tokens import new_token
+from catmem.workspace.fleet import read_stats
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.changing import root, served
@@ -163,3 +164,18 @@ def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):
     assert [each for each in links(made) if not each.startswith("#")] == []
     assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)
     workspace.store.close()
+
+
+def test_the_overview_says_what_prompts_save(client, workspace):
+    text = Markup(client.get("/").text).text
+    total = read_stats(workspace).total
+    said = f"{total.percent}% of the {total.flat.characters} of flat files"
+    assert f"Prompts have {total.prompt.characters} characters, {said}" in text
+
+
+def test_the_prompt_is_a_link_away_as_plain_text(client):
+    made = Markup(client.get("/page/profiles/neo").text)
+    (link,) = (each["href"] for each in made.all("a") if each.get("id") == "plain")
+    answer = client.get(link, headers={"Accept": "text/html,*/*"})
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.text.strip() == "".join(text for tag, text in made.texts if tag == "pre").strip()

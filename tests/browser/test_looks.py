@@ -85,6 +85,48 @@ def test_the_buttons_of_an_entry_stand_in_one_line(calm, width):
     assert set(places) == {1}
 
 
+def test_who_sees_what_is_in_sight_on_a_telephone(calm):
+    calm.look(390)
+    calm.open("/page/access")
+    marks = calm.run(
+        "return [...document.querySelectorAll('.matrix td:has(.mark)')].map((cell) =>"
+        " [getComputedStyle(cell, '::before').content, cell.getBoundingClientRect().right])"
+    )
+    assert {name for name, _ in marks} >= {'"boss"', '"neo"', '"pupil"'}
+    assert all(0 < right <= 390 for _, right in marks)
+    assert calm.run("const it = document.querySelector('.scroll'); return it.scrollWidth - it.clientWidth") == 0
+
+
+OVERHANGING = """
+const inside = (each) => each.closest('.card, .entry, .line, tr, section, main').getBoundingClientRect();
+return [...document.querySelectorAll('.state, .tier, .tags li, .mark, .narrowed a, .ticked button')].filter((each) => {
+  const place = each.getBoundingClientRect();
+  return place.width && (place.right > inside(each).right + 1 || place.left < inside(each).left - 1);
+}).map((each) => each.outerHTML);
+"""
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/page/queue", "/page/queue?view=compact", "/page/files/neo/user", "/page/lint"]
+)
+def test_no_pill_overhangs_on_a_telephone(calm, address):
+    calm.look(390)
+    calm.open(address)
+    assert calm.run(OVERHANGING) == []
+
+
+def test_ticked_entries_are_offered_what_can_be_done_with_them(calm):
+    calm.open("/page/files/neo/user")
+    bar = calm.find("form.ticked")
+    assert not bar.is_displayed()
+    calm.click(calm.find("article .tick"))
+    assert bar.is_displayed()
+    assert bar.rect["y"] + bar.rect["height"] <= calm.run("return scrollY + innerHeight") + 1
+    assert calm.barriers() == []
+    calm.click(calm.find("article .tick"))
+    assert not bar.is_displayed()
+
+
 def test_without_javascript_everything_can_be_read(calm):
     with calm.without_javascript():
         calm.open("/")

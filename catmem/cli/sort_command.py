@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 
+_KEPT = "catmem-sort-"
+"""How the names of lists in the temporary folder begin."""
+
+
 @click.command(
     cls=Command,
     examples=(
@@ -63,7 +67,7 @@ if TYPE_CHECKING:
     metavar="CMD",
     help="Give a prompt to this command, and take the JSON that it prints as proposals. Secrets are left out.",
 )
-@click.option("--yes", is_flag=True, help="Take the proposals as they are; what would be removed stays.")
+@click.option("--yes", is_flag=True, help="Take the sure proposals; all else stays, and what would be removed.")
 @dry_run_option
 @common_options
 def sort(  # noqa: PLR0913 - one parameter an option
@@ -80,9 +84,9 @@ def sort(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Sort the entries without a category into sections, in one revision.
 
-    Each entry is proposed a category, by the words of the categories and of the entries that they have. Secrets,
-    duplicates, hostile text, dates and entries of several facts are marked. On a terminal your editor opens with a line
-    for each entry; without an editor you are asked for one after the other. Elsewhere the list is printed.
+    Each entry is proposed a category if one is sure, by the words of the categories and of the entries that they have.
+    Secrets, duplicates, hostile text, dates and entries of several facts are marked. On a terminal your editor opens
+    with a line for each entry; without an editor you are asked for one after the other. Elsewhere the list is printed.
 
     No word of an entry changes. New categories are declared in catmem.yaml. catmem restore takes it all back; of a
     file that is no profile's a copy is kept beside it.
@@ -105,7 +109,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
     if to_write is not None:
         _write_list(plan, to_write)
     elif to_read is not None:
-        _finish(plan, _chosen(plan, to_read), dry_run=dry_run)
+        _read_list(plan, to_read, dry_run=dry_run)
     elif yes:
         _finish(plan, plan.harmless(), dry_run=dry_run)
     elif ask_each or (at_terminal and not (os.environ.get("VISUAL") or os.environ.get("EDITOR"))):
@@ -156,6 +160,14 @@ def _chosen(plan: SortPlan, path: str) -> Sequence[SortLine]:
         raise
 
 
+def _read_list(plan: SortPlan, path: str, *, dry_run: bool) -> None:
+    """Sort as a list says. One that was kept in the temporary folder is then removed."""
+    _finish(plan, _chosen(plan, path), dry_run=dry_run)
+    if not dry_run and _is_kept(Path(path)):
+        with os_errors("cannot be removed", path=path, hint="The file is sorted. Remove this list yourself."):
+            Path(path).unlink()
+
+
 def _command(plan: SortPlan, path: str | Path) -> str:
     profile, _, target = (plan.entity or "").partition("/")
     whose = f"-p {profile} -t {target}" if profile else shlex.quote(shown_path(plan.path))
@@ -164,9 +176,15 @@ def _command(plan: SortPlan, path: str | Path) -> str:
 
 def _temporary(text: str) -> Path:
     """A file of this user alone with a list."""
-    with tempfile.NamedTemporaryFile(prefix="catmem-sort-", suffix=".txt", delete=False) as stream:
+    with tempfile.NamedTemporaryFile(prefix=_KEPT, suffix=".txt", delete=False) as stream:
         stream.write(text.encode())
     return Path(stream.name)
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a list is one that ``_temporary`` made, which is of no use once it is applied."""
+    folder = Path(tempfile.gettempdir())
+    return path.name.startswith(_KEPT) and path.is_file() and path.parent.resolve() == folder.resolve()
 
 
 @contextmanager
@@ -314,7 +332,7 @@ def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool) -> None
 
 def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
     from catmem.sorting.sort_files import unsorted_elsewhere
-    from catmem.sorting.sort_list import beginning
+    from catmem.sorting.sort_list import shown as shown_text
 
     migration, shown = done.planned.migration, shown_path(plan.path)
     if dry_run:
@@ -323,10 +341,11 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
     emit(printable(f"{plan.name}: {would if migration.changes else 'not '}sorted: {counts}\n"))
     for part in done.parts:
-        emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(part.text)}\n")
+        emit(f"  {part.number}.{part.part}  {part.choice} | {shown_text(part)}\n")
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
     say_all(f"warning: {warning}" for warning in done.planned.warnings)
+    say_all(f"no specialist reads {category} in {plan.path.name}" for category in done.unread)
     backup = shlex.quote(shown_path(done.done.backup or ""))
     if done.done.before is not None:
         say(f"to take it back (revision {done.done.revision}): catmem restore {plan.entity} {done.done.before}")

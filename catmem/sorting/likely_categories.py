@@ -28,10 +28,14 @@ _SMOOTHING = 0.1
 
 
 class Likely(NamedTuple):
-    """A category, and how much better its words explain a text than the words of all do (a logarithm)."""
+    """A category, and how much better its words explain a text than the words of all do (a logarithm).
+
+    ``shared`` is the number of different words that it has in common with the text.
+    """
 
     category: str
     score: float
+    shared: int
 
 
 class LikelyCategories:
@@ -70,9 +74,9 @@ class LikelyCategories:
         """The categories that share a word with the text, the likeliest first; none if no category does."""
         words = stems(text)
         found = [
-            Likely(category, sum(count * self._worth(word, category) for word, count in words.items()))
+            Likely(category, sum(count * self._worth(word, category) for word, count in words.items()), shared)
             for category, like in self._like.items()
-            if any(word in like for word in words)
+            if (shared := sum(word in like for word in words))
         ]
         return sorted(found, key=lambda each: -each.score)
 

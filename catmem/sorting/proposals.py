@@ -29,7 +29,9 @@ ACTIONS = {
 """What may be chosen in the place of a category."""
 
 _SURE = 2.0
-"""A category so far ahead of the next one (a logarithm) is proposed without others beside it."""
+"""A category that is so far ahead of the next one (a logarithm) may be proposed."""
+_SURE_WORDS = 2
+"""It must have so many words in common with the entry: one word, such as "stock", has several meanings."""
 _OTHERS = 3
 _CUE = 24
 """Characters in front of a date that may say what it is."""
@@ -54,9 +56,11 @@ class SortLine:
     tags: Mapping[str, TagValue] = field(default_factory=dict)
     part: int = 0
     sure: bool = False
-    """Whether the first of the likely categories is far ahead of the others, or is what a label says."""
+    """Whether the first of the likely categories is proposed: by its words, or because a label names it."""
     private: bool = False
     """Whether it has a secret or hostile text, which is shown to no program."""
+    secret: bool = False
+    """Whether it has a secret, whose words stand in no list; the first of its marks says which rule found it."""
 
     def to_dict(self) -> dict[str, Any]:
         """The line as JSON-ready data; without the text of one that is ``private``."""
@@ -97,19 +101,20 @@ class Proposer:
             marks = dates_of(body)
             if len(self._subjects(body)) > 1:
                 marks.append("several facts: 'split' cuts it")
-            subject = subject_of(body) if choice == STAYS and not found else None
+            subject = None if likely or found else subject_of(body)
             if subject is not None:
                 marks.append(f"may be +{subject}")
+            rules = sorted({threat.rule for threat in found})
+            secret = any(rule in SECRETS for rule in rules)
             if found:
-                rules = sorted({threat.rule for threat in found})
                 hostile = [rule for rule in rules if rule not in SECRETS]
                 choice = STAYS if hostile else SECRET
                 marks.insert(0, f"{'looks hostile' if hostile else 'holds a secret'}: {', '.join(rules)}")
             elif entry in same:
                 choice = DROP
                 marks.insert(0, f"the same as {same[entry]}")
-            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=sure, private=bool(found))
-            made.append(new)
+            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=sure)
+            made.append(replace(new, private=bool(found), secret=secret))
         return tuple(made)
 
     def parted(self, line: SortLine) -> tuple[SortLine, ...]:
@@ -118,17 +123,17 @@ class Proposer:
         for number, part in enumerate(parts_of(line.text), 1):
             choice, likely, sure = self._categories(part, line.entry)
             choice = STAYS if line.private else choice
-            marks = tuple(dates_of(part))
+            marks = line.marks if line.private else tuple(dates_of(part))
             made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
         return tuple(made)
 
     def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], bool]:
-        """The category that is proposed, the nearest ones, and whether the first is sure."""
+        """What is proposed, the nearest categories, and whether the first of them is sure: else it is not proposed."""
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
         found = self._likely.of(body)[:_OTHERS]
         names = dict.fromkeys((*([label] if label else ()), *(each.category for each in found)))
-        sure = label is not None or _ahead(found, _SURE)
-        return next(iter(names), STAYS), tuple(names)[:_OTHERS], sure
+        sure = label is not None or (_ahead(found, _SURE) and found[0].shared >= _SURE_WORDS)
+        return next(iter(names)) if sure else STAYS, tuple(names)[:_OTHERS], sure
 
     def _subjects(self, body: str) -> set[str]:
         """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""

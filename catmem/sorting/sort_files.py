@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.config.rights_table import Held, fleet_of
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
@@ -102,7 +104,7 @@ class Sorted:
     """What a sort did, or would do. ``declared`` are the titles of categories that were added to ``catmem.yaml``.
 
     ``counts`` has the number of entries (or parts) by category and action, ``secrets`` those to be erased, ``parts``
-    those that ``split`` cut, with where they go.
+    those that ``split`` cut, with where they go, ``unread`` the categories that got entries no specialist reads here.
     """
 
     planned: PlannedMigration
@@ -111,6 +113,7 @@ class Sorted:
     counts: Mapping[str, int]
     secrets: tuple[SortLine, ...]
     parts: tuple[SortLine, ...]
+    unread: tuple[str, ...]
     written: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,6 +130,7 @@ class Sorted:
             "declared": dict(self.declared),
             "counts": dict(self.counts),
             "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
+            "unread": list(self.unread),
             "warnings": list(self.planned.warnings),
         }
 
@@ -197,7 +201,21 @@ def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = Fal
             raise
     secrets = tuple(line for line in lines if line.choice == SECRET)
     parts = tuple(line for line in lines if line.part)
-    return Sorted(planned, done, declared, counts, secrets, parts, written)
+    filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
+    unread = tuple(_unread(then, plan.entity, filled)) if plan.entity else ()
+    return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
+
+
+def _unread(workspace: Root, entity: str, categories: Iterable[str]) -> Iterator[str]:
+    """Those categories of a file of tier 1 that no specialist reads in it, if there are specialists."""
+    name, _, target = entity.partition("/")
+    profiles = load_each(workspace)[0]
+    if workspace.profile(name).tier != ORCHESTRATOR_TIER or all(each.tier == ORCHESTRATOR_TIER for each in profiles):
+        return
+    fleet = fleet_of(profiles, workspace.config.taxonomy, {Held(category, target): 1 for category in categories})
+    for category in categories:
+        if all(reader.tier == ORCHESTRATOR_TIER for reader in fleet.readers(category, target)):
+            yield category
 
 
 def _titles(workspace: Root, document: Document) -> dict[str, str]:

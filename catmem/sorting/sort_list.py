@@ -61,6 +61,13 @@ def beginning(text: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1].rstrip()}…"
 
 
+def shown(line: SortLine) -> str:
+    """How an entry begins, but of a secret no words: a list may be kept. What found it is said, if a rule did."""
+    if line.secret:
+        return f"({line.marks[0]})"
+    return "" if line.choice == SECRET else beginning(line.text)
+
+
 def as_text(lines: Sequence[SortLine], name: str, digest: str, titles: Mapping[str, str]) -> str:
     """The list to edit: a line for each entry, and below it what a person should know."""
     places = len(str(len(lines)))
@@ -76,11 +83,13 @@ def as_text(lines: Sequence[SortLine], name: str, digest: str, titles: Mapping[s
         "",
     ]
     for line in lines:
-        text.append(f"{line.number:>{places}}  {_written(line):<{choices}} | {beginning(line.text)}")
-        others = [each for each in line.likely if each != line.choice]
-        said = [f"or {', '.join(others)}"] if others and (line.choice in ACTIONS or not line.sure) else []
-        if said or line.marks:
-            text.append(f"{'':>{places}}  # {'; '.join([*said, *map(printable, line.marks)])}")
+        text.append(f"{line.number:>{places}}  {_written(line):<{choices}} | {shown(line)}")
+        others = [each for each in line.likely if each != line.choice and not line.private]
+        said = [f"{'may be' if line.choice == STAYS else 'or'} {', '.join(others)}"] if others else []
+        said = said if line.choice in ACTIONS or not line.sure else []
+        marks = (f"line {line.line}", *line.marks[1:]) if line.secret else line.marks
+        if said or marks:
+            text.append(f"{'':>{places}}  # {'; '.join([*said, *map(printable, marks)])}")
     return "\n".join([*text, ""])
 
 
@@ -146,11 +155,11 @@ def read_json(text: str) -> ReadList:
     rows, faults = [], []
     for at, each in enumerate(entries, 1):
         given = each if isinstance(each, dict) else {}
-        number, choice, tags, shown = (given.get(key) for key in ("entry", "category", "tags", "text"))
+        number, choice, tags, begins = (given.get(key) for key in ("entry", "category", "tags", "text"))
         tags = {} if tags is None else tags
         if isinstance(choice, str) and re.fullmatch("[0-9]{1,9}", str(number)) and _are_tags(tags):
-            shown = beginning(shown) if isinstance(shown, str) else None
-            rows.append(ListRow(f"item {at}", int(str(number)), choice.strip(), tags, shown))
+            begins = beginning(begins) if isinstance(begins, str) else None
+            rows.append(ListRow(f"item {at}", int(str(number)), choice.strip(), tags, begins))
         else:
             faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
     digest = data.get("digest")
@@ -213,7 +222,7 @@ class Checker:
         known = {line.number: line for line in lines}
         free: dict[str, dict[int, SortLine]] = defaultdict(dict)
         for line in lines:
-            free[beginning(line.text)][line.number] = line
+            free[shown(line)][line.number] = line
         at: dict[int, str] = {}
         made: dict[int, SortLine] = {}
         faults = [*read.faults]
@@ -223,14 +232,14 @@ class Checker:
                 number = next(iter(free[row.shown]), number)
             if number not in known:
                 fault = f"there is no entry {number}"
-            elif row.shown not in {None, beginning(known[number].text)}:
+            elif row.shown not in {None, shown(known[number])}:
                 fault = f"entry {number} does not begin so: a sort changes no words"
                 made.setdefault(number, known[number])
             elif number in at:
                 fault = f"entry {number} stands on {at[number]} already"
             else:
                 at[number], line = row.at, known[number]
-                free[beginning(line.text)].pop(number)
+                free[shown(line)].pop(number)
                 made[number] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
                 fault = self._fault(row.choice, row.tags, line)
             faults += [(row.at, fault)] if fault else []

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tempfile
 import textwrap
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from click.testing import CliRunner
 
+from catmem import Workspace
+from catmem.cli.main import group
+from catmem.sorting.sort_list import read_list
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
@@ -36,6 +42,7 @@ Prefers short answers.
 §
 Xyzzy.
 """
+RULES = "holds a secret: assigned-secret, github-token"
 LIST = """\
 1  talk | Prefers short answers.
 2  finance
@@ -64,6 +71,7 @@ def place(tmp_path, monkeypatch):
     put(tmp_path / "homes" / "neo" / "USER.md", FLAT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(put(tmp_path / "tmp" / ".keep", "").parent))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # it is read of TMPDIR again
     return tmp_path
 
 
@@ -94,8 +102,8 @@ def test_off_a_terminal_the_list_is_printed_and_nothing_is_written(place):
         "",
         "1  talk          | Prefers short answers.",
         "2  finance       | Invoices are due on the 15th. The cat is fed at noon.",
-        f"3  secret        | The deploy token is {TOKEN}",
-        "   # holds a secret: assigned-secret, github-token",
+        f"3  secret        | ({RULES})",
+        "   # line 7",
         "4  drop          | Prefers short answers.",
         "   # or talk; the same as entry 1",
         "5  uncategorized | Xyzzy.",
@@ -213,7 +221,7 @@ def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place, form
 def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
     put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n"))
     put(place / "list.txt", "1  talk | Prefers short answers.\n2  finance | Invoices are due on the 15th. The cat is fed at noon.\n"
-        f"3  secret | The deploy token is {TOKEN}\n4  drop | Prefers short answers.\n5  +Odd Things | Xyzzy.\n6 drop | New.\n")  # fmt: skip
+        f"3  secret | ({RULES})\n4  drop | Prefers short answers.\n5  +Odd Things | Xyzzy.\n6 drop | New.\n")  # fmt: skip
     run("sort", "--read", "list.txt")
     assert user(place) == SORTED
 
@@ -334,9 +342,65 @@ def test_a_wrong_list_is_kept_and_named(place):
     (path,) = kept(place)
     assert "did you mean finance?" in shown
     assert f"Mend it, then: catmem sort -p neo -t user --read tmp/{path.name}" in shown
+    assert TOKEN not in path.read_text()
+    assert RULES in path.read_text()
+    run("sort", "-p", "neo", "-t", "user", "--read", path, status=2)
     put(path, path.read_text().replace("finanze", "finance"))
+    run("sort", "-p", "neo", "-t", "user", "--read", path, "--dry-run")
+    assert kept(place) == [path]
     run("sort", "-p", "neo", "-t", "user", "--read", path)
     assert "## Finance" in user(place)
+    assert kept(place) == []
+
+
+def test_a_list_of_your_own_stays_after_it_was_applied(place):
+    put(place / "list.txt", LIST)
+    run("sort", "--read", "list.txt")
+    assert (place / "list.txt").read_text() == LIST
+
+
+def test_what_a_person_calls_a_secret_is_in_no_kept_list(place):
+    file = place / "homes" / "neo" / "USER.md"
+    plan = Workspace.open(place).plan_sort("neo")
+    lines = [replace(line, choice="secret") if line.text == "Xyzzy." else line for line in plan.lines]
+    text = plan.to_text(lines)
+    assert "Xyzzy" not in text
+    assert [line.choice for line in plan.chosen(read_list(text))][-1] == "secret"
+    # The rule stands for the entry: in another version no other entry is taken for it.
+    put(file, FLAT.replace(f"The deploy token is {TOKEN}\n", "Nothing here.\n"))
+    result = run("sort", "--read", "-", input=LIST.replace("3  secret", f"3  secret | ({RULES})"), status=2)
+    assert "line 3: entry 3 does not begin so" in result.stderr
+
+
+def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
+    assert CliRunner().invoke(group, ["init", "--example", str(tmp_path / "root")]).exit_code == 0
+    monkeypatch.chdir(tmp_path / "root")
+    put(tmp_path / "root" / "homes" / "orchestrator" / "USER.md", "Likes whitespace; no stock photos.\n")
+    shown = run("sort", "-p", "orchestrator").stdout
+    assert "\n1  uncategorized | Likes whitespace; no stock photos.\n   # may be " in shown
+    run("sort", "-p", "orchestrator", "--yes")
+    assert "##" not in (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
+
+
+@pytest.mark.parametrize("target", ["user", "memory"])
+def test_categories_that_no_specialist_reads_in_this_file_are_named(place, target):
+    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n")
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nmemory_categories: [finance]\n")
+    name = f"{target.upper()}.md"
+    put(place / "homes" / "boss" / name, "One.\n§\nTwo.\n§\nThree.\n")
+    unread = {"user": "finance", "memory": "talk"}[target]
+    put(place / "list.txt", "1 finance\n2 talk\n3 +Odd Things\n")
+    arguments = ("sort", "-p", "boss", "-t", target, "--read", "list.txt")
+    assert run_json(*arguments, "--dry-run")["unread"] == [unread, "odd-things"]
+    said = [line for line in run(*arguments).stderr.splitlines() if line.startswith("no specialist")]
+    assert said == [f"no specialist reads {each} in {name}" for each in (unread, "odd-things")]
+
+
+def test_without_specialists_or_in_the_file_of_one_none_is_named(place):
+    put(place / "list.txt", LIST)
+    assert run_json("sort", "--read", "list.txt", "--dry-run")["unread"] == []
+    put(place / "profiles" / "neo.yaml", "tier: 1\n")
+    assert run_json("sort", "--read", "list.txt", "--dry-run")["unread"] == []
 
 
 def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
@@ -415,14 +479,14 @@ def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp
     monkeypatch.chdir(tmp_path)
     put(
         tmp_path / "notes.md",
-        "Deploy the project by May.\n§\nWater the tomatoes.\n\n## Garden\nTomatoes are watered.\n",
+        "The project has its release in May.\n§\nWater the tomatoes.\n\n## Garden\nTomatoes are watered.\n",
     )
     run("sort", "notes.md", "--yes")
     assert (tmp_path / "notes.md").read_text() == (
-        "## Garden\nTomatoes are watered.\n§\nWater the tomatoes.\n\n## Projects\nDeploy the project by May.\n"
+        "## Garden\nTomatoes are watered.\n§\nWater the tomatoes.\n\n## Projects\nThe project has its release in May.\n"
     )
     (backup,) = tmp_path.glob("notes.md.bak.*")
-    assert backup.read_text().startswith("Deploy")
+    assert backup.read_text().startswith("The project")
     assert not (tmp_path / "catmem.yaml").exists()
 
 
@@ -437,7 +501,7 @@ def test_a_list_of_a_file_with_blanks_in_its_name_is_bound_to_its_version_too(tm
 
 def test_a_root_without_categories_declares_those_that_are_used(place):
     put(place / "catmem.yaml", "version: 1\n")
-    put(place / "homes" / "neo" / "USER.md", "Deploy the project by May.\n")
+    put(place / "homes" / "neo" / "USER.md", "The project has its release in May.\n")
     run("sort", "--yes")
     assert (place / "catmem.yaml").read_text() == (
         "version: 1\ntaxonomy:\n  categories:\n    projects: {title: Projects}\n"
@@ -483,10 +547,6 @@ def test_the_other_file_of_the_profile_is_named(place):
 
 
 def test_the_library_does_what_the_command_does(place):
-    from dataclasses import replace
-
-    from catmem import Workspace
-
     with_store = Workspace.open(place)
     plan = with_store.plan_sort("neo")
     lines = [replace(line, choice="talk") for line in plan.lines]

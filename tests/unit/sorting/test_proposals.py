@@ -10,6 +10,7 @@ from catmem.config.config import Config, load_config
 from catmem.model.document import parse
 from catmem.sorting.likely_categories import LikelyCategories
 from catmem.sorting.proposals import DROP, SECRET, STAYS, Proposer, dates_of, parts_of
+from catmem.sorting.sort_list import as_text
 
 NOTES = Path(__file__).parents[2] / "sorting"
 TITLES = {"finance": "Finance", "communication-style": "Communication Style"}
@@ -51,6 +52,38 @@ def test_the_right_category_is_proposed(person, half, count, first, three):
     assert found[2] >= three
 
 
+def taken(person, half):
+    """Of every second note of a person: how many are proposed rightly, how many at all, and how many there are."""
+    config = load_config(NOTES / person)
+    known, notes = (config.taxonomy.parse((NOTES / person / f"{name}.md").read_text()) for name in ("known", "notes"))
+    titles = {slug: each.title for slug, each in config.taxonomy.categories.items()}
+    flat = parse("\n§\n".join(entry.body for entry in notes.entries))
+    choices = {line.text: line.choice for line in Proposer(flat, config, titles, known.entries).lines()}
+    found = [
+        (category, choices[entry.body]) for category, entries in notes.by_category.items() for entry in entries[half::2]
+    ]
+    made = [(category, choice) for category, choice in found if choice != STAYS]
+    return sum(category == choice for category, choice in made), len(made), len(found)
+
+
+# Measured: 59 of 60, 48 of 50; 15 of 17, 6 of 6.
+@pytest.mark.parametrize(
+    ("person", "half", "precision", "share"),
+    [("nora", 0, 0.95, 0.55), ("nora", 1, 0.95, 0.5), ("sam", 0, 0.88, 0.3), ("sam", 1, 0.9, 0.1)],
+)
+def test_what_is_proposed_is_right(person, half, precision, share):
+    right, made, count = taken(person, half)
+    assert right / made >= precision
+    assert made / count >= share
+
+
+def test_one_word_in_common_proposes_nothing_and_is_a_mark_in_the_list():
+    (line,) = proposed("Likes whitespace; no stock photos.")
+    assert (line.choice, line.likely, line.sure) == (STAYS, ("finance",), False)
+    text = as_text([line], "neo/user", "sha256:0", TITLES)
+    assert text.endswith("\n1  uncategorized | Likes whitespace; no stock photos.\n   # may be finance\n")
+
+
 def test_the_known_notes_are_five_of_each_category_and_none_of_the_others():
     for person, size in (("nora", 200), ("sam", 96)):
         known, notes = (parse((NOTES / person / f"{name}.md").read_text()) for name in ("known", "notes"))
@@ -61,8 +94,7 @@ def test_the_known_notes_are_five_of_each_category_and_none_of_the_others():
 
 
 def test_entries_of_a_category_teach_its_words():
-    text = "The zorbs are blue.\n\n## Communication Style\nAsk about zorbs."
-    (line,) = proposed(text)
+    (line,) = proposed("The zorbs are blue.\n\n## Communication Style\nAsk about blue zorbs.")
     assert line.choice == "communication-style"
     assert proposed("The zorbs are blue.\n\n## Communication Style\nx")[0].choice == STAYS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 from contextlib import closing
@@ -140,6 +141,7 @@ def test_a_snapshot_that_lacks_something_is_refused_though_its_digest_fits(root,
 def test_what_is_no_snapshot_is_refused(tmp_path, text):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "s.json", text)
+    gc.collect()  # what other tests left open is not to be found at the depth of this one
     ended = catmem(tmp_path, ["import", "--snapshot", "s.json"])
     assert ended.exit_code == 2
     assert "is no snapshot of rows" in ended.stderr

@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from catmem.cli.output import first_line, printable, say, shown_path
-from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from catmem.config.config import Config
-    from catmem.writing.written import How
-
-_T = TypeVar("_T")
 
 _WIDTH = 72
 _STDIN = "standard input"
-
-
-def asking_about_secrets(config: Config, how: How, write: Callable[[], _T]) -> _T:
-    """What ``write`` does with ``how``; where it is refused for a secret, a person at a terminal may say yes to that.
-
-    Then ``how`` has ``allow_secret``, and ``write`` is called once more.
-    """
-    try:
-        return write()
-    except EditError as error:
-        if error.code != "secret" or config.secrets != "ask" or how.get("actor") or not Dialogue().on_terminal:
-            raise
-        say(f"{error.message}. {error.hint}")
-        if not click.confirm("Store it all the same? Prompts will withhold it.", err=True):
-            raise
-        how["allow_secret"] = True
-        return write()
 
 
 class Reply(NamedTuple):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.dialogue import asking_about_secrets
 from catmem.cli.options import (
     actor_option,
+    asking_about_secrets,
     day_option,
     found_options,
     how_options,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.dialogue import asking_about_secrets
 from catmem.cli.options import (
+    asking_about_secrets,
     common_options,
     dry_run_option,
     format_choice,

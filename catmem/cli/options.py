@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -12,14 +13,18 @@ from click.core import ParameterSource
 from catmem import clock
 from catmem.cli.output import read_stdin, say
 from catmem.clock import read_date
-from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError
+from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnknownNameError
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
+    from catmem.config.config import Config
     from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import How
+
+_T = TypeVar("_T")
 
 
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
@@ -358,3 +363,20 @@ def open_with_store(*, looks_over: bool = False) -> Workspace:
     workspace = open_workspace() if looks_over else open_to_read()
     click.get_current_context().call_on_close(workspace.store.close)
     return workspace
+
+
+def asking_about_secrets(config: Config, how: How, write: Callable[[], _T]) -> _T:
+    """What ``write`` does with ``how``; where it is refused for a secret, a person at a terminal may say yes to that.
+
+    Then ``how`` has ``allow_secret``, and ``write`` is called once more.
+    """
+    try:
+        return write()
+    except EditError as error:
+        if error.code != "secret" or config.secrets != "ask" or how.get("actor") or not sys.stdin.isatty():
+            raise
+        say(f"{error.message}. {error.hint}")
+        if not click.confirm("Store it all the same? Prompts will withhold it.", err=True):
+            raise
+        how["allow_secret"] = True
+        return write()

@@ -38,7 +38,7 @@ def person_name(root: Path) -> str | None:
 
 @lru_cache(64)
 def _of_system(root: Path) -> str:
-    from catmem.workspace.init import run_git
+    from catmem.workspace.git_program import run_git
 
     try:
         named = run_git("-C", os.fspath(root), "config", "user.name").stdout.strip()

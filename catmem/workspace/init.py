@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +26,10 @@ from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, size_of
+from catmem.workspace.git_program import run_git
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 
@@ -383,20 +384,3 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise GitError(
             "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
         ) from None
-
-
-def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run git, and no program that the configuration of a repository names: it may have another author.
-
-    To read the attributes of a file, git asks a watcher of the disk for the state of the index, and fetches what is
-    missing in a partial clone. Raises ``OSError``.
-    """
-    options = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-    return subprocess.run(  # noqa: S603 - git with fixed words and paths
-        ["git", *options, *arguments],  # noqa: S607 - the git that the user has
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-        errors="surrogateescape",
-        env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
-    )

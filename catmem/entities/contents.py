@@ -12,6 +12,7 @@ from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
 from catmem.envelopes.parsing import fields_of, json_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.model.merged_string import merge_strings
 from catmem.text import decode, equal_ends
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def merge_contents(
 ) -> MergedContent:
     """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin.
 
-    Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value. A text
+    Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value, but for
+    sentences that both changed a little, at different places (``merge_strings``). A text
     merges where the stretch of lines that one side changed does not touch that of the other. Raises ``UnreadableError``
     for a side that holds no such content.
     """
@@ -142,6 +144,11 @@ def _merge_values(values: Sequence[Any], place: str, prefer: str, conflicts: lis
             if value is not _NOTHING:
                 merged[key] = value
         return merged
+    # A date or a name is one value, of which half of each side would be a third; a sentence is not.
+    if all(isinstance(side, str) and " " in side for side in values):
+        merged_string = merge_strings(base, ours, theirs)
+        if merged_string is not None:
+            return merged_string
     conflicts.append(ContentConflict(place, _says(base), _says(ours), _says(theirs)))
     return theirs if prefer == "theirs" else ours
 

@@ -133,14 +133,14 @@ def test_it_has_some_text_and_not_too_much(workspace, text):
 
 
 def test_a_purge_forgets_it_with_its_fact_and_wherever_it_quotes_the_text(workspace):
-    workspace.verify("neo", "green", evidence="a call about 4711")
+    workspace.verify("neo", "green", evidence="a call about 4711 KX")
     workspace.verify("neo", "black", evidence="likes green tea no more?")
     workspace.verify("neo", "black", evidence="Likes green tea. said the list")
     purge(workspace, "neo", "Likes green tea.")
     assert evidence(workspace) == ["likes green tea no more?"]
     assert not fsck(workspace).damaged
     files = [path for path in workspace.root.rglob("*") if path.is_file()]
-    assert not [path for path in files if b"4711" in path.read_bytes()]
+    assert not [path for path in files if b"about 4711 KX" in path.read_bytes()]
 
 
 def test_a_purge_of_another_file_reaches_evidence_that_quotes_the_text(workspace, place):

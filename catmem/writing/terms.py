@@ -199,7 +199,7 @@ def secret_hint(config: Config, *, asks: bool) -> str:
     """What to do after such a refusal; ``asks``: the writer is a person."""
     hint = "Say where the secret is kept, not what it is."
     if asks and config.secrets == "ask":
-        hint += " To store it all the same, repeat it with --allow-secret, or confirm of an envelope and over HTTP."
+        hint += " To store it all the same, repeat it with --allow-secret (over HTTP and in an envelope: confirm)."
     return hint
 
 

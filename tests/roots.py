@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.store.contract import Change
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,13 +11,13 @@ from catmem.errors import DriftError, StoreError
 from catmem.store.contract import Change
 from catmem.store.files.publication import Publication
 from catmem.store.files.segments import walk
-from catmem.store.memory import InMemoryStore
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
 from tests.crash.scene import ENTITY, Scene, line, small_segments, trial_in
 from tests.crash.watched import Call, Watched
 from tests.erasures import erasure_of
+from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.store.contract import Current, Snapshot, sees, stale
-from catmem.store.memory import InMemoryStore
+from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from catmem.store.contract import Change, Update

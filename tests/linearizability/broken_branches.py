@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.store.contract import Current, next_branch, revision_number
-from catmem.store.memory import InMemoryStore
 from tests.linearizability.broken import Counting
+from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

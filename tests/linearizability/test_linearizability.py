@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from catmem.store.memory import InMemoryStore
 from tests.lengths import at_length
 from tests.linearizability.broken import BROKEN
 from tests.linearizability.checker import check
 from tests.linearizability.work import folders, in_processes, replayed
 from tests.linearizability.work import in_threads as threads_on
+from tests.store.memory import InMemoryStore
 from tests.store.stores import kinds
 
 OPERATIONS = at_length(1_000, 500)

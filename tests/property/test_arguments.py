@@ -16,12 +16,12 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS
-from catmem.store.memory import InMemoryStore
 from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, ToolSession, memory_tool
 from catmem.writing.operation import Operation
 from catmem.writing.tool_arguments import TAKES
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
+from tests.store.memory import InMemoryStore
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n",

@@ -16,13 +16,13 @@ from catmem.envelopes.agents import new_key, role_hash
 from catmem.errors import CatmemError
 from catmem.model.document import parse
 from catmem.store.envelope import Envelope, content_hash
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import canaries
 from tests.property.canaries import CANARY, HIDDEN, PROFILES, TEXT
 from tests.property.strategies import bodies
 from tests.roots import put_bytes
+from tests.store.memory import InMemoryStore
 
 OTHER = "SOMETHING-."
 CONFIG = canaries.CONFIG | {

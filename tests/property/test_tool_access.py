@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
 from catmem.model.document import parse
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.memory_tool import ToolSession, memory_tool
 from tests.golden.case import put
 from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
 from tests.property.strategies import bodies
 from tests.roots import put_bytes
+from tests.store.memory import InMemoryStore
 
 DAY = date(2026, 5, 1)
 

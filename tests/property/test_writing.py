@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from catmem.errors import AmbiguousError, DriftError, EditError
 from catmem.model.layout import is_shared
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 from tests.roots import put_bytes, text_of
+from tests.store.memory import InMemoryStore
 
 DAY = date(2026, 5, 1)
 HOSTILE = st.sampled_from(

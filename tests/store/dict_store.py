@@ -13,7 +13,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.files import replace_json, take_lock
 from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
-from catmem.store.memory import InMemoryStore
+from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

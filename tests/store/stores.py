@@ -47,7 +47,7 @@ class Kind:
 
 
 def _memory(folder: Path) -> Store:
-    from catmem.store.memory import InMemoryStore
+    from tests.store.memory import InMemoryStore
 
     return InMemoryStore()
 

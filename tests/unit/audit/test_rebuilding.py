@@ -11,10 +11,10 @@ import pytest
 from catmem.audit.rebuilding import Mismatch, replay
 from catmem.errors import CatmemError
 from catmem.store.contract import Change, Snapshot
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 from tests.unit.audit.audited import make_audited
 
 

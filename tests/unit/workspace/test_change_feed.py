@@ -6,11 +6,11 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.store.contract import Change, Snapshot
-from catmem.store.memory import InMemoryStore
 from catmem.workspace import change_feed as watching
 from catmem.workspace.change_feed import News, Watch, concerns
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 
 ENTITY = "neo/user"
 

@@ -8,10 +8,10 @@ import pytest
 
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.store.contract import Change
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.copying import copy_entities, copy_root, history, store_at
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 
 USER, OTHER = "trinity/user", "neo/user"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.simulation import SUBJECTS, RaceFact, RaceHistory, facts, first_text, fleiss_kappa, with_fact
+from tests.store.memory import InMemoryStore
 
 ENTITY = "shared-1/user"
 

@@ -14,7 +14,6 @@ import pytest
 from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedError, StaleError
 from catmem.linting.root_lint import Linter
 from catmem.store.contract import Change
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.formatting import apply_format, plan_format
 from catmem.workspace.history import restore
 from catmem.workspace.migrating import apply_migration, plan_file
@@ -25,6 +24,7 @@ from catmem.writing import gate
 from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 from tests.unit.audit.audited import lines, make_audited, outcomes
 
 FILE = "## Work\n[created: 2026-11-01] one\n§\n[created: 2026-11-01] two\n"

@@ -8,9 +8,9 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.server.page import writing
-from catmem.store.memory import InMemoryStore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.store.memory import InMemoryStore
 from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup

@@ -13,8 +13,8 @@ from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.journal_disk import JournalFolder
-from catmem.store.memory import InMemoryStore
 from tests.merges import merge_appended
+from tests.store.memory import InMemoryStore
 
 ENTITY = "neo/user"
 

@@ -1,4 +1,4 @@
-"""A store that lives as long as its process: for tests, for dry runs, and as the plainest reading of the contract."""
+"""A store that lives as long as its process: for tests, and as the plainest reading of the contract."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class InMemoryStore(Store):
             adopted=False,
             has_text=bool(now.data),
             seen=seen,
-            external_since=lambda point: False,  # noqa: ARG005 - there are none
+            external_since=lambda point: False,
             own=lambda: None,
         )
 

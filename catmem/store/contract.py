@@ -521,7 +521,7 @@ class LastingStore(Store, Protocol):
         """The ends of all histories, each with the folder or name that it stands for."""
 
     def holds(self, anchor: Anchor) -> bool:
-        """Whether the store still holds the record that an anchor names. Raises ``UnknownRevisionError``."""
+        """Whether the store still holds the record that an anchor names."""
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the entity as it is now, and say where."""

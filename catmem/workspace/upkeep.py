@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.profile import refuse_no_root
 from catmem.digest import record_dict
-from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.store.contract import Fault, LastingStore
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.unread import look_over, unread_faults
@@ -169,11 +169,7 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
             f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
         ) from error
     folder = str(said.get("folder", "")) or None
-    try:
-        held = store.holds(end)
-    except UnknownRevisionError as error:
-        yield Fault("anchor_too_old", error.message, folder, error.hint or "", damage=False)
-        return
+    held = store.holds(end)
     if not held and seen is not None and folder not in seen:
         yield Fault(
             NOT_CHECKED,

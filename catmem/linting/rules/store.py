@@ -24,7 +24,7 @@ _UNREAD = frozenset({"unread_file", "unknown_entity"})
 _UNFINISHED = frozenset({
     "unfinished", "leftover", "late_write", "journal_leftover", "journal_stranger", "half_brought"
 })  # fmt: skip
-_NO_DAMAGE = _UNFINISHED | _UNREAD | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "anchor_too_old", "records_lost"}
+_NO_DAMAGE = _UNFINISHED | _UNREAD | {_BACKUP, _BRANCH, _OUTSIDE, _OPEN, "records_lost"}
 
 
 @rule("CM901", "store-damage", severity="error", scope="store")

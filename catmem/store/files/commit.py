@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError, RefusedError, UnknownRevisionError
+from catmem.errors import BusyError, DriftError, RefusedError
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -280,10 +280,7 @@ class FileCommit:
         if expected is not None or self.adopted is None:
             seen = self._own() if expected is None else self._seen(expected)
         record = self._external_since(seen.sequence if seen else 0)
-        try:
-            return b"" if record is None else self.journal.data(record)
-        except UnknownRevisionError:
-            return b""  # it was compacted away since: what is past keeping is not copied either
+        return b"" if record is None else self.journal.data(record)
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:

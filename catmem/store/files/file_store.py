@@ -15,7 +15,7 @@ from errno import EACCES
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnknownRevisionError, UnreadableError
+from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
 from catmem.store.files.commit import FileCommit, recorded, revision_of
@@ -368,19 +368,9 @@ class FileStore(LastingStore):
     def holds(self, anchor: Anchor) -> bool:
         """Whether the journal of one of the folders still holds the record that an anchor names.
 
-        Raises ``UnknownRevisionError`` if none does, and one of them no longer goes back that far. As ``verify``, it
-        knows nothing of journals in a place that is not known.
+        As ``verify``, it knows nothing of journals in a place that is not known.
         """
-        compacted: UnknownRevisionError | None = None
-        for journal, _ in self._journals():
-            try:
-                if journal.contains(anchor):
-                    return True
-            except UnknownRevisionError as error:
-                compacted = error  # a copy of the folder, with the same journal, may hold it still
-        if compacted is not None:
-            raise compacted
-        return False
+        return any(journal.contains(anchor) for journal, _ in self._journals())
 
     def _journals(self) -> Iterator[tuple[Journal, Path]]:
         for group in self._by_folder():

@@ -4,9 +4,9 @@ The journal is a row of segments, files named by the sequence of their first rec
 others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
 says what is there now, however long the journal is.
 
-A writer (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``compact``, ``erase``)
-holds the lock of the folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for
-several threads at once.
+A writer (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``erase``) holds the lock of the
+folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads at
+once.
 
 Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is not as it was written.
 """
@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from catmem.clock import timestamp
 from catmem.errors import CatmemError, StoreError
 from catmem.store.files.journal_disk import JournalFolder
 from catmem.store.files.journal_lines import checkpoint_line, erase_journal, new_segments, record_line
@@ -26,12 +25,11 @@ from catmem.store.files.segments import Segment, segment_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
     from pathlib import Path
 
     from catmem.store.contract import Anchor, Fault
     from catmem.store.files.journal_lines import Brought, Redact, RedactNoteOf
-    from catmem.store.files.records import Record, RecordDraft, RetiredFile
+    from catmem.store.files.records import Record, RecordDraft
     from catmem.store.files.system import System
 
 SEGMENT_RECORDS = 256
@@ -114,11 +112,6 @@ class Journal:
             kept = self._heads[file] = head, self.data(head)
         return kept[1]
 
-    def retired(self) -> list[RetiredFile]:
-        """The newest 64 retired files and their last known states, the oldest first."""
-        segment = self._newest()
-        return segment.retired() if segment else []
-
     def refresh(self, *, repair: bool = False) -> None:
         """Read what was appended since the last time, by whomever.
 
@@ -145,8 +138,7 @@ class Journal:
         """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
 
         It is false where another record stands at that point, where the journal ends before it, and for an anchor of
-        another journal. Raises ``UnknownRevisionError`` if that part of this journal was compacted away, so that this
-        is unknown, and ``DamagedError`` if it is missing.
+        another journal. Raises ``DamagedError`` if that part of this journal is missing.
         """
         segment, sequence = self._newest(), anchor["sequence"]
         if sequence == 0:
@@ -186,37 +178,25 @@ class Journal:
         return None
 
     def records(self, *, newest_first: bool = False) -> Iterator[Record]:
-        """All records that are kept, read segment by segment; none that is appended meanwhile.
-
-        Where older segments were compacted away, the files' heads from before come first (or last).
-        """
-        newest, segment = self._newest(), None
+        """All records, read segment by segment; none that is appended meanwhile."""
+        newest = self._newest()
         end = newest.sequence if newest else 0
-        for each in self._segments(newest_first=newest_first):
-            if segment is None and not newest_first:
-                yield from each.heads_before()
-            segment = each
-            steps = reversed(each.steps) if newest_first else tuple(each.steps)
+        for segment in self._segments(newest_first=newest_first):
+            steps = reversed(segment.steps) if newest_first else tuple(segment.steps)
             yield from (step.record for step in steps if step.record.sequence <= end)
-        if segment is not None and newest_first:
-            yield from reversed(segment.heads_before())
 
     def find(self, file: str, revision: str) -> Record | None:
-        """The first record of a revision, ``None`` if there is none, or no longer."""
+        """The first record of a revision, ``None`` if there is none."""
         segment = self._newest()
         return self._past.find(segment, file, revision) if segment and revision != "0" else None
 
     def data(self, record: Record) -> bytes:
-        """The bytes of a record. Raises ``UnknownRevisionError`` if it is no longer kept."""
+        """The bytes of a record."""
         return self._past.data(self._newest(), record)
 
     def replay(self) -> Iterator[tuple[Record, bytes]]:
-        """All records that are kept with their bytes, the oldest first, each checked against its digest."""
-        first = True
+        """All records with their bytes, the oldest first, each checked against its digest."""
         for segment in self._segments():
-            if first:
-                yield from ((record, segment.data(record.sequence) or b"") for record in segment.heads_before())
-            first = False
             yield from segment.contents()
 
     def verify(self) -> list[Fault]:
@@ -286,14 +266,6 @@ class Journal:
             if self._tip.segment is not None:
                 self._system.fsync(self._tip.writer())
                 self._folder.settle()
-
-    def compact(self, keep_from: datetime) -> int:
-        """Remove the segments whose records are all older, though never the newest two; returns how many."""
-        names = self._past.names_before(timestamp(keep_from))
-        if names:
-            with self._writing():
-                self._past.remove(names)
-        return len(names)
 
     def erase(self, redact: Redact, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.

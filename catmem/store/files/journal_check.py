@@ -114,7 +114,9 @@ def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterat
     """Whether a segment goes on where the one before ended; for the first one, whether it begins the chain."""
     path, checkpoint = str(segment.path), segment.checkpoint
     if before is None:
-        if first and checkpoint.sequence == 1 and checkpoint.previous != chain_start(checkpoint.store):
+        if first and checkpoint.sequence > 1:
+            yield _broken("journal_gap", f"records 1 to {checkpoint.sequence - 1} are missing", path)
+        elif first and checkpoint.previous != chain_start(checkpoint.store):
             yield _broken("journal_chain", "the chain does not begin at the id of this journal", path)
         return
     if checkpoint.sequence != before.sequence + 1:

@@ -214,6 +214,8 @@ class _Erasing:
         """The segment as it is to be; ``None`` if that is how it is."""
         if segment.torn:
             raise damaged(segment.path, "the segment ends in a broken line")
+        if any(head.record.file not in self._heads for head in segment.checkpoint.heads):
+            raise damaged(segment.path, "the segments before it are missing")
         old = {file: segment.data_before(file) for file in segment.files()}
         new = {name: self._redacted(name, data) if segment.before(name) else b"" for name, data in old.items()}
         checkpoint, line = self._checkpoint(segment.checkpoint, old, new)
@@ -221,7 +223,7 @@ class _Erasing:
         same = checkpoint == segment.checkpoint
         for step, (record, data) in zip(tuple(segment.steps), segment.contents(), strict=True):
             before, after = new[record.file], self._redacted(record.file, data)
-            note = self._noted(record, data)
+            note = self._redact_note(record.owner, record.note, data)
             self.changed += after != data or note != record.note
             unchanged = before == old[record.file] and after == data
             change = step.change if unchanged else _redacted_change(step.change, before, after)
@@ -235,31 +237,19 @@ class _Erasing:
     def _redacted(self, name: str, data: bytes) -> bytes:
         return self._redact(name.partition("/")[0], data)
 
-    def _noted(self, record: Record, data: bytes) -> Mapping[str, Any]:
-        return self._redact_note(record.owner, record.note, data)
-
     def _checkpoint(
         self, checkpoint: Checkpoint, old: Mapping[str, bytes], new: Mapping[str, bytes]
     ) -> tuple[Checkpoint, bytes]:
-        heads = tuple(self._head(head, old[head.record.file], new[head.record.file]) for head in checkpoint.heads)
+        heads = tuple(
+            Head(self._heads[file], head.highest, head.whole if new[file] == old[file] else whole(new[file]))
+            for head in checkpoint.heads
+            for file in (head.record.file,)
+        )
         line = framed(encode_checkpoint(replace(checkpoint, heads=heads)), CHECKPOINT)
         if sha256(line).hexdigest() == checkpoint.line:
             return checkpoint, line
         rewritten = replace(checkpoint, heads=heads, was=checkpoint.link)
         return rewritten, framed(encode_checkpoint(rewritten), CHECKPOINT)
-
-    def _head(self, head: Head, old: bytes, new: bytes) -> Head:
-        """The head as the segment before has it now. There is none before the oldest: then it is made from itself."""
-        record = self._heads.get(head.record.file)
-        if record is None:
-            self.changed += new != old
-            record = self._heads[head.record.file] = self._oldest(head.record, old, new)
-        return Head(record, head.highest, head.whole if new == old else whole(new))
-
-    def _oldest(self, record: Record, before: bytes, after: bytes) -> Record:
-        """A record of which only the checkpoint is left: its line is gone, so its digest stays."""
-        new = replace(record, head=bytes_digest(after), size=len(after), note=self._noted(record, before))
-        return record if new == record else replace(new, was=Tombstone(record.link, record.origin))
 
     def _record(self, record: Record, change: Change, before: bytes, after: bytes) -> tuple[Record, bytes]:
         base = None if record.base is None else bytes_digest(before)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from catmem.errors import DamagedError, StoreError, UnknownRevisionError
+from catmem.errors import DamagedError, StoreError
 from catmem.store.contract import is_branch, revision_number
 from catmem.store.files.records import branch_name, recorded_name
 from catmem.store.files.segments import Segment, damaged, segment_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from catmem.store.files.journal_disk import Identity, JournalFolder
     from catmem.store.files.records import Record
     from catmem.store.files.system import System
 
-ATTEMPTS = 20
-"""How often a reader without the lock begins again when a segment goes away under its eyes."""
-
 _CACHED = 2
-
-_Found = TypeVar("_Found")
 
 
 class OlderSegments:
@@ -39,24 +34,13 @@ class OlderSegments:
         self._cached.clear()
 
     def segments(self, newest: Segment, *, newest_first: bool = False) -> Iterator[Segment]:
-        """Every segment up to ``newest``. Those that are compacted away meanwhile are left out.
-
-        Raises ``DamagedError`` where one does not follow the other.
-        """
+        """Every segment up to ``newest``. Raises ``DamagedError`` where one does not follow the other."""
         names = self._names(newest)
         if newest_first:
             names.reverse()
         seen: Segment | None = None
         for name in names:
-            try:
-                segment = self._load(name, newest)
-            except FileNotFoundError:
-                if any(other < name for other in self._folder.names()):
-                    raise damaged(self._folder.path(name), "the segment is gone, and older ones are there") from None
-                if newest_first:
-                    return
-                seen = None
-                continue
+            segment = self._load(name, newest)
             if seen is not None:
                 older, newer = (segment, seen) if newest_first else (seen, segment)
                 if newer.checkpoint.previous != older.link:
@@ -75,75 +59,6 @@ class OlderSegments:
         before = newest.before(file)
         if before is None or before.highest < number:
             return newest.find(file, revision)
-        return self._insist(lambda: self._find(newest, file, revision, number))
-
-    def holder(self, newest: Segment, sequence: int) -> Segment:
-        """The segment that has the record with this sequence, if any has."""
-        if sequence >= newest.checkpoint.sequence:
-            return newest
-        return self._insist(lambda: self._holder(newest, sequence))
-
-    def data(self, newest: Segment | None, record: Record) -> bytes:
-        """The bytes of a record. Raises ``UnknownRevisionError`` if they are no longer kept."""
-        data = newest.data(record.sequence) if newest else None
-        if data is None and newest is not None:
-            data = self.holder(newest, record.sequence).data(record.sequence)
-        if data is None:
-            raise UnknownRevisionError(
-                f"{record.file} has no revision {record.revision} any more",
-                hint="Its part of the journal was compacted away.",
-            )
-        return data
-
-    def link(self, newest: Segment, sequence: int) -> str:
-        """What the line after the record with this sequence names as its ``previous``.
-
-        Raises ``UnknownRevisionError`` if it was compacted away, and ``DamagedError`` if it should be there.
-        """
-        segment = self.holder(newest, sequence)
-        link = segment.link_at(sequence)
-        if link is not None:
-            return link
-        if sequence >= segment.checkpoint.sequence:
-            raise damaged(segment.path, f"record {sequence} is not in the segment, and later segments are there")
-        raise UnknownRevisionError(
-            f"the journal no longer goes back to record {sequence}",
-            path=self._folder.where,
-            hint="That part of it was compacted away; take a new anchor.",
-        )
-
-    def names_before(self, moment: str) -> list[str]:
-        """The oldest segments, those whose records are all from before ``moment``, though never the newest two."""
-        names = self._folder.names()
-        for count, following in enumerate(names[1:-1]):
-            if self._folder.checkpoint(following).timestamp >= moment:
-                return names[:count]
-        return names[:-2]
-
-    def remove(self, names: list[str]) -> None:
-        """Remove the oldest segments and what was set aside of them, durably."""
-        # The oldest first: whatever stops this, what stays is without a gap.
-        for name in names:
-            self._folder.remove(name)
-        for name in self._folder.leftovers():
-            if name.startswith(tuple(names)):
-                self._folder.remove(name)
-        self._folder.settle()
-        self.clear()
-
-    def _insist(self, look: Callable[[], _Found]) -> _Found:
-        """Look again when a segment was compacted away between the listing and the reading."""
-        for _ in range(ATTEMPTS):
-            try:
-                return look()
-            except FileNotFoundError:
-                continue
-        raise come_and_go(self._folder)
-
-    def _names(self, newest: Segment) -> list[str]:
-        return [name for name in self._folder.names() if name <= newest.name]
-
-    def _find(self, newest: Segment, file: str, revision: str, number: int) -> Record | None:
         names = self._names(newest)
         low, high = 0, len(names)
         while high - low > 1:
@@ -153,22 +68,48 @@ class OlderSegments:
             low, high = (middle, high) if highest < number else (low, middle)
         own = recorded_name(file, revision)
         for name in names[low : None if is_branch(revision) else low + 1]:
-            segment = self._load(name, newest)
-            found = segment.find(own, revision)
+            found = self._load(name, newest).find(own, revision)
             if found is not None:
                 return found
-            before = segment.before(own)
-            if before is not None and before.record.revision == revision:
-                return before.record
         return None
 
+    def data(self, newest: Segment | None, record: Record) -> bytes:
+        """The bytes of a record. Raises ``DamagedError`` if they are missing."""
+        data = newest.data(record.sequence) if newest else None
+        if data is None and newest is not None:
+            data = self._holder(newest, record.sequence).data(record.sequence)
+        if data is None:
+            raise self._missing(record.sequence)
+        return data
+
+    def link(self, newest: Segment, sequence: int) -> str:
+        """What the line after the record with this sequence names as its ``previous``.
+
+        Raises ``DamagedError`` if the record is missing.
+        """
+        link = self._holder(newest, sequence).link_at(sequence)
+        if link is None:
+            raise self._missing(sequence)
+        return link
+
+    def _missing(self, sequence: int) -> DamagedError:
+        return damaged(self._folder.where, f"record {sequence} is in no segment, and later ones are there")
+
+    def _names(self, newest: Segment) -> list[str]:
+        return [name for name in self._folder.names() if name <= newest.name]
+
     def _holder(self, newest: Segment, sequence: int) -> Segment:
+        """The segment in which the record with this sequence should be."""
+        if sequence >= newest.checkpoint.sequence:
+            return newest
         names = self._names(newest)
-        at_or_before = [name for name in names if name <= segment_name(sequence)] or names[:1]
-        return self._load(at_or_before[-1], newest) if at_or_before else newest
+        at_or_before = [name for name in names if name <= segment_name(sequence)]
+        if not at_or_before:
+            raise self._missing(sequence)
+        return self._load(at_or_before[-1], newest)
 
     def _load(self, name: str, newest: Segment) -> Segment:
-        """A segment by its name; from memory if its file is the same still. Raises ``FileNotFoundError``."""
+        """A segment by its name; from memory if its file is the same still."""
         if name == newest.name:
             return newest
         cached = self._cached.get(name)
@@ -181,11 +122,6 @@ class OlderSegments:
         while len(self._cached) > _CACHED:
             self._cached.popitem(last=False)
         return cached[0]
-
-
-def come_and_go(folder: JournalFolder) -> StoreError:
-    """The error for a journal that is compacted faster than it can be read."""
-    return StoreError("the journal's segments come and go faster than they can be read", code="io", path=folder.where)
 
 
 class Tip:
@@ -203,16 +139,8 @@ class Tip:
 
     def refresh(self) -> None:
         """Read what was appended since the last time, or all of it if it is another file now."""
-        for _ in range(ATTEMPTS):
-            try:
-                if self.segment is None or not self._read_on(self.segment):
-                    self._read_anew()
-            except FileNotFoundError:
-                # Compacted away between the listing and the reading; the next listing shows what is there now.
-                self.close()
-            else:
-                return
-        raise come_and_go(self._folder)
+        if self.segment is None or not self._read_on(self.segment):
+            self._read_anew()
 
     def check(self) -> None:
         """Raise ``StoreError`` if another process wrote since ``refresh``, although the caller has the lock."""

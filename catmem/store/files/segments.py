@@ -202,9 +202,7 @@ class Segment:
         return max((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence, default=None)
 
     def link_at(self, sequence: int) -> str | None:
-        """The link of the record with this sequence, if it is here or the last one before."""
-        if sequence == self.checkpoint.sequence - 1:
-            return self.checkpoint.previous
+        """The link of the record with this sequence, if it is here."""
         place = self._place(sequence)
         return None if place is None else self.steps[place].record.link
 
@@ -224,10 +222,6 @@ class Segment:
     def before(self, file: str) -> Head | None:
         """The head of a file as the checkpoint has it."""
         return self._before.get(file)
-
-    def heads_before(self) -> list[Record]:
-        """The heads of all files as the checkpoint has them, in their order."""
-        return sorted((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence)
 
     def data_before(self, file: str) -> bytes:
         """The bytes of a file as the checkpoint has them, empty if it has none. Raises ``DamagedError``."""

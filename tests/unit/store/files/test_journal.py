@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError, StoreError, TooLargeError, UnknownRevisionError
+from catmem.errors import DamagedError, StoreError, TooLargeError
 from catmem.store.files import journal_lines
 from catmem.store.files.records import RecordDraft, Retired
 from tests.unit.store.journals import Counting, Quick, draft, fill, journal_in, put, segments
@@ -21,7 +21,7 @@ def test_an_empty_journal_knows_nothing(tmp_path):
     with journal_in(tmp_path) as journal:
         journal.refresh(repair=True)
         assert (journal.last, journal.head("USER.md"), journal.head_data("USER.md")) == (None, None, b"")
-        assert (journal.files(), journal.latest(3), journal.retired(), journal.store_id) == ([], [], [], "")
+        assert (journal.files(), journal.latest(3), journal.store_id) == ([], [], "")
         assert (list(journal.records()), list(journal.replay()), journal.verify()) == ([], [], [])
         assert (journal.find("USER.md", "1"), journal.operation("x")) == (None, None)
         assert journal.anchor() == {"store": "", "sequence": 0, "line": ""}
@@ -240,14 +240,14 @@ def test_retired_files_are_remembered_in_their_last_state_over_segments(tmp_path
         put(journal, b"3", op="late", late_of=1, retired=late)
         fill(journal, 9, "MEMORY.md")
     with journal_in(tmp_path, **SMALL) as journal:
-        assert journal.retired() == [(1, "USER.md", late), (2, "USER.md", second)]
+        assert journal._newest().retired() == [(1, "USER.md", late), (2, "USER.md", second)]
 
 
 def test_only_the_newest_64_retired_files_are_remembered(tmp_path):
     with journal_in(tmp_path, **SMALL) as journal:
         for number in range(70):
             put(journal, b"%d" % number, retired=Retired(number, 0, bytes_digest(b"%d" % number)))
-        assert [gone.sequence for gone in journal.retired()] == list(range(7, 71))
+        assert [gone.sequence for gone in journal._newest().retired()] == list(range(7, 71))
 
 
 def test_another_process_may_append_in_between(tmp_path):
@@ -367,11 +367,11 @@ def test_a_note_that_is_no_json_is_refused_and_nothing_written(tmp_path):
         assert journal.verify() == []
 
 
-def test_the_bytes_of_a_record_of_another_journal_are_unknown(tmp_path):
+def test_the_bytes_of_a_record_of_another_journal_are_missing(tmp_path):
     with journal_in(tmp_path / "a") as one, journal_in(tmp_path / "b") as other:
         fill(one, 3)
         fill(other, 1)
-        with pytest.raises(UnknownRevisionError):
+        with pytest.raises(DamagedError):
             other.data(one.last)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from catmem.errors import DamagedError, UnknownRevisionError
+from catmem.errors import DamagedError
 from catmem.store.files.records import RecordDraft, branch_name, recorded_name
 from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
 
@@ -107,25 +107,6 @@ def test_the_branches_of_two_files_are_told_apart(tmp_path):
             put(journal, b"%d\n" % number)
         assert (tips(journal), tips(journal, "MEMORY.md")) == (["11"], ["2", "2a"])
         assert journal.data(journal.find("MEMORY.md", "2a")) == b"of memory\n"
-
-
-def test_an_unmerged_branch_survives_compaction_and_a_merged_one_goes_with_its_time(tmp_path):
-    system = Days()
-    with journal_in(tmp_path, system, **SMALL) as journal:
-        fill(journal, 2)
-        branch(journal, b"mine\n")
-        merged = branch(journal, b"merged\n", "2b")
-        merge(journal, b"3\n", "3", "2", "2b")
-        for number in range(4, 30):
-            put(journal, b"%d\n" % number)
-        assert journal.compact(system.now()) > 1
-        kept = journal.find("USER.md", "2a")
-        assert (journal.data(kept), tips(journal)) == (b"mine\n", ["29", "2a"])
-        assert "2a" in [record.revision for record, _ in journal.replay()]
-        assert journal.find("USER.md", "2b") is None
-        with pytest.raises(UnknownRevisionError):
-            journal.data(merged)
-        assert journal.verify() == []
 
 
 def test_a_reader_of_the_end_alone_sees_the_branches(tmp_path):

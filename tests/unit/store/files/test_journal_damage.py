@@ -266,6 +266,18 @@ def test_a_missing_segment_is_a_gap(tmp_path):
         list(journal.records())
 
 
+def test_a_journal_without_its_first_segment_has_a_gap_and_is_not_rewritten(tmp_path):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 14)
+        first = journal.find("USER.md", "1")
+    segments(tmp_path)[0].unlink()
+    assert codes(tmp_path) == ["journal_gap"]
+    with journal_in(tmp_path) as journal:
+        for refused in (lambda: journal.data(first), lambda: journal.erase(lambda _, data: data.upper())):
+            with pytest.raises(DamagedError):
+                refused()
+
+
 def test_a_segment_of_another_journal_is_found(tmp_path):
     for name in ("a", "b"):
         with journal_in(tmp_path / name, **SMALL) as journal:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from catmem.store.files.journal_lines import Brought
@@ -58,14 +56,6 @@ def test_a_tail_is_kept_aside_before_it_is_cut_off(tmp_path, noting):
     aside = f"{FIRST}.tail-2"
     kept = [f"write {aside}", f"fsync {aside}", "fsync folder"]
     assert noting.notes == [*kept, "fsync folder", f"truncate {FIRST}", f"fsync {FIRST}"]
-
-
-def test_compaction_removes_the_oldest_first(tmp_path, noting):
-    with journal_in(tmp_path, noting, **SMALL) as journal:
-        fill(journal, 14)
-        noting.notes.clear()
-        journal.compact(datetime.max.replace(tzinfo=UTC))
-    assert noting.notes == [f"unlink {FIRST}", f"unlink {SECOND}", "fsync folder"]
 
 
 def test_erasure_puts_whole_segments_over_the_old_ones_and_tails_go_last(tmp_path, noting):

@@ -1,10 +1,9 @@
-"""Readers without the lock, while a writer appends, begins segments, erases and compacts."""
+"""Readers without the lock, while a writer appends, begins segments and erases."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
 import pytest
 
@@ -15,7 +14,7 @@ WRITES = 240
 
 
 def write(folder, finished):
-    """Append, and now and then erase or compact."""
+    """Append, and now and then erase."""
     try:
         with journal_in(folder, **SMALL) as journal:
             for number in range(2, WRITES + 1):
@@ -24,8 +23,6 @@ def write(folder, finished):
                 if number % 20 == 0:
                     journal.erase(lambda _, data: data.replace(b"secret", b"******"))
                     journal.refresh(repair=True)
-                if number % 50 == 0:
-                    journal.compact(datetime.max.replace(tzinfo=UTC))
     finally:
         finished.set()
 

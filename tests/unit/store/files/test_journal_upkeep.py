@@ -1,4 +1,4 @@
-"""Compacting a journal, and erasing from it."""
+"""Erasing from a journal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError, UnknownRevisionError
+from catmem.errors import DamagedError
 from catmem.store.files.records import RecordDraft
 from catmem.store.files.segments import walk
 from tests.unit.store.journals import Failing, Quick, fill, journal_in, put, segments
@@ -190,115 +190,6 @@ def test_an_anchor_still_holds_after_an_erasure(tmp_path):
         journal.erase(redact)
         assert journal.contains(anchor)
         assert not journal.contains({**anchor, "line": journal.find("USER.md", "1").line})
-
-
-def test_compaction_removes_whole_old_segments_and_keeps_every_later_revision(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        texts = fill(journal, 18)
-        day_of = {record.sequence: record.timestamp for record in journal.records()}
-        assert journal.compact(datetime.fromisoformat(day_of[10])) == 2
-        assert [path.name for path in segments(tmp_path)] == [
-            "000000000009.log",
-            "000000000013.log",
-            "000000000017.log",
-        ]
-        assert [data for _, data in journal.replay()] == texts[7:]
-        assert [record.sequence for record in journal.records()] == list(range(8, 19))
-        assert [record.sequence for record in journal.records(newest_first=True)] == list(range(18, 7, -1))
-        assert journal.verify() == []
-        for number in range(8, 19):
-            assert journal.data(journal.find("USER.md", str(number))) == texts[number - 1]
-        assert journal.find("USER.md", "7") is None
-
-
-def test_the_bytes_of_a_compacted_record_are_unknown(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        fill(journal, 18)
-        first, anchor = journal.find("USER.md", "1"), journal.anchor()
-        assert journal.compact(START + timedelta(days=1_000)) == 3
-        with pytest.raises(UnknownRevisionError):
-            journal.data(first)
-        with pytest.raises(UnknownRevisionError):
-            journal.contains({**anchor, "sequence": 5})
-        assert journal.contains(anchor)
-
-
-def test_an_anchor_on_the_last_compacted_record_can_still_be_told(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        fill(journal, 8)
-        anchor = journal.anchor()
-        fill(journal, 10, "MEMORY.md")
-        assert journal.compact(START + timedelta(days=1_000)) == 3
-        eighth = {**anchor, "sequence": 12, "line": "0" * 64}
-        assert not journal.contains(eighth)
-        with pytest.raises(UnknownRevisionError):
-            journal.contains(anchor)
-
-
-@pytest.mark.parametrize("records", [0, 3, 4, 5, 8])
-def test_the_newest_two_segments_are_never_removed(tmp_path, records):
-    with journal_in(tmp_path, **SMALL) as journal:
-        texts = fill(journal, records)
-        assert journal.compact(START + timedelta(days=10_000)) == 0
-        assert [data for _, data in journal.replay()] == texts
-
-
-def test_nothing_young_is_removed(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        fill(journal, 18)
-        assert journal.compact(START) == 0
-
-
-def test_a_compacted_segment_takes_its_tails_with_it(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        fill(journal, 18)
-        (tmp_path / "000000000001.log.tail-3").write_bytes(b"old")
-        (tmp_path / "000000000017.log.tail-3").write_bytes(b"young")
-        journal.compact(START + timedelta(days=1_000))
-    assert [path.name for path in tmp_path.glob("*.tail-*")] == ["000000000017.log.tail-3"]
-
-
-def test_a_resting_file_outlives_the_segments_that_held_its_records(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        put(journal, b"resting " + SECRET, "REST.md")
-        fill(journal, 18)
-        journal.compact(START + timedelta(days=1_000))
-    with journal_in(tmp_path, Days(), **SMALL) as journal:
-        head = journal.head("REST.md")
-        assert (journal.find("REST.md", "1"), journal.data(head)) == (head, b"resting " + SECRET)
-        assert next(journal.replay())[0].file == "REST.md"
-        assert journal.erase(redact) == 1
-        assert journal.erase(redact) == 0
-        assert journal.head_data("REST.md") == b"resting [erased]"
-        assert journal.head("REST.md").was == (head.line, head.head)
-        assert not any(SECRET in data for data in everything_in(tmp_path))
-        assert journal.verify() == []
-        put(journal, b"awake", "REST.md")
-        assert journal.verify() == []
-
-
-def test_a_reader_goes_on_when_its_segments_are_compacted_away(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal, journal_in(tmp_path) as reader:
-        fill(journal, 6)
-        reader.refresh()
-        texts = fill(journal, 20, "MEMORY.md")
-        journal.compact(START + timedelta(days=1_000))
-        reader.refresh()
-        assert reader.head_data("MEMORY.md") == texts[-1]
-        assert reader.verify() == []
-
-
-def test_a_walk_that_is_overtaken_by_compaction_goes_on_with_what_is_kept(tmp_path):
-    with journal_in(tmp_path, Days(), **SMALL) as journal, journal_in(tmp_path) as reader:
-        fill(journal, 30)
-        forward, backward = reader.records(), reader.records(newest_first=True)
-        seen = [next(forward).sequence for _ in range(2)]
-        back = [next(backward).sequence for _ in range(2)]
-        journal.compact(START + timedelta(days=1_000))
-        seen += [record.sequence for record in forward]
-        back += [record.sequence for record in backward]
-    assert seen == [1, 2, 3, 4, *range(25, 31)]
-    assert back == [*range(30, 23, -1)]
 
 
 def test_a_draft_may_carry_any_op(tmp_path):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import shown
 from catmem.errors import EditError
-from catmem.model.compose import composed
 from catmem.model.document import Document, parse
 from catmem.model.pairing import pair_entries
+from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line

@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.hermes import store_answers as answers
 from catmem.model.document import parse
-from catmem.model.layout import last_entries, numbered_entry
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.syntax.scan import touched_region
 from catmem.text import decode, unify_newlines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from catmem.hermes.store_answers import Answer
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Document
 
 DELIMITER = "\n§\n"
 
@@ -39,8 +37,7 @@ class HermesDraft:
 
     ``shown`` are the entries that the agent has seen: what another program appended to one of these since is no part of
     what the agent names, and stays as an entry of its own. ``fresh`` are the texts that were put in, ``kept`` those of
-    them that were appended, ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text;
-    ``touched`` are the old entries that were replaced or removed (``None``: not known).
+    them that were appended, ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text.
     """
 
     texts: list[str]
@@ -50,7 +47,6 @@ class HermesDraft:
     done: list[tuple[str, int | None, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
-    touched: set[int] | None = field(default_factory=set)
 
     def add(self, text: str) -> None:
         """Append an entry."""
@@ -82,8 +78,6 @@ class HermesDraft:
         origin = self.origins[place]
         self.texts[place : place + 1] = texts
         self.origins[place : place + 1] = [origin] * len(texts)
-        if origin is not None and self.touched is not None:
-            self.touched.add(origin)
 
     def _seen(self, entry: str) -> str:
         """The entry that the agent has seen and that this one begins with, in the place of which it stands."""
@@ -104,7 +98,6 @@ class FileText:
     entries: list[str]
     origins: tuple[int, ...]
     document: Document | None = None
-    known_size: int | None = None
 
     @property
     def pieces(self) -> list[tuple[str, ...]]:
@@ -119,15 +112,13 @@ class FileText:
     @property
     def size(self) -> int:
         """The characters that a prompt shows, which the limit is for."""
-        if self.document is None:
-            return size_of(self.entries)
-        return size_of(["\n".join(parts) for parts in self.pieces]) if self.known_size is None else self.known_size
+        return size_of(["\n".join(parts) for parts in self.pieces])
 
     def category(self, origin: int | None) -> str:
         """The category of one of ``entries``, or of a new one."""
         if self.document is None or origin is None:
             return UNCATEGORIZED
-        return numbered_entry(self.document, self.origins[origin]).category
+        return self.document.entries[self.origins[origin]].category
 
     def draft(self, shown: Collection[str] = ()) -> HermesDraft:
         """The entries as they are, to be changed by an agent that has seen those that are ``shown``."""
@@ -142,8 +133,7 @@ class FileText:
             body = DELIMITER.join(draft.texts)
             newline = "\n" if body and self.text.endswith("\n") else ""
             return FileText(body + newline, draft.texts, tuple(range(len(draft.texts))))
-        refilled = _refilled(self, draft)
-        return read_text(_spliced(self, draft).encode(), repeated=True) if refilled is None else refilled
+        return read_text(_spliced(self, draft).encode(), repeated=True)
 
 
 def read_text(data: bytes, *, repeated: bool = False) -> FileText:
@@ -230,68 +220,20 @@ def _pieces(document: Document, origins: Sequence[int]) -> list[tuple[str, ...]]
     return [*pieces, tuple(waiting)] if waiting else pieces
 
 
-def _wanted(draft: HermesDraft) -> tuple[dict[int, list[str]], list[Version]]:
-    """The texts that are wanted in the place of each old entry, and the new entries."""
+def _spliced(file: FileText, draft: HermesDraft) -> str:
+    """The text with the entries that are wanted, verified by reading it again."""
+    from catmem.model.splice import Slot, spliced
+
+    document = file.document or parse(file.text)
     texts: dict[int, list[str]] = {}
     added: list[Version] = []
     for text, old in zip(draft.texts, draft.origins, strict=True):
         if old is None:
             added.append(Version.read(UNCATEGORIZED, text))
         else:
-            texts.setdefault(old, []).append(text)
-    return texts, added
-
-
-def _refilled(file: FileText, draft: HermesDraft) -> FileText | None:
-    """The same as by ``_spliced``, found by a look around what is touched; ``None`` if that does not prove it."""
-    from catmem.model.splice import Slot, refilled
-
-    document = file.document
-    if document is None or draft.touched is None or len(file.entries) != document.scan.entry_count:
-        return None
-    texts, added = _wanted(draft)
-    slots: dict[int, Slot] = {}
-    for old in sorted(draft.touched):
-        entry = numbered_entry(document, old)
-        slots[entry.start] = Slot(entry, [Version.read(entry.category, text) for text in texts.get(old, ())])
-    if added:
-        last = next(iter(last_entries(document, UNCATEGORIZED, 1)), None)
-        if last is None:
-            return None
-        slots.setdefault(last.start, Slot(last, [Version.of(last)])).behind.extend(added)
-    new = refilled(document, [*slots.values()]) if slots else None
-    if new is None or new.scan.edit is None or not new.text.strip():
-        return None
-    if not new.scan.headers and _flat_pieces(new.text.removesuffix("\n")) is not None:
-        return None  # what is left is a flat file
-    start, end = touched_region(document.scan, new.scan.edit.start, new.scan.edit.end)
-    before = document.entries_between(start, end)
-    after = new.entries_between(start, end + len(new.text) - len(document.text))
-    first = document.scan.entries_before(start)
-    entries = [*file.entries[:first], *(each.text for each in after), *file.entries[first + len(before) :]]
-    size = file.size + _size_in(new, after) - _size_in(document, before)
-    return FileText(new.text, entries, tuple(range(len(entries))), new, max(size, 0))
-
-
-def _size_in(document: Document, entries: Sequence[Entry]) -> int:
-    """What some entries have a prompt show, and the delimiter in front of headers that no entry follows."""
-    headers = document.scan.headers
-    last = last_entries(document, headers[-1].category, 1) if headers else []
-    is_followed = not headers or (last and last[0].start > headers[-1].start)
-    size = sum(len(unify_newlines(each.raw)) + len(DELIMITER) for each in entries)
-    return size if is_followed else size + len(DELIMITER) - 1
-
-
-def _spliced(file: FileText, draft: HermesDraft) -> str:
-    """The text with the wanted entries, for every file and every entry, verified by reading it again."""
-    from catmem.model.splice import Slot, spliced
-    from catmem.model.version import Version
-
-    document = file.document or parse(file.text)
-    texts, added = _wanted(draft)
-    of_entry = {file.origins[old]: wanted for old, wanted in texts.items()}
+            texts.setdefault(file.origins[old], []).append(text)
     slots = [
-        Slot(entry, [Version.read(entry.category, text) for text in of_entry.get(place, ())])
+        Slot(entry, [Version.read(entry.category, text) for text in texts.get(place, ())])
         for place, entry in enumerate(document.entries)
     ]
     last = next((slot for slot in reversed(slots) if slot.entry.category == UNCATEGORIZED), None)
@@ -370,7 +312,7 @@ def _lacking(action: object, content: str, old_text: str) -> str | None:
 
 def aligned(file: FileText, texts: Sequence[str]) -> HermesDraft:
     """A draft with just these texts: what stays, stays itself, and a text in the place of another one replaces it."""
-    draft = HermesDraft([], [], touched=None)
+    draft = HermesDraft([], [])
     for action, old, old_end, new, new_end in SequenceMatcher(None, file.entries, texts, autojunk=False).get_opcodes():
         origins = [*range(old, old_end), *([None] * (new_end - new))]
         for text, origin in zip(texts[new:new_end], origins, strict=False):

@@ -7,7 +7,6 @@ raised.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
@@ -150,14 +149,6 @@ def spans_of(document: Document, category: str) -> list[tuple[int, int]]:
     loose = [(document.scan.start, sections[0].start if sections else len(document.text))]
     before = loose if category == UNCATEGORIZED else []
     return before + [(section.start, section.end) for section in sections if section.category == category]
-
-
-def numbered_entry(document: Document, number: int) -> Entry:
-    """The entry with a number, from 0 in file order; of the others only those in its stretch are looked at."""
-    lines, before = document.scan.delimiters, document.scan.entries_before
-    behind = bisect_right(range(len(lines)), number, key=lambda index: before(lines[index][1]))
-    start = lines[behind - 1][1] if behind else document.scan.start
-    return document.entries_between(start, start)[number - before(start)]
 
 
 def last_entries(document: Document, category: str, most: int) -> list[Entry]:

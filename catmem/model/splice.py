@@ -1,4 +1,4 @@
-"""One side's text with the entries that a merge gives it: what no edit touches keeps its bytes.
+"""A text with the entries that a merge gives it, where what no edit touches keeps its bytes; or one made of entries.
 
 All edits are made at once and the result is read again. Where it does not say what was meant (beside a fence that
 is left open, and the like), the edits are made one by one, each verified (``model/edit``).
@@ -23,7 +23,7 @@ from catmem.model.layout import (
 )
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.syntax.scan import rescan, scan, touched_region, unclosed_spans
+from catmem.syntax.scan import scan, unclosed_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,32 +69,28 @@ def spliced(
     return read.text
 
 
-def refilled(document: Document, slots: Sequence[Slot]) -> Document | None:
-    """What ``spliced`` makes of some slots, where all other entries stay, found by a look at the stretches around them.
+def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Document) -> Document:
+    """A document of these entries, in their order within each category; categories in order of their first entry.
 
-    ``None`` where these do not prove it.
+    ``titles`` are those of the sections, made from the slug where one is missing. ``like`` says which categories are
+    declared, and under which other names. Raises ``EditError`` if no text holds just these entries.
     """
-    edits = _edits(document, slots, {}, {})
-    if not edits:
-        return None
-    text = apply_edits(document.text, edits)
-    old, start, end = document.scan, edits[0].start, edits[-1].end
-    new = Document(rescan(old, text, start, end), document.limits)
-    if new.scan.title != old.title or _opened(new) != _opened(document):
-        return None
-    region_start, region_end = touched_region(old, start, end)
-    behind = region_end + len(text) - len(document.text)
-    filled = {slot.entry.start: slot for slot in slots}
-    meant = [
-        filled.get(each.start) or Slot(each, [Version.of(each)])
-        for each in document.entries_between(region_start, region_end)
-    ]
-    said = [Slot(each, [Version.of(each)]) for each in new.entries_between(region_start, behind)]
-    return new if _meant(said, {}) == _meant(meant, {}) else None
+    grouped: dict[str, list[Version]] = {}
+    for version in versions:
+        grouped.setdefault(version.category, []).append(version)
+    loose = grouped.pop(UNCATEGORIZED, None)
+    document = read_like("", like)
+    if grouped:
+        document = read_like(spliced(document, [], grouped, titles, None), like)
+    if loose:
+        slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+        document = read_like(spliced(document, slots, {UNCATEGORIZED: loose}, {}, None), like)
+    return document
 
 
-def _opened(document: Document) -> list[tuple[str, str]]:
-    return [(header.category, header.title) for header in document.scan.headers]
+def read_like(text: str, like: Document) -> Document:
+    """A text as a document that was read as ``like`` was: with its declared categories and their other names."""
+    return Document(scan(text, like.scan.categories), like.limits)
 
 
 def titled(document: Document) -> Document:

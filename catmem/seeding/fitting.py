@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from catmem.config.access import visible_categories
 from catmem.config.profile import limit_of
-from catmem.model.compose import read_like
 from catmem.model.pairing import pair_entries
+from catmem.model.splice import read_like
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.prompt.prompt import leaving_rank

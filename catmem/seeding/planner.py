@@ -26,7 +26,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
-from catmem.model.compose import composed
+from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
 from catmem.seeding.fitting import plan_fitting

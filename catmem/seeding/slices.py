@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import visible
 from catmem.digest import content_digest
-from catmem.model.compose import composed, read_like
 from catmem.model.merge_into import merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
+from catmem.model.splice import composed, read_like
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded

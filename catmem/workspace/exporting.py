@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from catmem.config.profile import profile_names
 from catmem.errors import WouldOverwriteError
 from catmem.files import os_errors, replace_file
-from catmem.model.compose import composed
 from catmem.model.document import parse
+from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.store.sql.row_copies import copy_text

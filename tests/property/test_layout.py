@@ -6,7 +6,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from catmem.model.document import parse
-from catmem.model.layout import formatted, is_shared, numbered_entry, repeated_entries
+from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.names import UNCATEGORIZED
 from tests.property.oracles import hermes_entries, hermes_rewrites
 from tests.property.strategies import texts
@@ -116,9 +116,3 @@ def test_what_hermes_replaces_or_removes_takes_no_header_along(text, index, repl
     assert [section.category for section in new.sections] == [section.category for section in document.sections]
     expected = [one.raw for one in document.entries if one is not entry]
     assert [one.raw for one in new.entries if one.raw != replacement] == [raw for raw in expected if raw != replacement]
-
-
-@given(texts())
-def test_an_entry_is_found_by_its_number(text):
-    document = parse(text)
-    assert [numbered_entry(document, number) for number in range(len(document.entries))] == list(document.entries)

@@ -11,8 +11,8 @@ from hypothesis import given
 from catmem.cli.main import group
 from catmem.config.json_schema import validate
 from catmem.importers import read
-from catmem.model.compose import composed
 from catmem.model.document import parse
+from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import EditError
-from catmem.model.compose import composed
 from catmem.model.document import parse
+from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from tests.together import together

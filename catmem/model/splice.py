@@ -21,7 +21,6 @@ from catmem.model.layout import (
     place_for_entry,
     place_for_section,
 )
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.model.document import Entry
-
-Said = dict[str, list[tuple[str, str]]]
+    from catmem.model.version import Version
 
 
 @dataclass(slots=True)
@@ -59,12 +57,11 @@ def spliced(
     meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
     read = _read(document, text)
-    if _said(read) != meant or read.title != document.title:
+    if not _says(read, meant) or read.title != document.title:
         read = _one_by_one(document, slots, first, titles)
     if read.title != title:
         read = _read(document, _retitled(read, title))
-    # One by one, what was to come first in its category may have come last.
-    if _sorted(_said(read)) != _sorted(meant) or read.title != title:
+    if not _says(read, meant, in_any_order=True) or read.title != title:
         raise EditError("no text says what was merged, so nothing was", code="not_possible")
     return read.text
 
@@ -83,7 +80,11 @@ def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Docum
     if grouped:
         document = read_like(spliced(document, [], grouped, titles, None), like)
     if loose:
-        slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+        slots = [
+            Slot(entry, [version])
+            for category, entries in document.by_category.items()
+            for entry, version in zip(entries, grouped[category], strict=True)
+        ]
         document = read_like(spliced(document, slots, {UNCATEGORIZED: loose}, {}, None), like)
     return document
 
@@ -115,26 +116,29 @@ def _retitled(document: Document, title: str | None) -> str:
     return apply_edits(document.text, [TextEdit(start, start, line + 2 * document.newline)])
 
 
-def _said(document: Document) -> Said:
+def _says(document: Document, meant: Mapping[str, list[Version]], *, in_any_order: bool = False) -> bool:
+    """Whether a document says just this; one by one, what was to come first in its category may have come last."""
+    found = document.by_category
+    # To compare texts is far quicker than to read what they say.
+    if {category: [entry.text for entry in entries] for category, entries in found.items()} == {
+        category: [version.text for version in versions] for category, versions in meant.items()
+    }:
+        return True
+    order = sorted if in_any_order else list
     return {
-        category: [(entry.body, str(entry.tags)) for entry in entries]
-        for category, entries in document.by_category.items()
+        category: order((entry.body, str(entry.tags)) for entry in entries) for category, entries in found.items()
+    } == {
+        category: order((version.body, str(version.tags)) for version in versions)
+        for category, versions in meant.items()
     }
 
 
-def _sorted(said: Said) -> Said:
-    return {category: sorted(entries) for category, entries in said.items()}
-
-
-def _meant(slots: Sequence[Slot], first: Mapping[str, Sequence[Version]]) -> Said:
+def _meant(slots: Sequence[Slot], first: Mapping[str, Sequence[Version]]) -> dict[str, list[Version]]:
+    """What each category is to hold."""
     meant: dict[str, list[Version]] = {category: list(versions) for category, versions in first.items()}
     for slot in slots:
         meant.setdefault(slot.entry.category, []).extend([*slot.versions, *slot.behind])
-    return {
-        category: [(version.body, str(version.tags)) for version in versions]
-        for category, versions in meant.items()
-        if versions
-    }
+    return {category: versions for category, versions in meant.items() if versions}
 
 
 def _edits(

@@ -33,7 +33,7 @@ from benchmarks.notes import notes
 from benchmarks.seed import put
 from catmem.config.config import DEFAULT_STALE_AFTER
 from catmem.linting.root_lint import Linter
-from catmem.prompt.token_estimate import estimated_tokens
+from catmem.prompt.sizes import estimated_tokens
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

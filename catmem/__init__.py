@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     )
     from catmem.linting.diagnostic import Diagnostic
     from catmem.linting.engine import lint
-    from catmem.model.conflict import Conflict
     from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
     from catmem.model.merge import Merge, merge
+    from catmem.model.version import Conflict
     from catmem.prompt.prompt import Prompt, build_prompt
     from catmem.store.envelope import Envelope
     from catmem.workspace.workspace import Workspace
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "catmem.model.conflict": ("Conflict",),
+    "catmem.model.version": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "Tags", "parse"),
     "catmem.model.merge": ("Merge", "merge"),
     "catmem.linting.diagnostic": ("Diagnostic",),

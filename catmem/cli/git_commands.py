@@ -15,9 +15,8 @@ from catmem.errors import CatmemError, EditError, UnreadableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from catmem.model.conflict import Conflict, Side
     from catmem.model.document import Document, Entry
-    from catmem.model.version import Version
+    from catmem.model.version import Conflict, Side, Version
 
 _WIDTH = 100
 _CONFLICT = 1

@@ -14,8 +14,7 @@ from catmem.seeding.slices import conflict_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from catmem.model.conflict import Conflict, Reason
-    from catmem.model.version import Version
+    from catmem.model.version import Conflict, Reason, Version
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Choice, FilePlan
 

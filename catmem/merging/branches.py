@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from catmem.config.config import DeclaredEntity
     from catmem.entities.contents import MergedContent
-    from catmem.model.conflict import Conflict, Reason
     from catmem.model.document import Document
     from catmem.model.pairing import Links
+    from catmem.model.version import Conflict, Reason
     from catmem.store.contract import Revision
     from catmem.workspace.root import Root
 

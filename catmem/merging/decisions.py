@@ -15,8 +15,7 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError
-from catmem.model.conflict import Conflict, Side
-from catmem.model.version import Version
+from catmem.model.version import Conflict, Side, Version
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.syntax import tags as tag_blocks
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
     from catmem.entities.contents import ContentConflict
     from catmem.merging.past import MergeHistory
-    from catmem.model.conflict import Reason
     from catmem.model.document import Document
+    from catmem.model.version import Reason
     from catmem.store.contract import Revision
     from catmem.workspace.root import Root
 

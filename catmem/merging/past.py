@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import UnknownRevisionError
-from catmem.model.merge import merge_linked
-from catmem.model.merge_base import merged_base
+from catmem.model.merge import merge_linked, merged_base
 from catmem.model.pairing import equal_entries, pair_entries
 from catmem.model.version import Version
 from catmem.store.contract import EXTERNAL, Revision, unknown_revision
@@ -18,10 +17,10 @@ from catmem.writing.matching import legible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from catmem.model.conflict import Conflict, Precedence, Side
     from catmem.model.document import Document
     from catmem.model.merge import Merge
     from catmem.model.pairing import Links
+    from catmem.model.version import Conflict, Precedence, Side
     from catmem.workspace.root import Root
 
 _LONGEST_WAY = 256

@@ -15,19 +15,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.model.conflict import OPEN, Conflict, Decision
 from catmem.model.document import Document, parse
 from catmem.model.merged_string import merge_strings
 from catmem.model.pairing import Links, Pairs, is_reordered, nearly_same, pair_sides
 from catmem.model.splice import Slot, spliced, titled
-from catmem.model.version import Version
+from catmem.model.version import OPEN, Conflict, Decision, Version
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from catmem.model.conflict import Precedence, Reason
     from catmem.model.document import TagValue
+    from catmem.model.version import Precedence, Reason
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VERIFIED = "verified_date"
@@ -414,6 +413,39 @@ class Merging:
 
     def _titles(self) -> dict[str, str]:
         return {section.category: section.title for section in reversed(self.far.sections)}
+
+
+def merged_base(base: Document, one: Document, other: Document) -> str:
+    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise.
+
+    As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
+    both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
+    With both versions in the base each side would seem to have removed one, and neither would be left.
+    Raises ``EditError`` (``not_possible``).
+    """
+    if other.text in {one.text, base.text}:
+        return one.text
+    if one.text == base.text:
+        return other.text
+    swapped = other.text < one.text
+    sides = Sides.of(titled_sides(base, *((other, one) if swapped else (one, other))))
+    return _Earlier(sides, None, swapped=swapped).run()
+
+
+class _Earlier(Merging):
+    """The merge of two bases."""
+
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+        return self._as_before(base, super().removal(base, near, far))
+
+    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+        return self._as_before(base, super().both_changed(base, near, far))
+
+    def _as_before(self, base: Version, outcome: Outcome) -> Outcome:
+        if outcome.reason is None:
+            return outcome
+        self.instead[base.body] += 1  # it may stand on neither side
+        return Outcome([base], None)
 
 
 def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:

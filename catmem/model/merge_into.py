@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.conflict import Conflict
 from catmem.model.merge import Merge, Merging, Outcome, Sides, titled_sides
-from catmem.model.version import Version
+from catmem.model.version import Conflict, Version
 
 if TYPE_CHECKING:
-    from catmem.model.conflict import Precedence, Reason
     from catmem.model.document import Document
+    from catmem.model.version import Precedence, Reason
 
 
 def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Precedence = "ours") -> Merge:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from catmem.config.config import Taxonomy
     from catmem.config.profile import Profile
-    from catmem.model.conflict import Conflict, Side
     from catmem.model.document import Document
+    from catmem.model.version import Conflict, Side
 
 
 class Offered(NamedTuple):

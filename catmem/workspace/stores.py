@@ -212,14 +212,14 @@ def _sqlite_file(config: Config) -> Path:
 
 @contextmanager
 def _new_file(config: Config) -> Iterator[str]:
-    from catmem.store.sql.scratch import new_file
+    from catmem.store.sql.database import new_file
 
     with new_file(_sqlite_file(config)):
         yield config.store
 
 
 def _new_schema(config: Config) -> AbstractContextManager[str]:
-    from catmem.store.sql.scratch import new_schema
+    from catmem.store.sql.database import new_schema
 
     return new_schema(config.store)
 

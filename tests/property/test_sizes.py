@@ -12,8 +12,7 @@ from catmem.config.config import NO_ROOT
 from catmem.config.profile import Profile, PromptSettings
 from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Size, WholeSizes, measure
-from catmem.prompt.token_estimate import estimated_tokens
+from catmem.prompt.sizes import Size, WholeSizes, estimated_tokens, measure
 
 DAY = date(2026, 11, 21)
 NOTE = len("- (stale: verified 2026-01-01) ")

@@ -21,7 +21,7 @@ from catmem.server.page.writing import Did, bad_form
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.model.conflict import Conflict
+    from catmem.model.version import Conflict
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
     from catmem.server.page.formats import Diff

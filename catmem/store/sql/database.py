@@ -8,7 +8,10 @@ import threading
 import weakref
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from uuid import uuid4
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
@@ -20,7 +23,6 @@ from catmem.store.sql.sqlite_file import Connection, DatabaseFile, Log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from sqlalchemy import Engine
     from sqlalchemy.pool import PoolProxiedConnection
@@ -342,3 +344,29 @@ def _bad_url() -> StoreError:
         hint="Use sqlite:///PATH (three slashes, and a fourth before a whole path), or postgresql://USER@HOST/DATABASE "
         "with the password in PGPASSWORD or ~/.pgpass.",
     )
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[None]:
+    """A SQLite database that does not exist yet, for a moment: it is removed with the files beside it."""
+    try:
+        yield
+    finally:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+@contextmanager
+def new_schema(url: str) -> Iterator[str]:
+    """A schema in a PostgreSQL database, for a moment, and the URL by which it is what a client sees."""
+    import psycopg
+
+    name = f"catmem_simulation_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+        try:
+            parts = urlsplit(url)
+            query = urlencode({**dict(parse_qsl(parts.query)), "options": f"-csearch_path={name}"}, quote_via=quote)
+            yield parts._replace(query=query).geturl()
+        finally:
+            connection.execute(f"DROP SCHEMA {name} CASCADE".encode())

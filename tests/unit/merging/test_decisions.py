@@ -8,8 +8,7 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.merging.decisions import CHOICES, answer_to, key_of
-from catmem.model.conflict import Conflict, Reason
-from catmem.model.version import Version
+from catmem.model.version import Conflict, Reason, Version
 from tests.roots import make_root, text_of
 
 BASE = "## Talk\n[verified_date: 2026-01-01, domain: sales] no calls before ten\n\n## Rules\nx\n"

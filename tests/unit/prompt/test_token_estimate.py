@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.notes import notes
-from catmem.prompt.token_estimate import estimated_tokens
+from catmem.prompt.sizes import estimated_tokens
 
 
 @pytest.mark.parametrize(

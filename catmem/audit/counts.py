@@ -21,7 +21,7 @@ CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collis
 
 REASONS = CONFLICTS | frozenset(
     """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows bad_signature
-    bad_tag bad_title changed_meanwhile clock_skew connection_lost damaged database_gone edit empty entry_too_large
+    bad_tag changed_meanwhile clock_skew connection_lost damaged database_gone edit empty entry_too_large
     forbidden io locked missing no_category no_match no_space not_a_branch not_possible not_text not_utf8 not_writable
     over_budget permission read_only refused role_drift same_category schema sent_before structure symlink threat
     too_large unknown_agent unknown_category unknown_entity unknown_name unknown_revision unknown_target unmerged

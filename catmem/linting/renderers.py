@@ -17,7 +17,7 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import text as plain
 from catmem.linting.diagnostic import SEVERITIES, Region, rank
@@ -108,9 +108,9 @@ def _paragraph(diagnostic: Diagnostic, lines: Sequence[str]) -> Iterator[str]:
     number = diagnostic.line
     if number <= len(lines) and any(lines):
         line = lines[number - 1].removesuffix("\r")
-        shown = excerpt(line, *_in_line(diagnostic.region, number, len(line)))
-        yield f"{number:>6} | {shown.line}".rstrip()
-        yield f"       | {shown.marks}"
+        shown, marks = excerpt(line, *_in_line(diagnostic.region, number, len(line)))
+        yield f"{number:>6} | {shown}".rstrip()
+        yield f"       | {marks}"
     for other in diagnostic.related:
         yield f"  see {printable(f'{other.path or diagnostic.path}:{other.line}:{other.column}: {other.message}')}"
     if diagnostic.hint:
@@ -128,13 +128,6 @@ def _in_line(region: Region, number: int, length: int) -> tuple[int, int]:
     return start, region.end_column - 1 if region.end_line == number else length
 
 
-class Excerpt(NamedTuple):
-    """The line as it is shown, and blanks with marks that stand below it."""
-
-    line: str
-    marks: str
-
-
 def printable(text: str) -> str:
     """The text with what a terminal would act on, or not show, written as escapes; newlines too."""
     if text.isascii() and text.isprintable():
@@ -142,8 +135,8 @@ def printable(text: str) -> str:
     return "".join(_cell(character)[0] for character in text)
 
 
-def excerpt(line: str, start: int, end: int) -> Excerpt:
-    """One line, marked from ``start`` to ``end`` (offsets in it), cut to about ``WIDTH`` columns around the start."""
+def excerpt(line: str, start: int, end: int) -> tuple[str, str]:
+    """One line, cut to about ``WIDTH`` columns, and marks below it, from ``start`` to ``end`` (offsets in it)."""
     end = max(end, start + 1)
     first = max(start - _BEFORE, 0) if len(line) > WIDTH else 0
     while first and unicodedata.combining(line[first : first + 1] or " "):
@@ -157,14 +150,14 @@ def excerpt(line: str, start: int, end: int) -> Excerpt:
         else:
             text, width = _cell(character)
         if len(marks) + width > WIDTH + 1:
-            return Excerpt(shown + _CUT, marks.rstrip())
+            return shown + _CUT, marks.rstrip()
         shown += text
         marks += ("^" if is_marked else " ") * width
     if first + WIDTH < len(line):
         shown += _CUT
     elif start >= len(line):
         marks += "^"
-    return Excerpt(shown, marks.rstrip())
+    return shown, marks.rstrip()
 
 
 def _cell(character: str) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, Section
+from catmem.model.document import Document, Entry
 from catmem.model.layout import (
     EntryPlace,
     delimiter_before,
@@ -151,31 +151,6 @@ def move_entry(document: Document, entry: Entry, category: str, *, title: str | 
     content = _Content(category, entry.body, entry.tags)
     added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title, None))
     return Edited(added.document, _joined(removed, added), added.entry)
-
-
-def rename_section(document: Document, section: Section, title: str) -> Edited:
-    """Give a section another title, and so its entries another category.
-
-    Raises ``EditError`` (``bad_title``) for a title that opens no section.
-    """
-    title = title.strip()
-    category = _opens(document, title)
-    if not category:
-        raise EditError(
-            f"{title[:80]!r} cannot be the title of a section",
-            code="bad_title",
-            hint="A title is one line with at least one letter or number, and does not end in #.",
-        )
-    edit = TextEdit(section.start, section.header_end, f"## {title}")
-    text = apply_edits(document.text, [edit])
-    new = Document(rescan(document.scan, text, edit.start, edit.end), document.limits)
-    expected = [
-        (category if section.start < entry.start < section.end else entry.category, entry.raw)
-        for entry in document.entries
-    ]
-    if [(entry.category, entry.raw) for entry in new.entries] != expected:
-        raise _not_possible()
-    return Edited(new, (edit,), None)
 
 
 # --- what is stored ------------------------------------------------------------------------------------------------

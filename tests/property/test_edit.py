@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
@@ -16,12 +15,11 @@ from catmem.model.edit import (
     apply_edits,
     move_entry,
     remove_entry,
-    rename_section,
     replace_entry,
     retag_entry,
 )
 from catmem.model.layout import formatted, is_shared
-from catmem.names import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 
@@ -173,25 +171,6 @@ def test_an_entry_can_be_moved(text, category, index):
     edited = unless_bad_tag(move_entry, old, entry, category)
     assert says(edited.entry) == (category, entry.body, entry.tags)
     assert_sound(old, edited, gone=entry.start)
-
-
-@given(texts(), st.sampled_from(["Finance", "C#", "x ##", "§", "# x", "Ä b", "New [one]", "```", "<!--"]), place)
-def test_a_section_can_be_renamed(text, title, index):
-    old = parse(text if parse(text).sections else f"{text}\n§\n## Finance\n")
-    section = old.sections[index % len(old.sections)]
-    if not slugify(title) or title.endswith(" ##"):
-        with pytest.raises(EditError) as caught:
-            rename_section(old, section, title)
-        assert caught.value.code == "bad_title"
-        return
-    edited = unless_bad_tag(rename_section, old, section, title)
-    new = edited.document
-    assert new.scan == scan(new.text)
-    assert apply_edits(old.text, edited.edits) == new.text
-    assert [entry.raw for entry in new.entries] == [entry.raw for entry in old.entries]
-    expected = headings(old)
-    expected[old.sections.index(section)] = (slugify(title), title)
-    assert headings(new) == expected
 
 
 @dataclass

@@ -14,7 +14,6 @@ from catmem.model.edit import (
     apply_edits,
     move_entry,
     remove_entry,
-    rename_section,
     replace_entry,
     retag_entry,
 )
@@ -82,8 +81,6 @@ def edited(document, operation):
     kind = arguments.pop("do")
     if kind == "add":
         return add_entry(document, arguments.pop("body"), **arguments)
-    if kind == "rename":
-        return rename_section(document, document.sections[arguments["section"]], arguments["title"])
     operations = {"replace": replace_entry, "retag": retag_entry, "remove": remove_entry, "move": move_entry}
     return operations[kind](document, document.entries[arguments.pop("entry")], **arguments)
 

@@ -38,14 +38,6 @@ WHOLE_EVERY = 32
 """A file stands whole in the journal at least once in so many of its records."""
 
 
-class NewLine(NamedTuple):
-    """A record, its change, and its line."""
-
-    record: Record
-    change: Change
-    line: bytes
-
-
 def record_line(  # noqa: PLR0913 - what a record is made of
     system: System,
     segment: Segment,
@@ -55,10 +47,10 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     *,
     digest: str | None = None,
     moment: str | None = None,
-) -> NewLine:
-    """The record of ``data`` after ``old``, as the next one of ``segment``. ``digest`` is that of ``data``, if known.
+) -> tuple[Record, Change, bytes]:
+    """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line.
 
-    ``moment`` is when it was made, where that is not now.
+    ``digest`` is that of ``data``, if known. ``moment`` is when it was made, where that is not now.
 
     Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON, or no digest.
     """
@@ -84,7 +76,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     else:
         made = change(old, data)
     line = framed(encode(record, made), draft.file)
-    return NewLine(replace(record, line=sha256(line).hexdigest()), made, line)
+    return replace(record, line=sha256(line).hexdigest()), made, line
 
 
 def checkpoint_line(
@@ -108,7 +100,6 @@ def checkpoint_line(
                 for head, file in heads
                 if head
             ),
-            retired=tuple(before.retired()),
         )
     line = framed(encode_checkpoint(checkpoint), "checkpoint")
     return replace(checkpoint, line=sha256(line).hexdigest()), line

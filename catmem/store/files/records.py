@@ -209,14 +209,6 @@ class Head(NamedTuple):
     whole: WholeText
 
 
-class RetiredFile(NamedTuple):
-    """A file that the record ``sequence`` took out of its place, and its last known state."""
-
-    sequence: int
-    file: str
-    state: Retired
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """The first line of a segment. ``sequence`` is that of the record after it; it has none of its own."""
@@ -227,7 +219,6 @@ class Checkpoint:
     store: str
     previous: str
     heads: tuple[Head, ...] = ()
-    retired: tuple[RetiredFile, ...] = ()
     was: str | None = None
     line: str = ""
 
@@ -281,7 +272,6 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
             }
             for head in checkpoint.heads
         ],
-        "retired": [[gone.sequence, gone.file, *gone.state] for gone in checkpoint.retired],
     }
     if checkpoint.was:
         fields["was"] = checkpoint.was
@@ -348,7 +338,6 @@ def _checkpoint(fields: Mapping[str, Any], line: str) -> Checkpoint:
         store=matching(fields.get("store"), "store", _STORE),
         previous=matching(fields.get("previous"), "previous", _HEX),
         heads=tuple(_head(head) for head in listed(fields.get("heads"), "heads")),
-        retired=tuple(_retired_file(gone) for gone in listed(fields.get("retired"), "retired")),
         was=None if was is None else matching(was, "was", _HEX),
         line=line,
     )
@@ -416,11 +405,6 @@ def _head(fields: object) -> Head:
 def _retired(value: object) -> Retired:
     size, mtime, digest = listed(value, "retired", 3)
     return Retired(integer(size, "retired", 0), integer(mtime, "retired"), matching(digest, "retired", DIGEST))
-
-
-def _retired_file(value: object) -> RetiredFile:
-    sequence, file, *state = listed(value, "retired", 5)
-    return RetiredFile(integer(sequence, "retired", 1), text_in({"file": file}, "file"), _retired(state))
 
 
 def _tombstone(value: object) -> Tombstone | None:

@@ -19,7 +19,7 @@ from zlib import crc32
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.changes import Splice, WholeText
-from catmem.store.files.records import MalformedError, RetiredFile, decode, decode_checkpoint, recorded_name
+from catmem.store.files.records import MalformedError, decode, decode_checkpoint, recorded_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,10 +115,6 @@ def _next_good(buffer: bytes, position: int) -> int | None:
             return begin
         position = end + 1
     return None
-
-
-RETIRED_KEPT = 64
-"""How many of the newest retired files each checkpoint still names."""
 
 
 class Step(NamedTuple):
@@ -274,16 +270,6 @@ class Segment:
             if file is None or record.owner == file:
                 return record
         return None
-
-    def retired(self) -> list[RetiredFile]:
-        """The newest retired files and their last known states, the oldest first."""
-        known = {gone.sequence: gone for gone in self.checkpoint.retired}
-        for record, _ in self.steps:
-            if record.retired is None:
-                continue
-            sequence = record.sequence if record.late_of is None else record.late_of
-            known[sequence] = RetiredFile(sequence, record.file, record.retired)
-        return [known[sequence] for sequence in sorted(known)[-RETIRED_KEPT:]]
 
     def data(self, sequence: int) -> bytes | None:
         """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before.

@@ -85,15 +85,15 @@ def test_marks_stand_under_what_they_mean(line, span, shown, marks):
 @pytest.mark.parametrize("place", [0, 29, 30, 31, 5_000, 9_990])
 def test_a_long_line_is_cut_around_the_place(place):
     line = "x" * place + "HERE" + "y" * (10_000 - place)
-    found = excerpt(line, place, place + 4)
-    assert found.line[found.marks.index("^") : found.marks.rindex("^") + 1] == "HERE"
-    assert len(found.line) <= WIDTH + 2
+    shown, marks = excerpt(line, place, place + 4)
+    assert shown[marks.index("^") : marks.rindex("^") + 1] == "HERE"
+    assert len(shown) <= WIDTH + 2
 
 
 def test_a_line_of_wide_characters_is_cut_by_its_width():
-    found = excerpt("宽" * 500, 200, 500)
-    assert len(found.line) <= WIDTH // 2 + 2
-    assert found.marks.count("^") <= WIDTH
+    shown, marks = excerpt("宽" * 500, 200, 500)
+    assert len(shown) <= WIDTH // 2 + 2
+    assert marks.count("^") <= WIDTH
 
 
 def test_messages_show_what_would_act_on_a_terminal():

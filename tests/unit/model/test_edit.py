@@ -12,7 +12,6 @@ from catmem.model.edit import (
     apply_edits,
     move_entry,
     remove_entry,
-    rename_section,
     replace_entry,
     retag_entry,
 )
@@ -46,7 +45,6 @@ def test_what_an_edit_returns():
     assert (edited.entry.category, edited.entry.body, edited.entry.tags) == ("a", "new", {"x": "y"})
     assert len(edited.edits) == 1
     assert remove_entry(document, document.entries[0]).entry is None
-    assert rename_section(document, document.sections[0], "C").entry is None
 
 
 def test_a_move_is_two_edits_of_the_old_text():
@@ -167,16 +165,3 @@ def test_a_body_that_looks_like_too_large_a_tag_block_comes_back():
     body = "[a: " + "x" * 5000 + "] y"
     edited = add_entry(parse(""), body, category="a")
     assert (edited.entry.body, edited.entry.tags) == (body, {})
-
-
-def test_renaming_moves_the_category_of_its_entries():
-    document = parse("## A\none\n\n## B\ntwo\n")
-    edited = rename_section(document, document.sections[0], "  Beta  ")
-    assert edited.document.text == "## Beta\none\n\n## B\ntwo\n"
-    assert [entry.category for entry in edited.document.entries] == ["beta", "b"]
-
-
-def test_renaming_joins_what_has_one_category():
-    document = parse("## A\none\n\n## B\ntwo\n")
-    edited = rename_section(document, document.sections[1], "A")
-    assert [entry.body for entry in edited.document.by_category["a"]] == ["one", "two"]

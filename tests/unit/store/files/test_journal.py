@@ -232,24 +232,6 @@ def test_any_bytes_are_kept(tmp_path, data):
         assert [text for _, text in journal.replay()] == [data, b"other", data]
 
 
-def test_retired_files_are_remembered_in_their_last_state_over_segments(tmp_path):
-    first, second, late = (Retired(size, size, bytes_digest(bytes(size))) for size in (1, 2, 3))
-    with journal_in(tmp_path, **SMALL) as journal:
-        put(journal, b"1", retired=first)
-        put(journal, b"2", retired=second)
-        put(journal, b"3", op="late", late_of=1, retired=late)
-        fill(journal, 9, "MEMORY.md")
-    with journal_in(tmp_path, **SMALL) as journal:
-        assert journal._newest().retired() == [(1, "USER.md", late), (2, "USER.md", second)]
-
-
-def test_only_the_newest_64_retired_files_are_remembered(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        for number in range(70):
-            put(journal, b"%d" % number, retired=Retired(number, 0, bytes_digest(b"%d" % number)))
-        assert [gone.sequence for gone in journal._newest().retired()] == list(range(7, 71))
-
-
 def test_another_process_may_append_in_between(tmp_path):
     program = (
         "import sys; from pathlib import Path; from tests.unit.store.journals import journal_in, put\n"

@@ -17,7 +17,6 @@ from catmem.store.files.records import (
     MalformedError,
     Record,
     Retired,
-    RetiredFile,
     Tombstone,
     decode,
     decode_checkpoint,
@@ -60,7 +59,6 @@ CHECKPOINT = Checkpoint(
     store="0123456789abcdef" * 2,
     previous=HEX,
     heads=(Head(RECORD, 8, whole(b"text")),),
-    retired=(RetiredFile(3, "USER.md", RETIRED),),
     was=OTHER,
     line=HEX,
 )
@@ -160,7 +158,6 @@ WRONG_IN_CHECKPOINT = {
     "store": [None, "ab", HEX],
     "previous": [None, "x"],
     "heads": [None, {}, [5], [{}], [{"record": {}}], [{"record": 5}]],
-    "retired": [None, [5], [[0, "a", 1, 1, DIGEST]], [[1, 5, 1, 1, DIGEST]], [[1, "a", 1, 1]]],
     "was": [5, "x"],
 }
 

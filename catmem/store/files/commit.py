@@ -23,7 +23,6 @@ from catmem.store.contract import (
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import RecordDraft, branch_name
-from catmem.store.files.retention import keep_backup, reap
 from catmem.store.files.system import store_errors
 from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, name_copy, unread
 
@@ -269,6 +268,8 @@ class FileCommit:
         found_now = self.before is not None or refusal.code != "drift" or (expected is None and bool(unread(own)))
         theirs = sight.data if found_now else self._theirs(expected)
         if refusal.drift_backup is None and theirs:
+            from catmem.store.files.retention import keep_backup
+
             name_copy(refusal, str(keep_backup(self.folder, self.name, theirs, sight.status)))
 
     def _theirs(self, expected: str | None) -> bytes:
@@ -284,6 +285,8 @@ class FileCommit:
 
     def _reap(self, record: Record) -> None:
         if record.sequence % _REAP_EVERY == 0:
+            from catmem.store.files.retention import reap
+
             reap(self.folder, record.sequence)
 
 

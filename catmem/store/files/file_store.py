@@ -23,7 +23,6 @@ from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
 from catmem.store.files.recovery import recover
-from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -315,6 +314,8 @@ class FileStore(LastingStore):
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
+        from catmem.store.files.retention import keep_backup
+
         with self._writing(entity) as (folder, name, _):
             return keep_backup(folder, name, self.peek(entity), None)
 

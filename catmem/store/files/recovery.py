@@ -30,7 +30,6 @@ from catmem.store.files.publication import (
     temporary_name,
 )
 from catmem.store.files.records import RecordDraft
-from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -237,11 +236,17 @@ class _Recovery:
         return not sight.missing and bytes_digest(sight.data) == record.retired.digest
 
     def _put_in_place(self, sight: ObservedFile, record: Record, data: bytes) -> None:
-        if not self._is_replaced(sight, record) and sight.data:
-            keep_backup(self.folder, self.name, sight.data, sight.status)
+        if not self._is_replaced(sight, record):
+            self._keep_copy(sight)
         temporary = self.publication.prepare(data, sight, record.revision)
         put = self.publication.publish(sight, record, temporary)
         self.outside.take_in_all(put.foreign, put.record)
+
+    def _keep_copy(self, sight: ObservedFile) -> None:
+        from catmem.store.files.retention import keep_backup
+
+        if sight.data:
+            keep_backup(self.folder, self.name, sight.data, sight.status)
 
     def restore(self) -> str | None:
         """Restore the file if a stop of the machine damaged it since its last record; returns the new revision."""
@@ -252,8 +257,7 @@ class _Recovery:
         with closing(look_at(self.folder, self.name, data)) as sight:
             if not self._is_hurt(sight, record, data):
                 return None
-            if sight.data:
-                keep_backup(self.folder, self.name, sight.data, sight.status)
+            self._keep_copy(sight)
             draft = RecordDraft(
                 file=self.name,
                 op="restore",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.digest import content_digest
+from catmem.model.document import first_of_each
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS
 
@@ -31,10 +32,7 @@ class Version(NamedTuple):
     def read(cls, category: str, text: str) -> Version:
         """The version that a text with its tag block is, escapes undone."""
         pairs, body = tag_blocks.read(text, DEFAULT_LIMITS.tag_block_chars)
-        tags: dict[str, TagValue] = {}
-        for key, value in pairs:
-            tags.setdefault(key, value if isinstance(value, str) else list(value))
-        return cls(category, body, tags, text)
+        return cls(category, body, first_of_each(pairs), text)
 
     @classmethod
     def of_each(cls, *documents: Document) -> tuple[list[Version], ...]:

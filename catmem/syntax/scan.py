@@ -9,7 +9,7 @@ A *stretch* is what lies between two delimiter lines. Nothing that stands in one
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
@@ -73,6 +73,10 @@ class Edit(NamedTuple):
     text: str
     start: int
     end: int
+    blanks: list[tuple[int, ...]]
+    """What the scan of that text knows of its ``blanks`` by now."""
+    stretches: tuple[int, int] | None
+    """The old stretches outside of which these stay as they are; ``None`` where that is not certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class Scan:
     """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
     edit: Edit | None = field(default=None, repr=False, compare=False)
     """The change that the text was made by, if it was not read as a whole."""
+    _blanks: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def start(self) -> int:
@@ -105,14 +110,41 @@ class Scan:
         yield start, len(self.text)
 
     @property
+    def blanks(self) -> tuple[int, ...]:
+        """Where what lies between two boundaries begins and holds no entry."""
+        if not self._blanks:
+            edit = self.edit
+            if edit is None or edit.stretches is None or not edit.blanks:
+                self._blanks.append(tuple(self._blanks_between(self.start, len(self.text))))
+            else:
+                (old,), (first, last), shift = edit.blanks, edit.stretches, len(self.text) - len(edit.text)
+                kept, behind = bisect_left(old, first), bisect_right(old, last)
+                shifted = [offset + shift for offset in old[behind:]]
+                self._blanks.append((*old[:kept], *self._blanks_between(first, last + shift), *shifted))
+        return self._blanks[0]
+
+    def _blanks_between(self, start: int, end: int) -> list[int]:
+        text = self.text
+        return [piece for _, piece, behind in pieces(self, start, end) if not text[piece:behind].strip()]
+
+    @property
     def entry_count(self) -> int:
-        """How many entries there are."""
-        return self.entries_before(len(self.text) + 1)
+        """How many entries there are; after an edit known without a look at all of them."""
+        return self._boundaries_before(len(self.text) + 1) + 1 - len(self.blanks)
 
     def entries_before(self, stretch: int) -> int:
         """How many entries stand before the stretch that begins at an offset."""
-        found = pieces(self, self.start, stretch)
-        return sum(begin < stretch and not self.text[begin:end].isspace() and begin < end for _, begin, end in found)
+        return self._boundaries_before(stretch) - bisect_left(self.blanks, stretch)
+
+    def _boundaries_before(self, position: int) -> int:
+        """How many there are with something before them: a delimiter line that is the first line has nothing."""
+        lines, title = self.delimiters, self.title
+        return (
+            lines.before(position)
+            - lines.before(self.start)
+            + _headers_before(self, position)
+            + (title is not None and title.start < position)
+        )
 
 
 def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: bool = False) -> Scan:
@@ -230,6 +262,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
             if header.start >= region_end
         ),
     )
+    title = _title(text, old.start) if all_headers or old.always_titled else None
     return Scan(
         text,
         old.categories,
@@ -240,9 +273,9 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
             *slugless,
             *(offset + shift for offset in old.slugless if offset >= region_end),
         ),
-        _title(text, old.start) if all_headers or old.always_titled else None,
+        title,
         old.always_titled,
-        Edit(old.text, start, end),
+        Edit(old.text, start, end, old._blanks, (region_start, region_end) if title == old.title else None),  # noqa: SLF001
     )
 
 

@@ -386,7 +386,7 @@ def without_a_backup_nothing_is_written(folder: Path, protocol: Protocol) -> Non
     scene.path.write_bytes(damaged)
     os.utime(scene.path, (LONG_AGO, LONG_AGO))
     store = scene.store(_NoCopies(), protocol.publication)
-    put_off = patch("catmem.store.files.recovery.keep_backup", _put_off)
+    put_off = patch("catmem.store.files.retention.keep_backup", _put_off)
     try:
         with (
             put_off

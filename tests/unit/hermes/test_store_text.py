@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.errors import NotUtf8Error
-from catmem.hermes.store_text import FileText, clean, encoded, is_plain, read_text, size_of
+from catmem.hermes.store_text import FileText, encoded, is_plain, read_text, size_of
 from catmem.model.document import parse
 from catmem.text import unify_newlines
 
@@ -92,34 +92,6 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
         # file with sections; Hermes's own store does not.
         mine, other = (each.text.rstrip("\n§").replace("\\#", "#") for each in (written, whole))
         assert mine == other
-
-
-SECTIONED = st.lists(PARTS | st.sampled_from(["## B", "\r", "§", "§", ""]), min_size=3, max_size=12).map("\n".join)
-OPERATIONS = st.lists(st.tuples(st.sampled_from(["add", "replace", "remove"]), st.integers(0, 9), TEXTS), max_size=3)
-
-
-@given(SECTIONED, OPERATIONS, st.sampled_from(["\n", "\r\n"]))
-@settings(max_examples=400)
-def test_a_change_found_around_its_place_is_that_of_a_look_at_the_whole_file(text, operations, newline):
-    file = read_text(text.replace("\n", newline).encode())
-    for _ in range(2):  # what is made of a change is good for the next one
-        draft, whole = file.draft(), file.draft()
-        whole.touched = None
-        for name, place, given_text in operations:
-            new = clean(given_text)
-            for each in (draft, whole):
-                if name == "add" and new:
-                    each.add(new)
-                elif name != "add" and each.texts:
-                    old = each.texts[place % len(each.texts)]
-                    change = (new or "x",) if name == "replace" else ()
-                    getattr(each, name)(place % len(each.texts), *change, old)
-        found, expected = file.written(draft), file.written(whole)
-        assert (found.text, found.entries, found.origins) == (expected.text, expected.entries, expected.origins)
-        assert (found.pieces, found.size) == (expected.pieces, expected.size)
-        assert encoded(found, file, file.text.encode()) == found.text.encode()
-        assert (found.document is None) == (expected.document is None)
-        file = found
 
 
 def test_repetitions_are_there_on_request():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.prompt.sizes import Sizes, Use
     from catmem.prompt.styles import Style
     from catmem.workspace.fleet import Measured, Stats
-    from catmem.workspace.workspace import Workspace
+    from catmem.workspace.profile_memory import ProfileMemory
 
 _WIDTH = 60
 _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
@@ -91,6 +91,8 @@ def prompt(  # noqa: PLR0913 - an argument for each option
     warn_of_rows(workspace, source or profile)
     memory = read_memory(workspace, profile, source=source).narrowed(categories, budget)
     prompt = memory.prompt(as_of=as_of, style=style)
+    if not prompt.text:
+        say(_why_empty(memory, prompt.manifest))
     if in_json():
         emit_json(prompt.to_dict())
         return
@@ -102,8 +104,6 @@ def prompt(  # noqa: PLR0913 - an argument for each option
         emit("".join(_explained(prompt, paths)))
     else:
         emit(prompt.text)
-        if not prompt.text:
-            say(_why_empty(workspace, source or profile, prompt.manifest))
 
 
 def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
@@ -116,7 +116,8 @@ def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
         size = f"{manifest.sizes[target]:,}{budget} characters"
         blocked = sum(row.status == "blocked" for row in rows)
         withheld = f", {blocked} blocked" if blocked else ""
-        yield f"\n{target} ({paths[target]}): {inside} of {len(rows)} entries in{withheld}, {size}\n"
+        there = ", no such file yet" if target in manifest.missing else ""
+        yield f"\n{target} ({paths[target]}{there}): {inside} of {len(rows)} entries in{withheld}, {size}\n"
         yield columns([_columns(row) for row in rows])
         loose = manifest.hidden_uncategorized[target]
         if hidden > loose:
@@ -137,17 +138,14 @@ def _columns(row: Row) -> tuple[str, ...]:
     return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, _WIDTH)
 
 
-def _why_empty(workspace: Workspace, owner: str, manifest: Manifest) -> str:
+def _why_empty(memory: ProfileMemory, manifest: Manifest) -> str:
     from catmem.prompt.sizes import left_out
-    from catmem.workspace.stores import backend_of
 
-    missing = workspace.missing_files(owner)
+    owner = memory.owner.name
     hidden = sum(manifest.hidden.values())
-    if len(missing) == len(manifest.hidden) and backend_of(workspace.config).has_files:
-        folder = missing[0].parent
-        names = " and ".join(path.name for path in missing)
-        why = f"has no {names} yet" if folder.is_dir() else "does not exist yet"
-        return f"The prompt is empty: {printable(shown_path(folder))}, the folder of {owner}, {why}."
+    if len(manifest.missing) == len(manifest.hidden):
+        looked = " and ".join(printable(shown_path(memory.paths[target])) for target in manifest.missing)
+        return f"The prompt is empty: {owner} has no memory files yet. Looked for {looked}."
     if not hidden and not manifest.rows:
         return f"The prompt is empty: the memory files of {owner} hold no entries."
     reasons = Counter(_LEFT_OUT[reason] for row in manifest.rows if (reason := left_out(row)))

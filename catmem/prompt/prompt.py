@@ -77,10 +77,12 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     style: Style | None = None,
     scanner: Scanner | None = None,
     counter: Callable[[str], int] = len,
+    missing: Sequence[str] = (),
 ) -> Prompt:
     """Assemble the prompt of ``profile`` from its documents (``{"user": …, "memory": …}``; either may be missing).
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
+    ``missing`` are the targets whose empty document stands for a file that is not there: the manifest names them.
     ``scanner`` replaces the built-in one for entries and for the whole text, ``counter`` is what a budget is counted in
     (characters; or a caller's tokens). Raises ``ConfigError``
     (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
@@ -94,6 +96,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
     draft = _Draft(profile, as_of, config, style, scanner or BuiltinScanner(), counter)
+    draft.missing = tuple(target for target in TARGETS if target in missing or target not in documents)
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
@@ -152,6 +155,7 @@ class _Draft:
     blocked_titles: set[str] = field(default_factory=set)
     views: dict[str, View] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    missing: tuple[str, ...] = ()
 
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
@@ -352,6 +356,7 @@ class _Draft:
             sizes={target: self.size(target) for target in self.views},
             budget=dict(self.profile.prompt.budget),
             warnings=tuple(self.warnings),
+            missing=self.missing,
         )
 
     def _row(self, candidate: _Candidate) -> Row:
@@ -451,6 +456,8 @@ class Manifest:
     budget: Mapping[str, int]
     warnings: tuple[str, ...] = ()
     """What to know of the files, such as conflict markers of git in one of them."""
+    missing: tuple[str, ...] = ()
+    """The targets that have no file yet."""
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest as JSON-ready data."""
@@ -464,4 +471,5 @@ class Manifest:
             "sizes": dict(self.sizes),
             "budget": dict(self.budget),
             "warnings": list(self.warnings),
+            "missing": list(self.missing),
         }

@@ -17,11 +17,10 @@ from catmem.entities.contents import content_of
 from catmem.envelopes.agents import role_hash
 from catmem.errors import ForbiddenError
 from catmem.names import TARGETS, is_declared
-from catmem.prompt.prompt import build_prompt
 from catmem.staleness.freshness import advice, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import declared_of, entity_of, refuse_bounded
-from catmem.workspace.profile_memory import ProfileMemory, parsed_at
+from catmem.workspace.profile_memory import ProfileMemory, missing_of, parsed_at
 from catmem.workspace.seen_entry import entry_dict, rules_in
 
 if TYPE_CHECKING:
@@ -190,11 +189,12 @@ def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword
     owner = profile if source is None else workspace.profile(source)
     paths = {target: workspace.path_of(owner, target) for target in TARGETS}
     files = {target: workspace.bytes_of(owner, target, path) for target, path in paths.items()}
+    missing = missing_of(files, paths)
 
     def make() -> dict[str, Any]:
         documents = {target: parsed_at(workspace, data, paths[target]) for target, data in files.items()}
-        reader = ProfileMemory(profile, owner, documents, paths, workspace.config).narrowed(categories, budget).profile
-        prompt = build_prompt(documents, reader, as_of=day, config=workspace.config, style=style)
+        memory = ProfileMemory(profile, owner, documents, paths, workspace.config, missing)
+        prompt = memory.narrowed(categories, budget).prompt(as_of=day, style=style)
         said = prompt.to_dict()
         role = {"profile": profile.name, "role_id": profile.name, "role_hash": role_hash(profile)}
         warnings: list[str] = []
@@ -206,7 +206,7 @@ def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword
             return {**shown, "manifest": said["manifest"]}
         return shown | advice(row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
 
-    return LazyAnswer(make, (profile, owner, day, *files.values()))
+    return LazyAnswer(make, (profile, owner, day, missing, *files.values()))
 
 
 def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A profile that is not right, or a file that cannot be read, is named among the p
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
-from catmem.workspace.profile_memory import read_document
+from catmem.workspace.profile_memory import missing_of, read_document
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
@@ -313,11 +312,9 @@ def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSiz
         style=profile.prompt.style,
         owner=owner.name,
         seed_from=profile.seed_from,
-        missing=tuple(
-            target
-            for target in TARGETS
-            # A store of another kind keeps no file in the folder.
-            if not (whole.documents[target].text or os.path.lexists(workspace.path_of(owner, target)))
+        missing=missing_of(
+            {target: whole.documents[target].text for target in TARGETS},
+            {target: workspace.path_of(owner, target) for target in TARGETS},
         ),
         sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
     )

@@ -5,6 +5,7 @@ Text, warnings and manifest of a prompt are made of one such state of the disk.
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -80,6 +81,8 @@ class ProfileMemory:
     documents: Mapping[str, Document]
     paths: Mapping[str, Path]
     config: Config
+    missing: tuple[str, ...] = ()
+    """The targets that have no file yet."""
 
     def prompt(
         self,
@@ -100,6 +103,7 @@ class ProfileMemory:
             style=style,
             scanner=scanner,
             counter=counter,
+            missing=self.missing,
         )
 
     def narrowed(self, categories: Sequence[str], budget: int | None = None) -> ProfileMemory:
@@ -184,7 +188,13 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
         owner = workspace.profile(source) if source is not None else profile
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
-        return ProfileMemory(profile, owner, documents, paths, workspace.config)
+        missing = missing_of({target: document.text for target, document in documents.items()}, paths)
+        return ProfileMemory(profile, owner, documents, paths, workspace.config, missing)
+
+
+def missing_of(texts: Mapping[str, str | bytes], paths: Mapping[str, Path]) -> tuple[str, ...]:
+    """The targets that have no file yet. A store of another kind has no file at a path: there, those without text."""
+    return tuple(target for target, text in texts.items() if not (text or os.path.lexists(paths[target])))
 
 
 def seen_file(workspace: Root, name: str, target: str) -> Reading:

@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
+from catmem.workspace.answering import prompt_answer
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 ROW_KEYS = ["target", "category", "line", "id", "state", "date", "status", "reason", "preview"]
@@ -73,6 +75,7 @@ def test_text_digest_and_manifest(place):
         "sizes",
         "budget",
         "warnings",
+        "missing",
     ]
     assert {tuple(entry) for entry in said["manifest"]["entries"]} == {tuple(ROW_KEYS)}
     assert said["manifest"]["hidden"] == {"user": 1, "memory": 0}
@@ -122,17 +125,29 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "homes" / "none" / "USER.md", "## Pay\nsecret\n")
     hidden = ask(place, "none", "--format", output_format)
     assert hidden.exit_code == 0
-    if output_format == "json":
-        assert json.loads(hidden.stdout)["text"] == ""
-        return
-    assert hidden.stdout == ""
+    assert (json.loads(hidden.stdout)["text"] if output_format == "json" else hidden.stdout) == ""
     assert "it leaves out all entries of none (1 of other categories)" in hidden.stderr
     put(place / "homes" / "none" / "USER.md", "")
     assert "the memory files of none hold no entries" in ask(place, "none").stderr
     (place / "homes" / "none" / "USER.md").unlink()
-    assert "has no USER.md and MEMORY.md yet" in ask(place, "none").stderr
     (place / "homes" / "none").rmdir()
-    assert "does not exist yet" in ask(place, "none").stderr
+    for arguments in ((), ("--explain",), ("--format", output_format)):
+        nothing = ask(place, "none", *arguments)
+        assert nothing.exit_code == 0
+        assert "none has no memory files yet" in nothing.stderr
+        for name in ("USER.md", "MEMORY.md"):
+            assert f"homes/none/{name}" in nothing.stderr
+
+
+def test_the_manifest_names_the_files_that_are_not_there(place):
+    put(place / "profiles" / "none.yaml", "{}")
+    told = json.loads(ask(place, "none", "--format", "json").stdout)
+    assert told["manifest"]["missing"] == ["user", "memory"]
+    assert ask(place, "none", "--explain").stdout.count("no such file yet") == 2
+    put(place / "homes" / "none" / "MEMORY.md", "")
+    root = Workspace.open(place)
+    assert root.prompt("none").manifest.missing == ("user",)
+    assert prompt_answer(root, "none", None).make()["manifest"]["missing"] == ["user"]
 
 
 @pytest.mark.parametrize("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])

@@ -31,6 +31,7 @@ MANIFEST_KEYS = [
     "sizes",
     "budget",
     "warnings",
+    "missing",
 ]
 
 DATED = """## Talk

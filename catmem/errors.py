@@ -348,7 +348,7 @@ class MergeConflictError(RefusedError):
 
 
 class OperationCollisionError(RefusedError):
-    """An ``op_id`` that was used before, for something else."""
+    """Its writer wrote something newer first, in another tab or session: one ``op_id`` or one base, other content."""
 
     code = "hash_collision"
 

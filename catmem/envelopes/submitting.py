@@ -351,10 +351,11 @@ def second_of_a_number(workspace: Root, envelope: Envelope, on_stale: OnStale) -
     if not same_place or first is None or first == envelope.mem_hash:
         return None
     return OperationCollisionError(
-        f"{envelope.agent_id} wrote revision {last.revision} itself, with other content",
+        f"{last.who} wrote something newer before this: revision {last.revision}, with other content",
         expected=str(envelope.prev_rev),
         found=head_of(workspace, envelope.entity_id),
-        hint=f"{_AGAIN} With on_stale: branch in catmem.yaml such writes are kept as branches.",
+        hint=f"It may come from another tab, session or process of {last.who}. {_AGAIN} With on_stale: branch in "
+        "catmem.yaml such writes are kept as branches.",
     )
 
 

@@ -343,10 +343,11 @@ def repeated(first: Revision, change: Change) -> bool:
     if first.note.get("request") == change.request:
         return True
     raise OperationCollisionError(
-        f"the operation {first.op_id} was already made, with other content, as revision {first.revision}",
+        f"another write with the op_id {first.op_id} and other content came first, as revision {first.revision}",
         expected=change.request,
         found=first.revision,
-        hint="Nothing was written. Give each operation an op_id of its own.",
+        hint="Nothing was written. It may come from another tab or session. Read what is there now, and send what you "
+        "still want with a new op_id.",
     )
 
 

@@ -286,6 +286,8 @@ def test_one_op_id_for_two_requests_is_refused(store):
         assert caught.value.code == "hash_collision"
         assert caught.value.expected == request
         assert caught.value.found == "1"
+        assert "came first, as revision 1" in caught.value.message
+        assert "another tab" in str(caught.value.hint)
     assert list(store.replay(USER)) == before
 
 

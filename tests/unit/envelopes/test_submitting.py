@@ -165,7 +165,8 @@ def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, co
     for _ in range(2):  # the second time the edit is in the history
         with pytest.raises(OperationCollisionError) as caught:
             workspace.submit(second)
-        assert caught.value.message == "neo wrote revision 2 itself, with other content"
+        assert caught.value.message == "neo wrote something newer before this: revision 2, with other content"
+        assert "another tab, session or process of neo" in str(caught.value.hint)
         assert text_of(workspace) == edited
 
 

@@ -126,7 +126,8 @@ def test_an_addition_to_a_file_that_changed(client, workspace):
 def test_two_windows_of_one_person(client, workspace):
     first, second = editing(client, workspace), editing(client, workspace)
     assert sent(client, first, content="Prefers tables.").status_code == 303
-    _, forms = refused(sent(client, second))
+    made, forms = refused(sent(client, second))
+    assert "sent before with other words, from another tab" in made.text
     assert forms.named("Save on what is there now")["fields"]["content"] == TYPED
     assert revisions(workspace) == 2
 

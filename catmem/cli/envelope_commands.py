@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-stale",
     type=click.Choice(["refuse", "branch"]),
-    help="If --expected is older than what is there. By default what catmem.yaml says, else refuse.",
+    help="If the revision that it is made on is older than what is there. By default what catmem.yaml says, else refuse.",
 )
 @click.option("--op-id", metavar="ID", help="The name of this write of ENTITY; a retry has the same one.")
 @actor_option
@@ -65,12 +65,12 @@ def write(  # noqa: PLR0913 - one parameter an option
 
     Exit status 3: another writer came between, or the file or the role is not what the writer knew.
     """
-    of_entity = any(each is not None for each in (file, expected, on_stale, op_id, actor)) or bool(merges)
+    of_entity = any(each is not None for each in (file, expected, op_id, actor)) or bool(merges)
     if place is not None and (entity is not None or of_entity):
-        raise click.UsageError("--envelope says all of a write: give it alone, or with --confirm.")
+        raise click.UsageError("--envelope says all of a write: give it alone, or with --confirm and --on-stale.")
     workspace = open_with_store()
     if place is not None:
-        written = _submitted(workspace, place, confirm=confirm)
+        written = _submitted(workspace, place, confirm=confirm, on_stale=on_stale)
     else:
         if entity is None or file is None or expected is None:
             raise click.UsageError("Give --envelope FILE; or ENTITY, FILE and --expected REVISION (0 for the first).")
@@ -104,14 +104,14 @@ def _entity_content(workspace: Workspace, entity: str, file: str, actor: str | N
         raise
 
 
-def _submitted(workspace: Workspace, place: str, *, confirm: bool) -> Written:
+def _submitted(workspace: Workspace, place: str, *, confirm: bool, on_stale: OnStale | None) -> Written:
     from catmem.envelopes.parsing import MOST_BYTES
     from catmem.files import read_bounded
 
     # One byte more than there may be, so that the envelope is refused, and recorded, as any other that is wrong.
     data = read_stdin(MOST_BYTES) if place == "-" else read_bounded(place, MOST_BYTES)
     try:
-        return workspace.submit(data, confirm=confirm)
+        return workspace.submit(data, confirm=confirm, on_stale=on_stale)
     except EnvelopeError as error:
         error.path = "standard input" if place == "-" else place
         if place == "-" and not data.strip():

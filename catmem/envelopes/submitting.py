@@ -77,11 +77,12 @@ def submit(
     *,
     confirm: bool = False,
     sender: Sender | None = None,
+    on_stale: OnStale | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``."""
     with gate.checks(workspace, "?", op="put", agent="?"):
         fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
-    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
+    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender, on_stale))
 
 
 def submit_value(

@@ -306,11 +306,13 @@ class Workspace(Root):
         *,
         confirm: bool = False,
         sender: Sender | None = None,
+        on_stale: OnStale | None = None,
     ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
         ``confirm`` writes what the writer wanted to be warned of (``alert``), and a person's secret. ``sender`` is for
-        an interface that knows who sends it: an envelope of another sender is refused.
+        an interface that knows who sends it: an envelope of another sender is refused. ``on_stale`` is by default what
+        catmem.yaml says.
 
         Each refusal comes in the order of docs/envelopes.md: ``EnvelopeError``, ``RefusedError`` (``role_drift``),
         ``ForbiddenError``, ``OperationCollisionError``, ``StaleError`` and ``UnknownRevisionError``, ``RefusedError``
@@ -320,7 +322,7 @@ class Workspace(Root):
         from catmem.envelopes.submitting import submit
 
         with one_reading():
-            return submit(self, envelope, confirm=confirm, sender=sender)
+            return submit(self, envelope, confirm=confirm, sender=sender, on_stale=on_stale)
 
     def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

@@ -176,3 +176,14 @@ def test_what_is_missing_is_told_in_plain_words(place):
 def test_who_has_to_sign_is_told_so(place):
     (place / "catmem.yaml").write_text("signing: {required: true}\n", encoding="utf-8")
     assert "catmem key new neo makes a key." in run(*ADD).stderr
+
+
+def test_an_envelope_on_an_old_revision_becomes_a_branch_where_that_is_asked_for(place):
+    made = run(*ADD).stdout
+    assert run("add", "-p", "neo", "-c", "talk", "coffee, not tea").exit_code == 0
+    refused = run("write", "--envelope", "-", "--on-stale", "refuse", given=made)
+    assert (refused.exit_code, "error[stale_prev]" in refused.stderr) == (3, True)
+    kept = run("write", "--envelope", "-", "--on-stale", "branch", given=made)
+    assert kept.exit_code == 0, kept.output
+    assert "branch 2a" in kept.stdout
+    assert "tea, not coffee" not in text(place)

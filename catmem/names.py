@@ -65,8 +65,16 @@ def known_target(target: str) -> str:
 UNCATEGORIZED = "__uncategorized__"
 """The category of what stands before the first section header, and of whole files without one."""
 
+UNCATEGORIZED_TITLE = "Uncategorized"
+"""What people read for entries without a category."""
+
 _NOT_ASCII_SLUG = re.compile(r"[^a-z0-9_]+")
 _DASHES = re.compile(r"-+")
+
+
+def category_name(slug: str) -> str:
+    """A category as people read it: its slug, and a word for what has none."""
+    return UNCATEGORIZED_TITLE if slug == UNCATEGORIZED else slug
 
 
 def slugify(title: str) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-stale",
     type=click.Choice(["refuse", "branch"]),
-    help="If the revision that it is made on is older than what is there. By default what catmem.yaml says, else refuse.",
+    help="If it was made on a revision older than what is there. By default what catmem.yaml says, else refuse.",
 )
 @click.option("--op-id", metavar="ID", help="The name of this write of ENTITY; a retry has the same one.")
 @actor_option

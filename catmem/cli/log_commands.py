@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -237,31 +236,8 @@ def _put(lines: list[str | None], revision: str) -> None:
 
 
 def _remarks(revision: Revision, words: str) -> str:
-    origin = f"branch from {', '.join(revision.parents) or 'nothing'}" if revision.is_branch else ""
-    remarks = ", ".join(part for part in (origin, _said(revision.note)) if part)
+    from catmem.workspace.changed_entries import did
+
+    origin = f" (branch from {', '.join(revision.parents) or 'nothing'})" if revision.is_branch else ""
+    remarks = printable(did(revision) + origin)
     return f"{remarks}: {first_line(words, _WORDS)}" if words else remarks
-
-
-_SAID = {
-    "merged": "merged {}",
-    "dropped": "dropped {}",
-    "after_stop": "after a stop of the machine",
-    "restored": "revision {}",
-    "source": "from {}",
-    "snapshot": "snapshot of {}",
-    "set_back": "set back: {}",
-}
-"""What the note of a revision says, the first of them."""
-
-
-def _said(note: Mapping[str, Any]) -> str:
-    for name, words in _SAID.items():
-        if name in note:
-            value = note[name] if isinstance(note[name], list) else [note[name]]
-            return printable(words.format(", ".join(map(str, value))))
-    said = note.get("actions", ())
-    actions = Counter(f"{action['action']} {action['category']}" for action in said)
-    done = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in actions.items())
-    # In one line, whatever its line ends are.
-    against = dict.fromkeys(" ".join(action["evidence"].split()) for action in said if "evidence" in action)
-    return printable(f"{done}, checked against {'; '.join(against)}" if against else done)

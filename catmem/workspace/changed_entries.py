@@ -1,10 +1,12 @@
-"""The entries that revisions were on, by what their records say of them."""
+"""What revisions did, in words, and the entries that they were on: by what their records say of them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
+from catmem.names import category_name
 from catmem.workspace.history import parent_of
 
 if TYPE_CHECKING:
@@ -19,6 +21,61 @@ MOST_READ = 1_000_000
 
 _STEPS = 2
 """Operations that a form makes on one entry: it is moved, and reworded."""
+
+_NOTED = {
+    "snapshot": "Snapshot of {} restored",
+    "merged": "Merged {}",
+    "dropped": "Dropped {}",
+    "restored": "Revision {} restored",
+    "source": "Seeded from {}",
+}
+_BY_OP = {
+    "adopt": "Taken over from outside",
+    "fmt": "Formatted",
+    "late": "A late change from outside taken in",
+    "lint": "Mended by lint",
+    "merge": "Merged",
+    "migrate": "Migrated",
+    "put": "Written",
+    "repair": "Repaired",
+    "restore": "Restored",
+    "seed": "Seeded",
+    "sort": "Sorted",
+    "verify": "Verified",
+}
+_MOST_ACTIONS = 3
+_DONE = {
+    "add": "added to",
+    "replace": "changed in",
+    "remove": "removed from",
+    "move": "moved to",
+    "verify": "verified in",
+}
+
+
+def did(revision: Revision) -> str:
+    """What a revision did, in words: ``Added to talk, removed from rules (2), checked against the invoice``."""
+    note = revision.note
+    noted = (words.format(_listed(note[name])) for name, words in _NOTED.items() if name in note)
+    actions: Sequence[Mapping[str, Any]] = note.get("actions", ())
+    said = next(noted, "") or _actions(actions) or _BY_OP.get(revision.op, revision.op.capitalize())
+    # In one line, whatever its line ends are.
+    against = dict.fromkeys(" ".join(each["evidence"].split()) for each in actions if "evidence" in each)
+    said += f", checked against {'; '.join(against)}" if against else ""
+    said += f", set back: {_listed(note['set_back'])}" if "set_back" in note else ""
+    return f"{said}, after a stop of the machine" if "after_stop" in note else said
+
+
+def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
+    kinds = ((str(each.get("action")), category_name(str(each.get("category")))) for each in actions)
+    counts = Counter(f"{_DONE.get(kind, kind)} {category}" for kind, category in kinds)
+    done = [each if count == 1 else f"{each} ({count})" for each, count in counts.items()]
+    text = ", ".join(done[:_MOST_ACTIONS]) + (f" and {len(done) - _MOST_ACTIONS} more" if done[_MOST_ACTIONS:] else "")
+    return text[:1].upper() + text[1:]
+
+
+def _listed(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict[str, str]:

@@ -228,7 +228,7 @@ def test_log_draws_branches_beside_the_file(user):
         "* 1",
     ]
     last = [line.rsplit("  ", 1)[1].partition(":")[0] for line in run("log", "neo").stdout.splitlines()]
-    assert last[:3] == ["merged 3a", "branch from 2, replace rules", "branch from 2, add rules"]
+    assert last[:3] == ["Merged 3a", "Changed in rules (branch from 2)", "Added to rules (branch from 2)"]
 
 
 def test_the_newest_branch_is_no_change_from_outside(user):

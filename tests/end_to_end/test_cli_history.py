@@ -44,11 +44,11 @@ def rows(*arguments):
 @pytest.mark.parametrize("entity", ["neo", "neo/user"])
 def test_log_newest_first(user, entity):
     first, more = len(USER.encode()), len("§\n[created: 2026-11-21] Vendor is Acme.\n".encode())
-    beta, acme = (["add", "rules:", "Vendor", "is", name] for name in ("Beta.", "Acme."))
+    beta, acme = (["Added", "to", "rules:", "Vendor", "is", name] for name in ("Beta.", "Acme."))
     assert rows(entity) == [
         ["3", "TIME", "neo", "put", f"{first + 2 * more}", "bytes", f"+{more}", *beta],
         ["2", "TIME", "person", "put", f"{first + more}", "bytes", f"+{more}", *acme],
-        ["1", "TIME", "external", "adopt", f"{first}", "bytes", f"+{first}"],
+        ["1", "TIME", "external", "adopt", f"{first}", "bytes", f"+{first}", "Taken", "over", "from", "outside"],
     ]
 
 
@@ -61,9 +61,9 @@ def test_log_says_what_was_done(user):
     run("verify", "-p", "neo", "15th")
     run("restore", "neo", "2")
     assert [" ".join(row[7:]) for row in rows("neo")[:3]] == [
-        "revision 2",
-        "verify rules: Invoices are due on the 15th.",
-        "remove rules: Vendor is Beta.",
+        "Revision 2 restored",
+        "Verified in rules: Invoices are due on the 15th.",
+        "Removed from rules: Vendor is Beta.",
     ]
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from catmem.clock import read_date
 from catmem.model.body import to_html
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE
 from catmem.text import printable, unified_diff
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, TagValue
     from catmem.staleness.freshness import Freshness
     from catmem.workspace.workspace import Workspace
-
-UNCATEGORIZED_TITLE = "Uncategorized"
-"""What people read for entries without a category."""
 
 BODY = 4_000
 """Characters of a body that a page shows; it says how many there are more."""
@@ -96,11 +93,6 @@ def _as_day(found: re.Match[str]) -> str:
         return day(date.fromisoformat(found[0]))
     except ValueError:
         return found[0]
-
-
-def category(slug: str) -> str:
-    """A category as people read it: its slug, and a word for what has none."""
-    return UNCATEGORIZED_TITLE if slug == UNCATEGORIZED else slug
 
 
 def moment(timestamp: str) -> str:

@@ -1,4 +1,4 @@
-"""What revisions did, in words; and what was just done, with the way back.
+"""What was just done, in words, with the way back.
 
 An address names the revision alone: all else is as the store tells it.
 """
@@ -12,15 +12,16 @@ from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
-from catmem.server.page.formats import beginning, category, day
+from catmem.names import category_name
+from catmem.server.page.formats import beginning, day
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.text import counted, unmerged_warnings
-from catmem.workspace.changed_entries import found_by, only_action
+from catmem.workspace.changed_entries import did, found_by, only_action
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from catmem.model.document import Document, Entry
@@ -30,51 +31,9 @@ if TYPE_CHECKING:
 # --- a revision ----------------------------------------------------------------------------------------------------
 
 
-def did(revision: Revision) -> str:
-    """What a revision did, in words."""
-    note = revision.note
-    said = {
-        "adopt": "Taken over from outside",
-        "restore": f"Revision {note.get('restored', '?')} restored",
-        "seed": f"Seeded from {note.get('source', 'another profile')}",
-        "late": "A late change from outside taken in",
-    }.get(revision.op)
-    if "snapshot" in note:
-        said = f"Snapshot of {note['snapshot']} restored"
-    for name, word in (("merged", "Merged"), ("dropped", "Dropped")):
-        if name in note:
-            said = f"{word} {', '.join(map(str, note[name]))}"
-    if said is None:
-        said = _actions(note.get("actions", ())) or _WORDS.get(revision.op, revision.op.capitalize())
-    return said
-
-
 def can_be_undone(revision: Revision) -> bool:
     """Whether the page offers to go back to what was there before a revision: for a write of entries, or of a text."""
     return undo_fault(revision) is None and (revision.op == "restore" or "actions" in revision.note)
-
-
-_WORDS = {"put": "Written", "verify": "Verified", "merge": "Merged", "lint": "Mended by lint", "fmt": "Formatted"}
-_MOST = 3
-_DONE = {
-    "add": "added to",
-    "replace": "changed in",
-    "remove": "removed from",
-    "move": "moved to",
-    "verify": "verified in",
-}
-
-
-def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
-    """The operations of a write: ``added to talk, removed from rules``."""
-    done = [f"{_DONE.get(str(each.get('action')), str(each.get('action')))} {_where(each)}" for each in actions]
-    distinct = list(dict.fromkeys(done))
-    text = ", ".join(distinct[:_MOST]) + (f" and {len(distinct) - _MOST} more" if len(distinct) > _MOST else "")
-    return text[:1].upper() + text[1:]
-
-
-def _where(action: Mapping[str, Any]) -> str:
-    return category(str(action.get("category")))
 
 
 # --- what was just done --------------------------------------------------------------------------------------------
@@ -195,10 +154,10 @@ def _verb(one: Became, record: Revision) -> str | None:
     if was is None or entry is None or (was.body, was.category) != (entry.body, entry.category):
         return None
     if was.tags.get("verified_date") != entry.tags.get("verified_date") and "verified_date" in entry.tags:
-        return f"Verified in {category(entry.category)}"
+        return f"Verified in {category_name(entry.category)}"
     changed = was.tags.get("expires") != entry.tags.get("expires")
     if changed and expired_on(entry.tags, clock.today()) and len(record.note["actions"]) == 1:
-        return f"Expired in {category(entry.category)}"
+        return f"Expired in {category_name(entry.category)}"
     return None
 
 
@@ -218,7 +177,7 @@ def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
         if date is not None and now is not None and now < date and date > clock.today():
             yield f"Its {key} was {day(date)}, in the future, and is {day(now)} now."
     if not visible_categories([entry.category], target, profile, config.taxonomy):
-        yield f"{owner} does not read {category(entry.category)}, so its prompt does not show this."
+        yield f"{owner} does not read {category_name(entry.category)}, so its prompt does not show this."
     elif expired_on(entry.tags, clock.today()):
         shows = "do not show it" if profile.prompt.expired == "drop" else "call it expired"
         expired = day(read_date(entry.tags.get("expires")))

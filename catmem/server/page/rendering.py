@@ -15,10 +15,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import RedirectResponse
 
+from catmem.names import category_name
 from catmem.server.api.endpoint import Parameter, read_values
 from catmem.server.page import formats
-from catmem.server.page.recent_changes import did
 from catmem.text import counted, plural, printable
+from catmem.workspace.changed_entries import did
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,11 +50,12 @@ def environment() -> Environment:
         finalize=_finalized,
     )
     names = (
-        "basis", "beginning", "category", "changed_from", "day", "days", "moment", "number", "other_tags", "part",
+        "basis", "beginning", "changed_from", "day", "days", "moment", "number", "other_tags", "part",
         "reference", "words",
     )  # fmt: skip
     made.filters |= {name: getattr(formats, name) for name in names}
-    made.filters |= {"body": formats.body_html, "count": counted, "did": did, "field": escape, "plural": plural}
+    made.filters |= {"body": formats.body_html, "category": category_name, "count": counted, "did": did}
+    made.filters |= {"field": escape, "plural": plural}
     made.globals |= {"static": static_address, "bar_of": formats.bar_of}
     # What a page for a caller who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None}

@@ -100,7 +100,7 @@ def test_what_changed_since_comes_back_in_one_revision_each_and_a_restore_undoes
     assert int(after["neo/user"]) == int(heads["neo/user"]) + 1
     assert after.get("neo/memory") == heads.get("neo/memory")
     assert root.entries()["neo/user"] == before["neo/user"]
-    assert "snapshot of 20" in root.run("log", "neo/user")
+    assert "Snapshot of 20" in root.run("log", "neo/user")
     assert "nothing written" in root.run("import", "--snapshot", "s.json")
     assert root.heads() == after
 

@@ -55,7 +55,7 @@ def test_the_record_of_a_verification_keeps_it_and_the_file_does_not(workspace):
 def test_the_log_shows_it_in_one_line(workspace, place):
     run("verify", "green", "-p", "neo", "--root", place, "--evidence", "the order\nof 3 October")
     first = run("log", "neo/user", "--root", place).stdout.splitlines()[0]
-    assert first.endswith("verify talk, checked against the order of 3 October: Likes green tea.")
+    assert first.endswith("Verified in talk, checked against the order of 3 October: Likes green tea.")
     (newest, *_) = run_json("log", "neo/user", "--root", place)["revisions"]
     assert newest["note"]["actions"][0]["evidence"] == "the order\nof 3 October"
 

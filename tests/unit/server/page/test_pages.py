@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 
 import pytest
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from catmem.cli.main import group
 from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.page import VIEWS
 from catmem.server.tokens import new_token
+from catmem.workspace.changed_entries import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -274,6 +277,17 @@ def test_a_history_tells_what_each_revision_did(client):
     assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
     assert "The file was changed outside catmem" not in text
     assert "The file was changed outside catmem" in page(client, "/page/history/neo/memory").text
+
+
+def test_a_terminal_says_the_same_of_each_revision(client, workspace):
+    workspace.submit(workspace.envelope("neo", "## Talk\nAll anew.\n"), confirm=True)
+    text = page(client, "/page/history/neo/user").text
+    logged = CliRunner().invoke(group, ["log", "neo/user", "--root", str(workspace.root)]).stdout
+    said = [did(revision) for revision in workspace.store.log("neo/user")]
+    assert "removed from talk" in said[0] or "Changed in talk" in said[0]
+    for each in said:
+        assert each in text
+        assert each in logged
 
 
 def test_a_revision_shows_what_it_changed_with_the_words_marked(client):

@@ -11,7 +11,7 @@ import click
 from catmem import clock
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
-from catmem.cli.options import actor_option, common_options, dry_run_option, open_with_store
+from catmem.cli.options import actor_option, common_options, dry_run_option, open_with_store, secret_option
 from catmem.cli.output import (
     CONFLICT_REASONS,
     columns,
@@ -24,17 +24,18 @@ from catmem.cli.output import (
     say,
     text_diff,
 )
-from catmem.merging.decisions import in_words
 from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.config.config import Config
     from catmem.errors import CatmemError
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import Answer, ContentDisagreement, Disagreement, How
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import JoinedAll, LeftBranch
+    from catmem.writing.written import How as WriteHow
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
@@ -137,6 +138,7 @@ def _age(timestamp: str, now: datetime) -> str:
 @click.option("-i", "--interactive", is_flag=True, help="Show each conflict, and ask.")
 @click.option("--drop", is_flag=True, help="Close the branches, and take nothing from them; the history keeps them.")
 @click.option("--all", "every", is_flag=True, help="Merge the branches of all files that merge by themselves.")
+@secret_option
 @actor_option
 @dry_run_option
 @common_options
@@ -151,6 +153,7 @@ def merge(  # noqa: PLR0913 - one parameter an option
     interactive: bool,
     drop: bool,
     every: bool,
+    allow_secret: bool,
     actor: str | None,
     dry_run: bool,
 ) -> None:
@@ -174,10 +177,15 @@ def merge(  # noqa: PLR0913 - one parameter an option
     if drop and not branches:
         raise click.UsageError("Name the branches that --drop closes.")
     workspace = open_with_store()
+    if interactive:
+        chosen = _ConflictDialogue(workspace.config, {"actor": actor, "allow_secret": allow_secret})
     if entity is None:
         sys.exit(_show_all(workspace.merge_all(precedence=chosen, actor=actor, dry_run=dry_run), dry_run=dry_run))
     try:
-        joined = workspace.merge(entity, branches, precedence=chosen, drop=drop, actor=actor, dry_run=dry_run)
+        # The dialogue has asked about each secret.
+        joined = workspace.merge(
+            entity, branches, precedence=chosen, drop=drop, actor=actor, dry_run=dry_run, allow_secret=interactive
+        )
     except _Quit:
         say("Nothing was written.")
         click.get_current_context().exit(_CONFLICT)
@@ -200,8 +208,6 @@ def _how(
         if not names:
             raise click.UsageError("--precedence needs the name of an agent, or several with commas between.")
         return names
-    if interactive:
-        return _ConflictDialogue()
     return how[0] if how else None
 
 
@@ -289,6 +295,11 @@ class _ConflictDialogue(Dialogue):
     explained = _HELP
     _asked = 0
 
+    def __init__(self, config: Config, how: WriteHow) -> None:
+        """``how`` says who acts, and whether a secret may be stored."""
+        super().__init__()
+        self.config, self.how = config, how
+
     def __call__(self, found: Disagreement) -> Answer:
         """The answer to one conflict. Raises ``_Quit``, and ``ConfigError`` (``bad_answer``) off a terminal."""
         self._asked += 1
@@ -300,10 +311,8 @@ class _ConflictDialogue(Dialogue):
             if line.letter in _ANSWERS and not line.rest:
                 return _ANSWERS[line.letter]
             if line.letter == "e" and found.conflict.reason != "title":
-                like = found.conflict.ours or found.conflict.theirs
-                words = self.words(line, "" if like is None else like.body)
-                if words:
-                    return in_words(found.conflict, words)
-                say("Nothing was changed.")
+                own = self.own_words(line, found.conflict, self.config, self.how)
+                if own is not None:
+                    return own
             else:
                 self.explain(line)

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from catmem.cli.output import first_line, printable, say, shown_path
-from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from catmem.config.config import Config
+    from catmem.model.version import Conflict, Version
+    from catmem.writing.written import How
 
 
 _WIDTH = 72
@@ -69,6 +73,32 @@ class Dialogue:
             return (click.edit(body, extension=".md") or "").strip()
         self._prompt("New words: ")
         return next(self._lines, (0, ""))[1].strip()
+
+    def own_words(self, answer: Reply, conflict: Conflict, config: Config, how: How) -> Version | None:
+        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back.
+
+        Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
+        """
+        from catmem.cli.options import asking_about_secrets
+        from catmem.merging.decisions import in_words
+        from catmem.writing.terms import check_threats
+
+        like = conflict.ours or conflict.theirs
+        words = self.words(answer, "" if like is None else like.body)
+        try:
+            warning = asking_about_secrets(
+                config, how, lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"])
+            )
+        except EditError as error:
+            if not self.on_terminal:
+                raise
+            say(f"{error.message}.")
+            return None
+        if warning:
+            say(f"warning: {warning}")
+        if not words:
+            say("Nothing was changed.")
+        return in_words(conflict, words) if words else None
 
     def explain(self, answer: Reply) -> None:
         """Say what the answers are; off a terminal, raise ``ConfigError`` (``bad_answer``) for what is none of them."""

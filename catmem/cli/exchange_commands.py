@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -119,11 +120,9 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
     'catmem restore' undoes the revision of an entity.
     """
     if snapshot is not None:
-        if path is not None or source is not None or categories or skip_withheld or how["allow_secret"]:
-            raise click.UsageError(
-                "--snapshot names its own file: leave out PATH, --from, --map, --skip-withheld and --allow-secret."
-            )
-        _bring_back(snapshot, profile, target, dry_run=how["dry_run"])
+        if path is not None or source is not None or categories or skip_withheld:
+            raise click.UsageError("--snapshot names its own file: leave out PATH, --from, --map and --skip-withheld.")
+        _bring_back(snapshot, profile, target, how)
         return
     for given, name in ((source, "option '--from'"), (profile, "option '-p' / '--profile'"), (path, "argument 'PATH'")):
         if given is None:
@@ -132,13 +131,14 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
     _import(str(path), str(source), str(profile), named, how)
 
 
-def _bring_back(path: str, profile: str | None, target: str | None, *, dry_run: bool) -> None:
+def _bring_back(path: str, profile: str | None, target: str | None, how: How) -> None:
     from catmem.workspace.snapshots import bring_back, read_snapshot
 
-    workspace = open_with_store()
+    workspace, dry_run = open_with_store(), how["dry_run"]
     if profile is not None:
         workspace.profile(profile)
-    done = bring_back(workspace, read_snapshot(Path(path)), profile=profile, target=target, dry_run=dry_run)
+    bring = partial(bring_back, workspace, read_snapshot(Path(path)), profile=profile, target=target, dry_run=dry_run)
+    done = asking_about_secrets(workspace.config, how, lambda: bring(allow_secret=how["allow_secret"]))
     if in_json():
         emit_json(
             {

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import as_of_option, common_options, dry_run_option, open_with_store, target_option
+from catmem.cli.options import (
+    as_of_option,
+    common_options,
+    dry_run_option,
+    open_with_store,
+    secret_option,
+    target_option,
+)
 from catmem.cli.output import (
     columns,
     emit,
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from catmem.seeding.slices import FilePlan, State
     from catmem.store.contract import OnDrift
     from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import How
 
 _WIDTH = 60
 _OUT_OF_SYNC = 1
@@ -98,6 +106,7 @@ _OUT_OF_SYNC = 1
     help="If a target has an external change: merge into what is there (adopt), or refuse that file once and "
     "keep a copy. By default what catmem.yaml says, else adopt.",
 )
+@secret_option
 @click.option("--as", "actor", metavar="NAME", help="The profile that acts: one of tier 1. By default you, a person.")
 @as_of_option
 @common_options
@@ -116,6 +125,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     interactive: bool,
     fit: bool,
     on_drift: OnDrift | None,
+    allow_secret: bool,
     actor: str | None,
     as_of: date | None,
 ) -> None:
@@ -141,7 +151,8 @@ def seed(  # noqa: PLR0913 - one parameter an option
     plans: list[SeedPlan] = []
     results: list[SeedResult] = []
     unknown: UnknownNameError | None = None
-    dialogue = ConflictDialogue() if interactive else None
+    answers: How = {"actor": actor, "allow_secret": allow_secret}
+    dialogue = ConflictDialogue(workspace.config, answers) if interactive else None
     for each, named in seeds:
         try:
             how = {**filters, "fit": fit, "target": target, "every_entry": status}

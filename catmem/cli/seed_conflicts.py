@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from catmem.cli.dialogue import Dialogue
-from catmem.cli.output import columns, emit, printable, say
+from catmem.cli.output import columns, emit, printable
 from catmem.errors import UnknownNameError
 from catmem.seeding.slices import conflict_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from catmem.config.config import Config
     from catmem.model.version import Conflict, Reason, Version
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Choice, FilePlan
+    from catmem.writing.written import How
 
 Settlements: TypeAlias = tuple["Choice | None", "Mapping[str, Choice]"]
 """What is said of all conflicts, and of some by the beginning of their ids."""
@@ -78,7 +80,8 @@ def settled(how: ConflictDialogue | Settlements, planned: Callable[..., SeedPlan
                     hint=f"Nothing was seeded. {f'Name one of {there}.' if there else 'No conflict is open.'}",
                 )
             chosen[named[0]] = side
-    return planned(resolve=chosen) if chosen else plan
+    # A dialogue has asked about each secret in words of its own.
+    return planned(resolve=chosen, allow_secret=isinstance(how, ConflictDialogue)) if chosen else plan
 
 
 class ConflictDialogue(Dialogue):
@@ -88,6 +91,11 @@ class ConflictDialogue(Dialogue):
     explained = _HELP
     refused = "Nothing was seeded from this source."
     _is_over = False
+
+    def __init__(self, config: Config, how: How) -> None:
+        """``how`` says who acts, and whether a secret may be stored."""
+        super().__init__()
+        self.config, self.how = config, how
 
     def ask(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
         """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
@@ -107,22 +115,9 @@ class ConflictDialogue(Dialogue):
             if line.letter != "e" or conflict.reason == "title":
                 self.explain(line)
                 continue
-            like = conflict.ours or conflict.theirs
-            words = self.words(line, "" if like is None else like.body)
-            if words:
-                return _in_words(conflict, words)
-            say("Nothing was changed.")
-
-
-def _in_words(conflict: Conflict, words: str) -> Version:
-    """The entry with other words; what a prompt will withhold of them is said."""
-    from catmem.merging.decisions import in_words
-    from catmem.workspace.seen_entry import rules_in
-
-    rules = rules_in([words])
-    if rules:
-        say(f"warning: a prompt will withhold this entry: {', '.join(rules)}")
-    return in_words(conflict, words)
+            own = self.own_words(line, conflict, self.config, self.how)
+            if own is not None:
+                return own
 
 
 def conflict_lines(plan: FilePlan) -> str:

@@ -20,20 +20,21 @@ from catmem.errors import DriftError, EditError, ForbiddenError, MergeConflictEr
 from catmem.merging.branches import content_merge, open_branches
 from catmem.merging.decisions import Answer, Ask, ContentDisagreement, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
+from catmem.model.version import Version
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
-from catmem.workspace.seen_entry import findings_in, value_texts
+from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
+from catmem.writing.terms import check_threats
 from catmem.writing.written import FileUsage, on_adoption, on_one_wording, on_restoration, on_two_wordings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.config.config import DeclaredEntity
-    from catmem.model.version import Version
     from catmem.store.contract import Current, Revision, Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
@@ -124,6 +125,7 @@ class _Merging:
     drop: bool
     actor: str | None = None
     op_id: str | None = None
+    allow_secret: bool = False
     known: dict[str, Answer] = field(default_factory=dict)
 
     # --- the plan --------------------------------------------------------------------------------------------------
@@ -131,13 +133,23 @@ class _Merging:
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
         past = MergeHistory(self.workspace, self.entity)
-        ask = asking(self.workspace, past, self.how)
+        ask = partial(self._checked, asking(self.workspace, past, self.how))
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
         plan = MergePlan(
             self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop, named=self.named
         )
         return plan if self.drop or not chosen else self._joined(past, ask, plan)
+
+    def _checked(self, ask: Ask, found: Disagreement) -> Answer:
+        """An answer; words that neither side has may be stored, as those of any write."""
+        answer, conflict = ask(found), found.conflict
+        if isinstance(answer, Version):
+            known = {text for side in (conflict.ours, conflict.theirs) if side is not None for text in texts_of(side)}
+            texts = [text for text in texts_of(answer) if text not in known]
+            to_agent = self.actor is not None
+            check_threats(texts, self.workspace.config, to_agent=to_agent, allow_secret=self.allow_secret)
+        return answer
 
     def _chosen(self, past: MergeHistory) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
@@ -223,7 +235,7 @@ class _Merging:
         for entry in self.workspace.parse(after).entries:
             if entry.raw in was:
                 continue
-            threats = findings_in([entry.body, *entry.tags, *value_texts(entry.tags.values())])
+            threats = findings_in(texts_of(entry))
             if threats:
                 rules = ", ".join(sorted({finding.rule for finding in threats}))
                 found.append(f"a prompt will withhold an entry of {entry.category}: {rules}")
@@ -316,15 +328,17 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     dry_run: bool = False,
     expected: str | int | None = None,
     op_id: str | None = None,
+    allow_secret: bool = False,
 ) -> Joined:
     """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
 
     ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
     ``expected`` is the head that the caller saw: without it, whatever is there is merged, with it the merge is refused
     if that is another one by now. Under the same ``op_id`` it is made once. Only a person and a tier-1 profile may.
-    Raises ``ForbiddenError``, ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead),
-    ``UnknownRevisionError``, ``EditError`` (``not_a_branch``, ``not_possible``), ``ConfigError`` (``unknown_agent``)
-    and ``RefusedError``.
+    ``allow_secret`` is a person's yes to a secret in words of their own. Raises ``ForbiddenError``,
+    ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), ``UnknownRevisionError``,
+    ``EditError`` (``not_a_branch``, ``not_possible``, ``secret``), ``ConfigError`` (``unknown_agent``) and
+    ``RefusedError``.
     """
     agent = actor or PERSON
     with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
@@ -337,7 +351,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
                 code="bad_operation",
                 hint="Nothing was written. Give one of the two.",
             )
-        merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id)
+        merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id, allow_secret)
         return merging.run(trying, checked_expected(expected), dry_run=dry_run)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.version import Version
     from catmem.threats import Threat
     from catmem.workspace.profile_memory import Reading
     from catmem.workspace.root import Root
@@ -121,7 +122,7 @@ def value_texts(values: Iterable[TagValue | None]) -> list[str]:
     return [text for value in values for text in ([value] if isinstance(value, str) else value or [])]
 
 
-def texts_of(entry: Entry) -> list[str]:
+def texts_of(entry: Entry | Version) -> list[str]:
     """All that an entry would show of itself: its body, and the names and values of its tags."""
     tags = entry.tags
     return [entry.body, *tags, *value_texts(tags.values())]

@@ -10,7 +10,7 @@ import json
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import SourceError
+from catmem.errors import EditError, SourceError
 from catmem.files import read_bounded
 from catmem.store.contract import PERSON, Change, Rows
 from catmem.store.sql.codec import FoundRow
@@ -18,8 +18,10 @@ from catmem.store.sql.row_copies import MOST_BYTES, copy_digest, row_copy, rows_
 from catmem.workspace.history import put_back
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.rows import RowCodec
+from catmem.workspace.seen_entry import texts_of
 from catmem.workspace.stores import tier_of
 from catmem.writing import gate
+from catmem.writing.terms import check_threats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,18 +99,20 @@ def read_snapshot(path: Path) -> dict[str, Any]:
     return said  # type: ignore[no-any-return]
 
 
-def bring_back(
+def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
     said: Mapping[str, Any],
     *,
     profile: str | None = None,
     target: str | None = None,
     dry_run: bool = False,
+    allow_secret: bool = False,
 ) -> BroughtBack:
     """Make the entities what a snapshot says of them: one revision for each that differs.
 
     Only those that it names, perhaps of one ``profile`` or ``target``; all are looked at before the first is written.
-    Raises ``RefusedError`` for one that has changed meanwhile; those before it stay written.
+    Raises ``EditError`` (``secret``) before anything is written, and ``RefusedError`` for one that has changed
+    meanwhile; those before it stay written. ``allow_secret`` is a person's yes to a secret that would come back.
     """
     here = entities_of_each(workspace).names
     named = [
@@ -127,6 +131,8 @@ def bring_back(
         if edited.data == current.data:
             same.append(entity)
         else:
+            with gate.checks(workspace, entity, op="restore", agent=PERSON, recorded=not dry_run):
+                _check_new_texts(workspace, entity, current.data, edited.data, allow_secret=allow_secret)
             changes[entity] = current.digest, edited.data
     written: list[Written] = []
     change = Change(op="restore", agent=PERSON, note={"snapshot": said["timestamp"]})
@@ -135,6 +141,22 @@ def bring_back(
         with attempt as trying:
             written.append(put_back(workspace, trying, data, seen, change, dry_run=dry_run))
     return BroughtBack(said["timestamp"], written, same, left_out)
+
+
+def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, allow_secret: bool) -> None:
+    """Raise ``EditError`` (``secret``) for a secret that ``old`` does not hold and ``new`` would."""
+    before, after = (
+        dict.fromkeys(
+            [*(each.title for each in read.sections), *(text for each in read.entries for text in texts_of(each))]
+        )
+        for read in map(workspace.parse, (old, new))
+    )
+    try:
+        texts = [text for text in after if text not in before]
+        check_threats(texts, workspace.config, to_agent=False, allow_secret=allow_secret)
+    except EditError as error:
+        error.path = entity
+        raise
 
 
 def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:

@@ -373,12 +373,14 @@ class Workspace(Root):
         dry_run: bool = False,
         expected: str | int | None = None,
         op_id: str | None = None,
+        allow_secret: bool = False,
     ) -> Joined:
         """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
 
         ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
         agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
-        ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe.
+        ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe, ``allow_secret`` is a person's yes
+        to a secret in words of their own.
         Raises ``MergeConflictError`` with what is not decided, and what ``catmem.merging.merging`` says.
         """
         from catmem.merging.merging import merge
@@ -393,6 +395,7 @@ class Workspace(Root):
             dry_run=dry_run,
             expected=expected,
             op_id=op_id,
+            allow_secret=allow_secret,
         )
 
     def merge_all(self, *, precedence: HowMerged = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
@@ -418,6 +421,7 @@ class Workspace(Root):
         every_entry: bool = False,
         categories: Sequence[str] | str | None = None,
         fit: bool = False,
+        allow_secret: bool = False,
     ) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
 
@@ -428,7 +432,8 @@ class Workspace(Root):
         ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
         conflict has in ``to_dict`` of the plan to one of these, or to the ``Version`` that is to stand there.
         ``fit`` leaves out what would put a file over its limit, as a prompt over its budget does; it is ``withheld`` in
-        the plan. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
+        the plan. ``allow_secret`` is a person's yes to a secret in such a ``Version``. Raises ``ConfigError`` and its
+        kinds, ``EditError`` (``secret``), ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
         """
         from catmem.seeding.planner import plan_seed
 
@@ -443,6 +448,7 @@ class Workspace(Root):
             every_entry=every_entry,
             categories=categories,
             fit=fit,
+            allow_secret=allow_secret,
         )
 
     def ephemeral_seed(

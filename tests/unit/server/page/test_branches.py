@@ -335,3 +335,12 @@ def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
     bodies = [each.body for each in workspace.parse(text_of(workspace)).entries]
     assert bodies == [*(f"{number} branch {LONG}".strip() for number in range(MOST - 1)), "Words of my own."]
     workspace.store.close()
+
+
+def test_words_with_a_secret_are_neither_previewed_nor_merged(client, workspace):
+    words = "the token is ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+    for answer in (preview(client, "own", words), merge(client, "own", words)):
+        assert answer.status_code == 422
+        assert "holds a secret" in Markup(answer.text).text
+    assert "ghp_" not in text_of(workspace)
+    assert len(revisions(workspace)) == 4

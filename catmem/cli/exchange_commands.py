@@ -32,6 +32,7 @@ from catmem.cli.output import (
     print_unreadable,
     printable,
     say,
+    say_all,
     shown_path,
     text_diff,
 )
@@ -168,7 +169,7 @@ def _bring_back(path: str, profile: str | None, target: str | None, how: How) ->
 
 def _import(path: str, source: str, profile: str, named: dict[str, Any], how: How) -> None:
     from catmem.importers import read
-    from catmem.importers.importing import carry_out, plan_import, remarks_on
+    from catmem.importers.importing import carry_out, on_uncategorized, plan_import, remarks_on, sort_command
 
     workspace, dry_run = open_with_store(), how["dry_run"]
     plan = plan_import(workspace, profile, read(source, path), **named)
@@ -192,12 +193,14 @@ def _import(path: str, source: str, profile: str, named: dict[str, Any], how: Ho
         new = sum(each.outcome == "new" for each in plan.entries)
         more = f" {shown:,} of {new:,} new entries are shown." if shown < new else ""
         say(f"Nothing was written.{more}")
+    say_all(on_uncategorized(plan.profile, plan.uncategorized))
+    say_all(f"Next: {sort_command(plan.profile, target)}" for target in plan.uncategorized)
 
 
 def _import_dict(
     source: str, path: str, plan: ImportPlan, written: Sequence[Written], *, dry_run: bool
 ) -> dict[str, object]:
-    from catmem.importers.importing import remarks_on
+    from catmem.importers.importing import remarks_on, sort_command
 
     return {
         "from": source,
@@ -208,6 +211,8 @@ def _import_dict(
         "entries": [each.to_dict() for each in plan.entries],
         "left_out": [each._asdict() for each in plan.left_out],
         "notes": [*remarks_on(written), *plan.notes],
+        "uncategorized": dict(plan.uncategorized),
+        "next": [sort_command(plan.profile, target) for target in plan.uncategorized],
     }
 
 

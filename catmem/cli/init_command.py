@@ -12,7 +12,7 @@ import click
 from catmem.cli.command import Command
 from catmem.cli.options import format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +82,8 @@ def init(  # noqa: PLR0913 - one parameter an option
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
     nothing is written.
     """
+    from catmem.importers.importing import on_uncategorized
+
     if from_hermes and (example or with_git or start):
         raise click.UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
     if (profiles or start) and (example or from_hermes):
@@ -99,12 +101,15 @@ def init(  # noqa: PLR0913 - one parameter an option
     else:
         folder = Path("." if named is None else named)
         made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git)
+    uncategorized = {} if example or from_hermes or not made.written else _uncategorized(made.root)
+    steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if made.written else []
     say_all(f"note: {note}" for note in made.notes)
     if in_json():
         said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         if git is not None:
             lists = {"attributes": git.attributes, "config": git.config, "warnings": git.warnings}
             said["git"] = {"repository": str(git.repository), **{name: list(each) for name, each in lists.items()}}
+        said |= {"uncategorized": uncategorized, "next": steps}
         emit_json({**said, "skipped": list(skipped)} if from_hermes else said)
         raise SystemExit(_SKIPPED if skipped else 0)
     where = printable(shown_path(made.root.absolute()))
@@ -112,12 +117,12 @@ def init(  # noqa: PLR0913 - one parameter an option
     if git is not None:
         lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
         lines += [f"set {printable(line)}\n" for line in git.config]
+    lines += [f"{line}\n" for line in on_uncategorized("orchestrator", uncategorized)]
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if made.written:
         place = [] if where == "." or from_hermes else [f"cd {where}"]
-        steps = place + _next(made, profiles, source, example=example, from_hermes=from_hermes)
-        emit("\nNext:\n" + "".join(f"  {step}\n" for step in steps))
+        emit("\nNext:\n" + "".join(f"  {step}\n" for step in place + steps))
     for name, error in skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
@@ -161,27 +166,41 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
     return (), answer == 3, None  # noqa: PLR2004
 
 
-def _next(made: NewRoot, profiles: Sequence[str], source: str | None, *, example: bool, from_hermes: bool) -> list[str]:
+def _next(  # noqa: PLR0913 - what was made, and how
+    made: NewRoot,
+    profiles: Sequence[str],
+    source: str | None,
+    uncategorized: Mapping[str, int],
+    *,
+    over: bool,
+    example: bool,
+) -> list[str]:
     """The commands to type after this one."""
+    from catmem.importers.importing import sort_command
+
     if example:
         return ["catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator"]
-    if from_hermes:
+    if over:
         sort = "catmem sort -p NAME    # and name in its profile what it may read"
         return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
     first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
-    flat = [target for target, name in FILE_NAMES.items() if _is_flat(made.root / "homes" / "orchestrator" / name)]
     if source is not None:
         first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
-    elif flat:
-        first = [f"catmem sort -p orchestrator -t {target}" for target in flat]
+    elif uncategorized:
+        first = [sort_command("orchestrator", target) for target in uncategorized]
     specialist = next((name for name in profiles if name != "orchestrator"), None)
     if specialist is None:
         return [*first, "catmem prompt orchestrator"]
     return [*first, "catmem seed --all", f"catmem prompt {specialist}"]
 
 
-def _is_flat(path: Path) -> bool:
+def _uncategorized(root: Path) -> dict[str, int]:
+    """How many entries of the orchestrator's files have no category, by target; of none, the target is left out."""
     from catmem.model.document import parse
 
-    document = parse(path.read_bytes() if path.exists() else b"")
-    return bool(document.entries) and not document.scan.headers
+    found = {}
+    for target, name in FILE_NAMES.items():
+        path = root / "homes" / "orchestrator" / name
+        entries = parse(path.read_bytes() if path.exists() else b"").entries
+        found[target] = sum(each.category == UNCATEGORIZED for each in entries)
+    return {target: count for target, count in found.items() if count}

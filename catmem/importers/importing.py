@@ -19,7 +19,7 @@ from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write, write_block
-from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
+from catmem.text import DEFAULT_LIMITS, counted, plural, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, value_texts
 from catmem.writing.operation import Operation
@@ -105,6 +105,11 @@ class ImportPlan:
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     expected: Mapping[str, str]
+
+    @property
+    def uncategorized(self) -> Counter[str]:
+        """How many new entries have no category, by target."""
+        return Counter(each.target for each in self.entries if each.outcome == "new" and each.category == UNCATEGORIZED)
 
 
 def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -194,6 +199,20 @@ def remarks_on(written: Sequence[Written]) -> list[str]:
     """What the writes say of what will not be seen, each thing once."""
     warnings = [f"warning: {warning}" for each in written for warning in each.warnings]
     return list(dict.fromkeys([*warnings, *(note for each in written for note in each.notes)]))
+
+
+def sort_command(profile: str, target: str) -> str:
+    """The command that gives entries of a file a category."""
+    return f"catmem sort -p {profile} -t {target}"
+
+
+def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """What to say of entries that came in without a category, ``counts`` of them by target."""
+    for target, count in counts.items():
+        yield (
+            f"{counted(count, 'entry')} without a category in {profile}/{target}: no profile that names categories "
+            f"sees {plural(count, 'it', 'them')}"
+        )
 
 
 def _named(placed: Sequence[Placed]) -> str:

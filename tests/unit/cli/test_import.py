@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from tests.golden.case import put
 
+UNCATEGORIZED = ("uncategorized", "next")
 SAMPLES = Path(__file__).parents[2] / "importers" / "samples"
 
 
@@ -70,10 +71,24 @@ def test_a_dry_run_is_a_diff(folder):
 def test_json():
     result = run("--from", "mcp-memory", SAMPLES / "mcp-memory", "--format", "json")
     said = json.loads(result.stdout)
-    assert list(said) == ["from", "path", "profile", "dry_run", "files", "entries", "left_out", "notes"]
+    assert list(said) == ["from", "path", "profile", "dry_run", "files", "entries", "left_out", "notes", *UNCATEGORIZED]
     assert [each["outcome"] for each in said["entries"]] == ["new"] * 3
     assert [each["what"] for each in said["left_out"]] == ["entity", "relation"]
     assert said["files"][0]["revision"] == "1"
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_entries_without_a_category_are_told_with_the_next_command(more):
+    args = ("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "-t", "memory", "--map", "user=project", *more)
+    said = json.loads(run(*args, "--format", "json", "--dry-run").stdout)
+    loose = sum(each["category"] == "__uncategorized__" for each in said["entries"])
+    assert 0 < loose < len(said["entries"])
+    assert said["uncategorized"] == {"memory": loose}
+    assert said["next"] == ["catmem sort -p neo -t memory"]
+    why, following = run(*args).stderr.splitlines()[-2:]
+    assert why.startswith(f"{loose} entry without a category in neo/memory: no profile that names")
+    assert following == "Next: catmem sort -p neo -t memory"
+    assert "catmem sort" not in run(*args, "--map", "*=project").stderr  # all of it has a category then, or is there
 
 
 def test_what_a_terminal_would_act_on_is_written_out(folder):

@@ -78,11 +78,16 @@ def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
 
 def test_json(tmp_path):
     said = json.loads(run(tmp_path, "--format", "json").stdout)
-    assert list(said) == ["root", "written", "kept"]
+    assert list(said) == ["root", "written", "kept", "uncategorized", "next"]
     assert said == {
         "root": str(tmp_path),
         "written": ["catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml", ".gitignore"],
         "kept": [],
+        "uncategorized": {},
+        "next": [
+            'catmem add -p orchestrator -c communication-style "Prefers short answers."',
+            "catmem prompt orchestrator",
+        ],
     }
     assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == [
         "catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml",
@@ -211,6 +216,20 @@ def test_flat_files_start_the_memory_as_they_are_and_what_it_proposes_next_works
     *_, prompt = do_next(result, tmp_path, monkeypatch)
     assert "Prefers short answers." in prompt
     assert "Acme" not in prompt
+
+
+def test_entries_without_a_category_are_counted(flat, tmp_path):
+    put(flat / "USER.md", "Loose.\n\n## Talk\nPrefers short answers.\n")
+    put(flat / "MEMORY.md", "## Notes\nSorted.\n")
+    result = run(tmp_path / "a", "--start", flat)
+    assert (
+        "1 entry without a category in orchestrator/user: no profile that names categories sees it\n" in result.stdout
+    )
+    assert "  catmem sort -p orchestrator -t user\n" in result.stdout
+    assert "-t memory" not in result.stdout
+    said = json.loads(run(tmp_path / "b", "--start", flat, "--format", "json").stdout)
+    assert said["uncategorized"] == {"user": 1}
+    assert said["next"] == ["catmem sort -p orchestrator -t user", "catmem prompt orchestrator"]
 
 
 def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):

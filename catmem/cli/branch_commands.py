@@ -97,7 +97,7 @@ def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
         "nothing new": "nothing new: the file says it too",
         "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
     }[branch.state]
-    age, agent = _age(branch.timestamp, now), printable(branch.agent)
+    age, agent = _age(branch.timestamp, now), printable(branch.who)
     return branch.entity, branch.revision, origin, agent, age, branch.op, entries, outlook
 
 

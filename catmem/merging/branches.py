@@ -17,7 +17,7 @@ from catmem.merging.past import MergeHistory
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES
-from catmem.store.contract import unknown_revision
+from catmem.store.contract import unknown_revision, who
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import load_each
 
@@ -55,6 +55,12 @@ class Branch:
     entries: int | None
     conflicts: int | None
     state: State
+    person: str | None = None
+
+    @property
+    def who(self) -> str:
+        """Who made it, for people: the agent, or the name of the person."""
+        return who(self.agent, self.person)
 
     def to_dict(self) -> dict[str, Any]:
         """The branch as JSON-ready data."""
@@ -133,6 +139,7 @@ def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | N
         entries=entries,
         conflicts=conflicts,
         state=state,
+        person=revision.person,
     )
 
 

@@ -94,8 +94,13 @@ class Revision:
     @property
     def who(self) -> str:
         """Who made it, for people: the agent, or the name of the person."""
+        return who(self.agent, self.person)
+
+    @property
+    def person(self) -> str | None:
+        """The name of the person who made it, where the record has it."""
         name = self.note.get(PERSON_NAME)
-        return who(self.agent, name if isinstance(name, str) else None)
+        return name if isinstance(name, str) else None
 
     def to_dict(self) -> dict[str, Any]:
         """The revision as JSON-ready data."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.config.profile import Profile
+    from catmem.merging.branches import Branch
     from catmem.model.document import Entry
     from catmem.prompt.styles import Style
     from catmem.store.contract import Revision
@@ -153,14 +154,19 @@ def branches_answer(workspace: Root, name: str | None, actor: str | None) -> dic
     elif actor is not None:
         refuse_bounded(workspace, actor, "look at branches")
     if name is not None:
-        return {"branches": [each.to_dict() for each in branches(workspace, name)]}
+        return {"branches": [_branch_dict(each, actor) for each in branches(workspace, name)]}
     found = branches_of_all(workspace)
-    said: dict[str, Any] = {"branches": [each.to_dict() for each in found.branches]}
+    said: dict[str, Any] = {"branches": [_branch_dict(each, actor) for each in found.branches]}
     if found.unreadable:
         said["unreadable"] = [
             {"code": error.code} if actor is not None else error.to_dict() for error in found.unreadable
         ]
     return said
+
+
+def _branch_dict(branch: Branch, actor: str | None) -> dict[str, Any]:
+    """A branch; an agent gets no person's name, as in the log."""
+    return {name: value for name, value in branch.to_dict().items() if actor is None or name != "person"}
 
 
 def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import EditError
 from catmem.names import is_declared
 from catmem.staleness.first_seen import origins, reworded, steps
-from catmem.store.contract import PERSON_NAME
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.differing import Differing, changed_document
 from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
@@ -58,11 +57,10 @@ def _said(revision: Revision | None) -> dict[str, Any]:
     """The revision, who made it and when; nulls for a change that is not recorded yet."""
     if revision is None:
         return dict.fromkeys(("revision", "agent", "person", "timestamp"))
-    person = revision.note.get(PERSON_NAME)
     return {
         "revision": revision.revision,
         "agent": revision.agent,
-        "person": person if isinstance(person, str) else None,
+        "person": revision.person,
         "timestamp": revision.timestamp,
     }
 

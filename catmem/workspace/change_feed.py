@@ -271,7 +271,8 @@ def _whole(news: News) -> dict[str, Any]:
     said = _discreet(news)
     record, error = news.record, news.error
     if record is not None:
-        said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
+        person = {} if record.person is None else {"person": record.person}
+        said |= {"agent_id": record.agent, **person, "op": record.op, "timestamp": record.timestamp}
     if news.digest is not None:
         said["digest"] = news.digest
     if error is not None:

@@ -95,8 +95,8 @@ def test_the_log_of_a_profile_has_both_files(user):
     text = run("log", "neo").stdout
     assert text.startswith("neo/user\n")
     assert "\n\nneo/memory\n" in text
-    assert "add rules: In memory.\n" in text
-    assert "remove rules: Invoices are due on the 15th.\n" in text
+    assert "Added to rules: In memory.\n" in text
+    assert "Removed from rules: Invoices are due on the 15th.\n" in text
     files = run_json("log", "neo", "-n", "1")["files"]
     assert [(each["entity"], len(each["revisions"])) for each in files] == [("neo/user", 1), ("neo/memory", 1)]
 

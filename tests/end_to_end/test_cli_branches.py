@@ -11,6 +11,7 @@ from tests.end_to_end.terminal import error_of, run, run_json, write_root
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
 BRANCH_FIELDS = [
     "entity", "revision", "parents", "base", "agent", "op", "timestamp", "entries", "conflicts", "state",
+    "person",
 ]  # fmt: skip
 MERGE_FIELDS = [
     "entity", "revision", "digest", "changed", "merged", "dropped", "conflicts", "settled", "usage", "notes",

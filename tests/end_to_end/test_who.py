@@ -7,6 +7,9 @@ import subprocess
 import pytest
 
 from catmem.workspace import acting
+from catmem.workspace.answering import branches_answer
+from catmem.workspace.change_feed import News, heard
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 
 
@@ -75,6 +78,23 @@ def test_what_a_profile_writes_has_no_name(user, monkeypatch):
     run("remove", "-p", "neo", "15th", "--as", "neo")
     assert whose() == ("neo", None)
     assert run_json("audit")["lines"][0].get("person") is None
+
+
+def test_a_branch_and_an_event_tell_the_name_to_people_alone(user, monkeypatch):
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    run("remove", "-p", "neo", "pay is")
+    run("replace", "-p", "neo", "15th", "Invoices are due at once.", "--expected", "1", "--on-stale", "branch")
+    assert "  Ada (person)  " in run("branches").stdout
+    assert run_json("branches")["branches"][0]["person"] == "Ada"
+    workspace = Workspace.open(".")
+    ((branch,),) = branches_answer(workspace, None, "boss").values()
+    assert (branch["agent"], "person" in branch) == ("person", False)
+    (record,) = workspace.store.branches("neo/user")[:1]
+    news = [News("revision", "neo/user", record.revision, record.digest, record)]
+    ((_, told),) = heard(workspace, news, None)
+    assert (told["agent_id"], told["person"]) == ("person", "Ada")
+    ((_, to_agent),) = heard(workspace, news, "boss")
+    assert (to_agent["agent_id"], "person" in to_agent) == ("person", False)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ ANSWERS: dict[str, Schema] = {
             "timestamp": TEXT, "entries": {"type": ["integer", "null"]}, "conflicts": {"type": ["integer", "null"]},
             "state": {"enum": ["merges", "conflicts", "nothing new", "unreadable"]},
         },
+        {"person": TEXT_OR_NOT},
     ),
     "Branches": table(
         "Branches, those of one entity newest first. unreadable: what of the root could not be looked at.",

@@ -101,7 +101,7 @@ def made_anew(root, client) -> list[tuple[int, bytes]]:
 def made(monkeypatch):
     """What is made anew."""
     found = []
-    for name in ("_entries", "build_prompt"):
+    for name in ("_entries", "ProfileMemory"):
         real = getattr(answering, name)
         monkeypatch.setattr(answering, name, lambda *args, real=real, **how: found.append(1) or real(*args, **how))
     return found

@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
     from catmem.writing.memory_tool import ToolSession
 
-_WHICH = "A piece of text that only it has, or its id (b2:...)."
+_WHICH = "Text that only it has, or its id (b2:...)."
 _NARROWS = "Only this category."
 _OWN_TARGET = "user: facts on the user (default); memory: notes."
+_THIS_TARGET = "Default: user."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
-_OFFSET = "Entries to pass over; answers say where to go on."
-_HOW = {
-    "target": _OWN_TARGET,
-    "expected": "Revision you saw, refused if old.",
-    "op_id": "Names this call for a repeat.",
-}
+_OFFSET = "Entries to pass over."
+_HOW = {"target": _THIS_TARGET, "expected": "Revision you saw; old: refused.", "op_id": "Same for a repeat."}
 
 
 class _Kind(NamedTuple):
@@ -49,7 +46,7 @@ class _Kind(NamedTuple):
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
 _TEXT = {"type": "string"}
 # What a refusal has instead is not repeated in each: every call pays for what a model is shown.
-_LIST = {"type": "array", "items": {"type": "object"}}
+_LIST = {"type": "array"}
 _FOUND = {"entries": _LIST, "total": {"type": "integer"}}
 _WRITTEN = {"entries": _LIST, "changed": {"type": "boolean"}}
 _SEEDED = {"files": _LIST}
@@ -94,6 +91,7 @@ _KINDS = {
             "category": "Where the entry goes.",
             "tags": f"By name: {GIVEN_TAGS}.",
             **_HOW,
+            "target": _OWN_TARGET,
         },
         ("content",),
         _ADDS,
@@ -141,7 +139,7 @@ _KINDS = {
             "old_text": _WHICH,
             "evidence": "What you checked it against.",
             "category": _NARROWS,
-            "target": _OWN_TARGET,
+            "target": _THIS_TARGET,
             "expected": _HOW["expected"],
         },
         ("old_text",),
@@ -187,11 +185,7 @@ def _tool(name: str, kind: _Kind, rights: Rights | None = None) -> Tool:
         if not rights.unbounded:
             properties.pop("from", None)
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    gives = {
-        "type": "object",
-        "properties": {"success": {"type": "boolean"}, **kind.gives},
-        "required": ["success"],
-    }
+    gives = {"type": "object", "properties": {"success": {"type": "boolean"}, **kind.gives}}
     return Tool(
         name=name,
         title=kind.title,

@@ -87,18 +87,19 @@ def test_in_an_open_taxonomy_patterns_are_described(tmp_path):
     assert "from" in tools["memory_prompt"].input_schema["properties"]
 
 
-def test_tools_and_instructions_of_a_specialist_are_short(tmp_path):
-    """Twelve categories, all of which it reads and writes."""
+@pytest.mark.parametrize(("more", "tools"), [("", 7), ("tier: 2\nmay_verify: true\n", 8)])
+def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, tools):
+    """Twelve categories, all of which it reads and writes; or verifies besides."""
     config = f"taxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n"
     listed = ", ".join(TWELVE)
     profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
     text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
-    profile += "prompt: {budget: {user: 600, memory: 600}}\n"
+    profile += f"prompt: {{budget: {{user: 600, memory: 600}}}}\n{more}"
     workspace = make_root(
         tmp_path, config=config, profiles={"neo": profile}, files={"neo/user": text, "neo/memory": text}
     )
     offered = ListToolsResult(tools=tools_of(workspace, "neo"))
-    assert len(offered.tools) == 7
+    assert len(offered.tools) == tools
     sent = offered.model_dump_json(by_alias=True, exclude_none=True)
     said = instructions(workspace, "neo")
     assert f"{TWELVE[-1]} 12+12 (24 out)" in said

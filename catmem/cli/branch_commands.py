@@ -291,6 +291,7 @@ def conflict_line(found: Disagreement | ContentDisagreement) -> str:
 class _ConflictDialogue(Dialogue):
     """Shows one conflict after the other and asks what becomes of it; called with each by the merge."""
 
+    keys = "otbq?"
     letters = "o, t, b, e WORDS, q or ?"
     explained = _HELP
     _asked = 0

@@ -1,4 +1,4 @@
-"""Questions to a person, and the answers, one a line: from a terminal, a pipe or a file."""
+"""Questions to a person, and the answers: keys at a terminal, lines from a pipe or a file."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 _STDIN = "standard input"
+_END = b"\x04\0"
+"""Ctrl-D, and what a terminal makes of one that was typed ahead."""
 
 
 class Reply(NamedTuple):
@@ -36,11 +38,13 @@ class Dialogue:
     """Reads answers, and says what they may be.
 
     ``letters`` and ``explained`` are the answers that there are, in a line and in full. ``refused`` says what becomes
-    of an answer that is not right, ``stays`` what becomes of those before it.
+    of an answer that is not right, ``stays`` what becomes of those before it. ``keys`` are the answers that a terminal
+    takes at once; what begins with another key ends with Enter.
     """
 
     letters = ""
     explained = ""
+    keys = ""
     refused = "Nothing was written."
     stays = "nothing was written."
 
@@ -49,11 +53,14 @@ class Dialogue:
         self.on_terminal = answers is None and sys.stdin is not None and sys.stdin.isatty()
         self.source = _STDIN if answers in {None, "-"} else str(answers)
         self._lines = self._numbered()
+        self._keys = ""
+        self._ahead = b""
 
     def read(self, prompt: str | None = None, *, passes_empty: bool = True) -> Reply | None:
         """The next answer; ``None`` where there are no more. An empty line is passed over, or is an empty answer."""
         prompt = prompt or f"{self.letters}: "
         self._prompt(prompt)
+        self._keys = self.keys if self.on_terminal else ""
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
             if letter or not passes_empty:
@@ -72,6 +79,7 @@ class Dialogue:
         if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
             return (click.edit(body, extension=".md") or "").strip()
         self._prompt("New words: ")
+        self._keys = ""
         return next(self._lines, (0, ""))[1].strip()
 
     def own_words(self, answer: Reply, conflict: Conflict, config: Config, how: How) -> Version | None:
@@ -128,7 +136,7 @@ class Dialogue:
             if sys.stdin is None:
                 hint = "Give the answers there, or with --answers."
                 raise UnreadableError("standard input is closed", code="io", hint=hint)
-            lines = iter(lambda: sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1), b"")
+            lines = iter(self._line, b"")
             for number, data in enumerate(lines, 1):
                 yield number, self._decoded(data, f"{_STDIN}:{number}")
             return
@@ -136,6 +144,35 @@ class Dialogue:
 
         data = read_bounded(self.source, DEFAULT_LIMITS.file_bytes)
         yield from enumerate(self._decoded(data, self.source).split("\n"), 1)
+
+    def _line(self) -> bytes:
+        """The next line of standard input, or a key that is an answer by itself; empty at the end."""
+        typed, self._ahead = self._ahead, b""
+        if self._keys and not typed:
+            typed = self._pressed()
+            typed = typed.strip(_END)
+            if not typed or (len(typed) == 1 and typed in self._keys.encode()):
+                return typed
+        if b"\n" not in typed:
+            typed += sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1)
+        line, end, self._ahead = typed.partition(b"\n")
+        return line + end
+
+    def _pressed(self) -> bytes:
+        """What is typed first, as soon as it is: a key, or all that was typed ahead."""
+        import termios
+
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+        at_once = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:]]
+        termios.tcsetattr(terminal, termios.TCSADRAIN, at_once)
+        try:
+            typed = os.read(terminal, DEFAULT_LIMITS.file_bytes)
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        shown = typed.decode(errors="replace")
+        self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (shown in self._keys + "\n"))
+        return typed
 
     def _decoded(self, data: bytes, place: str) -> str:
         try:

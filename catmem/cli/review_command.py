@@ -101,8 +101,9 @@ def review(  # noqa: PLR0913 - one parameter an option
     these the ones that agents used most. Each answer is written at once. A review that was stopped goes on where it
     was.
 
-    The answers, one a line: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r
-    removes it, s skips it in this round, u takes the last answer back, q quits, ? explains.
+    The answers: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r removes it, s
+    skips it in this round, u takes the last answer back, q quits, ? explains. At a terminal one key is enough, and e
+    ends with Enter; from a pipe or a file each answer is a line.
 
     Exit status 1: some are left without an answer.
     """
@@ -188,6 +189,7 @@ def _print_json(review: Review, answers: Sequence[Answered]) -> None:
 
 
 class _ReviewDialogue(Dialogue):
+    keys = "kxrsuq?"
     letters = "k, e WORDS, x, r, s, u, q or ?"
     explained = _HELP
     stays = "what was answered before it is written, and running it again goes on."

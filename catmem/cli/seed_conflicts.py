@@ -87,6 +87,7 @@ def settled(how: ConflictDialogue | Settlements, planned: Callable[..., SeedPlan
 class ConflictDialogue(Dialogue):
     """Shows one conflict after the other, and asks what becomes of it."""
 
+    keys = "tsblq?"
     letters = "t, s, b, e WORDS, l, q or ?"
     explained = _HELP
     refused = "Nothing was seeded from this source."

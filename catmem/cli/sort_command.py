@@ -252,10 +252,12 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
 class _Questions(Dialogue):
     """One entry after the other. An answer is a letter, or what a list has in front of the bar."""
 
+    keys = "123456789dspkuq?"
     explained = """\
   Enter     what is proposed
   1, 2, 3   one of the likely categories
-  finance   a category, by its name; +Errands makes a new one
+  finance   a category, by its name, and Enter; +Errands makes a new one
+            (a space goes before a name that begins with one of the letters below)
   d         drop it: the history keeps it
   s         secret: drop it, and learn how to erase it
   p         part it: each of its facts comes by itself

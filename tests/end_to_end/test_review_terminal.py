@@ -36,6 +36,17 @@ def text(place):
     return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
 
 
+def test_one_key_is_an_answer_and_words_end_with_enter(place, opened):
+    terminal = opened()
+    for typed in ("k", "e Prefers long answers.\n", "q"):
+        terminal.wait_for(PROMPT)
+        terminal.type(typed[0])
+        terminal.type(typed[1:])
+    terminal.wait_for("1 of 3 is left.")
+    assert terminal.status() == 1
+    assert "Prefers long answers." in text(place)
+
+
 def test_a_round(place, opened):
     terminal = opened()
     assert "1 of 3  neo/user:2  talk\n  Likes tea.\n" in terminal.wait_for(PROMPT)

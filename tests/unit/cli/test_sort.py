@@ -440,6 +440,23 @@ def test_one_answer_an_entry(place):
     )
 
 
+def test_at_a_terminal_a_key_is_an_answer_and_a_name_ends_with_enter(place):
+    with on_terminal(place, "--ask-each") as terminal:
+        for typed in ("1", "u", "1", "f", "s", " ", "k"):
+            terminal.wait_for(" ? ")
+            terminal.type(typed)
+            if typed == "f":
+                terminal.type("inance\n")
+            if typed == " ":
+                terminal.type("talk\n")
+        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
+        assert terminal.status() == 0
+    assert user(place) == (
+        "# About\n\nXyzzy.\n\n## Finance\nInvoices are due on the 15th. The cat is fed at noon.\n\n"
+        "## Talk\nPrefers short answers.\n§\nPrefers short answers.\n"
+    )
+
+
 def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
     with on_terminal(place) as terminal:
         terminal.wait_for("1 of 5  line 3")

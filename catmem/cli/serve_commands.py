@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -202,6 +202,7 @@ def _log_to_stderr(*, everything: bool) -> None:
     examples=(
         "catmem mcp -p trinity",
         "catmem mcp -p trinity --root ~/agents",
+        "catmem mcp -p trinity --config",
         "catmem mcp -p trinity --transport http --port 0",
     ),
 )
@@ -215,9 +216,12 @@ def _log_to_stderr(*, everything: bool) -> None:
 )
 @click.option("--host", metavar="ADDRESS", help=f"For http: a loopback address. By default {_HOST}.")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"For http: 0 takes any that is free. By default {_PORT}.")
+@click.option("--config", is_flag=True, help="Print the JSON that a client needs to start this command, and end.")
 @common_options
 @click.pass_context
-def mcp(ctx: click.Context, profile: str, *, transport: str, host: str | None, port: int | None) -> None:
+def mcp(  # noqa: PLR0913 - one parameter an option
+    ctx: click.Context, profile: str, *, transport: str, host: str | None, port: int | None, config: bool
+) -> None:
     """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
 
     The profile acts in every call, within its rights. Needs the extra: pip install 'catmem[mcp]'. The end of standard
@@ -225,11 +229,25 @@ def mcp(ctx: click.Context, profile: str, *, transport: str, host: str | None, p
     """
     if transport == "stdio" and (host is not None or port is not None):
         raise click.UsageError("--host and --port are for --transport http.", ctx)
+    if config and transport == "http":
+        raise click.UsageError("--config is for a client that starts this command, and not for --transport http.", ctx)
+    if config:
+        emit_json(_client_config(open_workspace(), profile))
+        return
     with _with_extra("mcp", _MCP_LIBRARIES):
         if transport == "stdio":
             _serve_stdio(profile)
         else:
             _serve_http(open_with_store(), profile, host or _HOST, _PORT if port is None else port)
+
+
+def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
+    """What a client that starts servers is to be told. A client does not start where a person does: paths are whole."""
+    script = Path(sys.executable).with_name("catmem")
+    command, *first = [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
+    root = os.path.abspath(workspace.root)  # noqa: PTH100 - as the user knows it: links are not resolved
+    args = [*first, "mcp", "--profile", workspace.profile(profile).name, "--root", root]
+    return {"mcpServers": {"catmem": {"command": command, "args": args}}}
 
 
 def _serve_stdio(profile: str) -> None:

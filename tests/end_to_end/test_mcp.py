@@ -113,6 +113,18 @@ def test_a_client_starts_it_and_talks_over_stdio(root, start, era):
     anyio.run(rounds, over_stdio(root, start), era, root)
 
 
+def test_a_client_is_told_what_to_start_from_anywhere(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(root)
+    said = json.loads(run("mcp", "--profile", "neo", "--root", ".", "--config").stdout)["mcpServers"]["catmem"]
+    monkeypatch.chdir(tmp_path.parent)
+    assert Path(said["command"]).is_absolute()
+    assert str(root) in said["args"]
+    server = StdioServerParameters(command=said["command"], args=said["args"], env=dict(os.environ))
+    anyio.run(rounds, server, "auto", root)
+    for wrong in (("--profile", "nobody"), ("--profile", "neo", "--transport", "http")):
+        run("mcp", *wrong, "--root", root, "--config", status=2)
+
+
 def test_a_client_connects_over_streamable_http(root):
     with over_http(root) as url:
         for era in ERAS:

@@ -10,11 +10,12 @@ import click
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import common_options, dry_run_option, open_with_store
-from catmem.cli.output import emit, emit_json, in_json, printable, say, show_written
+from catmem.cli.output import emit, emit_json, in_json, printable, say, say_all, show_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.errors import EditError
     from catmem.merging.reconciling import Difference, Reconciliation
 
 _TO_DO = 1
@@ -29,7 +30,7 @@ _TO_DO = 1
     ),
 )
 @click.argument("copy", metavar="COPY", type=click.Path())
-@click.option("--all", "everything", is_flag=True, help="Bring over all of them.")
+@click.option("--all", "everything", is_flag=True, help="Bring over all that can be, and name the others.")
 @click.option(
     "--entry", "numbers", type=int, multiple=True, metavar="N", help="Bring over this one; can be given several times."
 )
@@ -50,8 +51,8 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
         raise click.UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
     workspace = open_with_store()
     found = hold_against(workspace, copy)
-    chosen = list(found.differences) if everything else _numbered(found, numbers)
-    if not chosen and found.differences and not in_json() and Dialogue().on_terminal:
+    chosen, left = found.split(workspace, found.differences) if everything else (_numbered(found, numbers), [])
+    if not (chosen or left) and found.differences and not in_json() and Dialogue().on_terminal:
         chosen = _ChoiceDialogue().choose(found.differences)
     elif not chosen and not in_json():
         emit("".join(map(_lines, found.differences)) or "the file has all that the copy has\n")
@@ -61,14 +62,22 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
             "entity": found.entity,
             "copy": str(found.copy),
             "entries": [each.to_dict() for each in found.differences],
+            "left_out": [{"number": each.number, "error": error.to_dict()} for each, error in left],
         }
         emit_json({**said, "written": None if written is None else written.to_dict(), "dry_run": dry_run})
     elif written is not None:
         show_written(written, "brought over to", {"dry_run": dry_run})
-    elif found.differences:
+    elif found.differences and not left:
         say("Nothing was written. Bring them over with --all, or one by one with --entry N.")
-    if written is None and found.differences:
+    if not in_json():
+        say_all(line for each, error in left for line in _left_out(each, error))
+    if left or (written is None and found.differences):
         sys.exit(_TO_DO)
+
+
+def _left_out(each: Difference, error: EditError) -> list[str]:
+    said = f"left out: entry {each.number} in {each.copy.category} ({error.code}: {error})"
+    return [said, f"  {error.hint}"] if error.hint else [said]
 
 
 def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import EditError, NotUtf8Error
+from catmem.errors import EditError, NotUtf8Error, OverBudgetError
 from catmem.files import read_bounded
 from catmem.model.pairing import pair_entries
 from catmem.store.files.retention import copied_name
@@ -69,6 +69,23 @@ class Reconciliation:
     copy: Path
     digest: str
     differences: tuple[Difference, ...]
+
+    def split(
+        self, workspace: Workspace, chosen: Sequence[Difference]
+    ) -> tuple[list[Difference], list[tuple[Difference, EditError]]]:
+        """Those of ``chosen`` that may be brought over, and the others, each with why not."""
+        fit: list[Difference] = []
+        left: list[tuple[Difference, EditError]] = []
+        for each in chosen:
+            try:
+                self.bring(workspace, [each], dry_run=True)
+            except OverBudgetError:
+                pass  # that is for all of them together
+            except EditError as error:
+                left.append((each, error))
+                continue
+            fit.append(each)
+        return fit, left
 
     def bring(self, workspace: Workspace, chosen: Sequence[Difference], *, dry_run: bool = False) -> Written:
         """Write what is chosen as one revision. Raises what ``Workspace.write`` raises."""

@@ -245,6 +245,25 @@ def test_all_of_it_comes_and_no_word_of_the_file_goes(pair):
     assert file.read_text(encoding="utf-8") == AFTER
 
 
+FUTURE = BEFORE + "§\n[verified_date: 2999-01-01] Ember is dated in the future.\n"
+
+
+def test_of_all_of_it_what_cannot_come_is_named_and_the_rest_comes(pair):
+    file, copy = pair
+    copy.write_text(FUTURE, encoding="utf-8")
+    tried = run("reconcile", copy, "--all", "--dry-run", status=1)
+    assert "left out: entry 4 in projects (bad_date: 2999-01-01 is in the future" in tried.stderr
+    assert texts(file) == AFTER
+    done = json.loads(run("reconcile", copy, "--all", "--format", "json", status=1).stdout)
+    assert [(each["number"], each["error"]["code"]) for each in done["left_out"]] == [(4, "bad_date")]
+    assert done["written"]["revision"] == "2"
+    assert "Crux waits for parts." in texts(file)
+    assert "Ember" not in texts(file)
+    again = run("reconcile", copy, "--all", status=1)
+    assert "left out: entry 1 in projects" in again.stderr
+    assert again.stdout.startswith("1. missing in projects\n")
+
+
 def test_on_a_terminal_it_asks(pair):
     file, copy = pair
     with terminals(file.parents[2], "reconcile", str(copy)) as opening:

@@ -85,7 +85,8 @@ def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - 
     Raises ``NotUtf8Error`` and ``UnreadableError`` (``not_json``) for what another program left there.
     """
     name = declared.name
-    hint = f"Mend it by hand, or take an old revision (catmem log {name}) back: catmem restore {name} REVISION."
+    hint = f"'catmem diff {name}' shows it. Mend it by hand, or take an old revision ('catmem log {name}') back: "
+    hint += f"catmem restore {name} REVISION."
     try:
         text = decode(data)
     except NotUtf8Error as error:

@@ -92,7 +92,9 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
     if not bounded:
         return status, data
     if status >= _FROM_INTERNAL and not isinstance(error, RequestError | BusyError):
-        return status, {"code": error.code, **_OF_THE_SERVER}
+        # Of what another program left in an entity, waiting makes nothing better; the hint names the entity alone.
+        mending = {"hint": f"Tell a person. {error.hint}"} if error.code == "not_json" else {}
+        return status, {"code": error.code, **_OF_THE_SERVER, **mending}
     if "drift_backup" in data:
         data["message"] = data["message"].replace(f", snapshot at {data['drift_backup']}", "")
     return status, {name: value for name, value in data.items() if name not in _OF_PLACES}

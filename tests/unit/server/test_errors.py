@@ -35,6 +35,8 @@ from catmem.errors import (
     WouldOverwriteError,
 )
 from catmem.server.error_responses import answer_of, status_of
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
 
 CASES = [
     (400, RequestError(400, "m", code="c")),
@@ -84,6 +86,22 @@ def test_every_kind_of_error_has_a_case():
 def test_a_person_is_told_all():
     error = StoreError("no space in /srv/root", path="/srv/root/x", hint="Make room.")
     assert answer_of(error, bounded=False)[1] == error.to_dict()
+
+
+def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_path):
+    put(tmp_path / "catmem.yaml", "entities: {'project:alpha': {content: json}}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 1\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    workspace.put("project:alpha", {"a": 1}, expected=0)
+    next(tmp_path.rglob("content.json")).write_text("{broken")
+    with pytest.raises(UnreadableError) as caught:
+        workspace.content("project:alpha")
+    status, told = answer_of(caught.value)
+    assert (status, told["code"]) == (503, "not_json")
+    for words in ("Tell a person.", "catmem diff project:alpha", "catmem restore project:alpha REVISION"):
+        assert words in told["hint"]
+    assert "later" not in told["hint"]
+    assert str(tmp_path) not in str(told)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import click
 
 from catmem import clock
 from catmem.cli.command import Command
-from catmem.cli.dialogue import Dialogue
+from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.options import actor_option, common_options, dry_run_option, open_with_store, secret_option
 from catmem.cli.output import (
     CONFLICT_REASONS,
@@ -29,13 +29,11 @@ from catmem.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from catmem.config.config import Config
     from catmem.errors import CatmemError
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import Answer, ContentDisagreement, Disagreement, How
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import JoinedAll, LeftBranch
-    from catmem.writing.written import How as WriteHow
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR
@@ -178,7 +176,7 @@ def merge(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("Name the branches that --drop closes.")
     workspace = open_with_store()
     if interactive:
-        chosen = _ConflictDialogue(workspace.config, {"actor": actor, "allow_secret": allow_secret})
+        chosen = _MergeDialogue(workspace.config, {"actor": actor, "allow_secret": allow_secret})
     if entity is None:
         sys.exit(_show_all(workspace.merge_all(precedence=chosen, actor=actor, dry_run=dry_run), dry_run=dry_run))
     try:
@@ -288,18 +286,13 @@ def conflict_line(found: Disagreement | ContentDisagreement) -> str:
     return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
 
 
-class _ConflictDialogue(Dialogue):
+class _MergeDialogue(ConflictDialogue):
     """Shows one conflict after the other and asks what becomes of it; called with each by the merge."""
 
     keys = "otbq?"
     letters = "o, t, b, e WORDS, q or ?"
     explained = _HELP
     _asked = 0
-
-    def __init__(self, config: Config, how: WriteHow) -> None:
-        """``how`` says who acts, and whether a secret may be stored."""
-        super().__init__()
-        self.config, self.how = config, how
 
     def __call__(self, found: Disagreement) -> Answer:
         """The answer to one conflict. Raises ``_Quit``, and ``ConfigError`` (``bad_answer``) off a terminal."""
@@ -312,7 +305,7 @@ class _ConflictDialogue(Dialogue):
             if line.letter in _ANSWERS and not line.rest:
                 return _ANSWERS[line.letter]
             if line.letter == "e" and found.conflict.reason != "title":
-                own = self.own_words(line, found.conflict, self.config, self.how)
+                own = self.own_words(line, found.conflict)
                 if own is not None:
                     return own
             else:

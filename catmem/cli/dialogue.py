@@ -82,32 +82,6 @@ class Dialogue:
         self._keys = ""
         return next(self._lines, (0, ""))[1].strip()
 
-    def own_words(self, answer: Reply, conflict: Conflict, config: Config, how: How) -> Version | None:
-        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back.
-
-        Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
-        """
-        from catmem.cli.options import asking_about_secrets
-        from catmem.merging.decisions import in_words
-        from catmem.writing.terms import check_threats
-
-        like = conflict.ours or conflict.theirs
-        words = self.words(answer, "" if like is None else like.body)
-        try:
-            warning = asking_about_secrets(
-                config, how, lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"])
-            )
-        except EditError as error:
-            if not self.on_terminal:
-                raise
-            say(f"{error.message}.")
-            return None
-        if warning:
-            say(f"warning: {warning}")
-        if not words:
-            say("Nothing was changed.")
-        return in_words(conflict, words) if words else None
-
     def explain(self, answer: Reply) -> None:
         """Say what the answers are; off a terminal, raise ``ConfigError`` (``bad_answer``) for what is none of them."""
         if not self.on_terminal and answer.letter != "?":
@@ -180,3 +154,38 @@ class Dialogue:
         except NotUtf8Error as error:
             error.path, error.hint = place, f"Give answers in UTF-8; {self.stays}"
             raise
+
+
+class ConflictDialogue(Dialogue):
+    """Asks what becomes of conflicts. ``how`` says who acts, and whether a secret may be stored."""
+
+    def __init__(self, config: Config, how: How) -> None:
+        """``config`` says what becomes of secrets."""
+        super().__init__()
+        self.config, self.how = config, how
+
+    def own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
+        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back.
+
+        Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
+        """
+        from catmem.cli.options import asking_about_secrets
+        from catmem.merging.decisions import in_words
+        from catmem.writing.terms import check_threats
+
+        config, how, like = self.config, self.how, conflict.ours or conflict.theirs
+        words = self.words(answer, "" if like is None else like.body)
+        try:
+            warning = asking_about_secrets(
+                config, how, lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"])
+            )
+        except EditError as error:
+            if not self.on_terminal:
+                raise
+            say(f"{error.message}.")
+            return None
+        if warning:
+            say(f"warning: {warning}")
+        if not words:
+            say("Nothing was changed.")
+        return in_words(conflict, words) if words else None

@@ -167,13 +167,7 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
 
 
 def _next(  # noqa: PLR0913 - what was made, and how
-    made: NewRoot,
-    profiles: Sequence[str],
-    source: str | None,
-    uncategorized: Mapping[str, int],
-    *,
-    over: bool,
-    example: bool,
+    made: NewRoot, profiles: Sequence[str], source: str | None, loose: Mapping[str, int], *, over: bool, example: bool
 ) -> list[str]:
     """The commands to type after this one."""
     from catmem.importers.importing import sort_command
@@ -186,8 +180,8 @@ def _next(  # noqa: PLR0913 - what was made, and how
     first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
     if source is not None:
         first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
-    elif uncategorized:
-        first = [sort_command("orchestrator", target) for target in uncategorized]
+    elif loose:
+        first = [sort_command("orchestrator", target) for target in loose]
     specialist = next((name for name in profiles if name != "orchestrator"), None)
     if specialist is None:
         return [*first, "catmem prompt orchestrator"]

@@ -32,7 +32,7 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
-from catmem.cli.seed_conflicts import ConflictDialogue, Settlements, conflict_lines, settled, settlements
+from catmem.cli.seed_conflicts import SeedDialogue, Settlements, conflict_lines, settled, settlements
 from catmem.errors import UnknownNameError
 from catmem.seeding.plan import OVER
 from catmem.text import counted
@@ -152,7 +152,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     results: list[SeedResult] = []
     unknown: UnknownNameError | None = None
     answers: How = {"actor": actor, "allow_secret": allow_secret}
-    dialogue = ConflictDialogue(workspace.config, answers) if interactive else None
+    dialogue = SeedDialogue(workspace.config, answers) if interactive else None
     for each, named in seeds:
         try:
             how = {**filters, "fit": fit, "target": target, "every_entry": status}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from catmem.cli.dialogue import Dialogue
+from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import columns, emit, printable
 from catmem.errors import UnknownNameError
 from catmem.seeding.slices import conflict_id
@@ -14,11 +14,9 @@ from catmem.seeding.slices import conflict_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from catmem.config.config import Config
     from catmem.model.version import Conflict, Reason, Version
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Choice, FilePlan
-    from catmem.writing.written import How
 
 Settlements: TypeAlias = tuple["Choice | None", "Mapping[str, Choice]"]
 """What is said of all conflicts, and of some by the beginning of their ids."""
@@ -54,17 +52,17 @@ def settlements(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
     return for_all, by_id
 
 
-def settled(how: ConflictDialogue | Settlements, planned: Callable[..., SeedPlan]) -> SeedPlan:
+def settled(how: SeedDialogue | Settlements, planned: Callable[..., SeedPlan]) -> SeedPlan:
     """The plan with the conflicts settled of which a person says what becomes of them; the others are open in it.
 
     Raises ``UnknownNameError`` (``unknown_conflict``) for an id that no open conflict has.
     """
-    if not isinstance(how, ConflictDialogue) and not how[1]:
+    if not isinstance(how, SeedDialogue) and not how[1]:
         return planned(resolve=how[0])
     plan = planned()
     found = {conflict_id(each.target, conflict): (each, conflict) for each in plan.files for conflict in each.conflicts}
     chosen: dict[str, Choice | Version] = {}
-    if isinstance(how, ConflictDialogue):
+    if isinstance(how, SeedDialogue):
         answers = {name: how.ask(name, *conflict) for name, conflict in found.items()}
         chosen = {name: answer for name, answer in answers.items() if answer is not None}
     else:
@@ -81,10 +79,10 @@ def settled(how: ConflictDialogue | Settlements, planned: Callable[..., SeedPlan
                 )
             chosen[named[0]] = side
     # A dialogue has asked about each secret in words of its own.
-    return planned(resolve=chosen, allow_secret=isinstance(how, ConflictDialogue)) if chosen else plan
+    return planned(resolve=chosen, allow_secret=isinstance(how, SeedDialogue)) if chosen else plan
 
 
-class ConflictDialogue(Dialogue):
+class SeedDialogue(ConflictDialogue):
     """Shows one conflict after the other, and asks what becomes of it."""
 
     keys = "tsblq?"
@@ -92,11 +90,6 @@ class ConflictDialogue(Dialogue):
     explained = _HELP
     refused = "Nothing was seeded from this source."
     _is_over = False
-
-    def __init__(self, config: Config, how: How) -> None:
-        """``how`` says who acts, and whether a secret may be stored."""
-        super().__init__()
-        self.config, self.how = config, how
 
     def ask(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
         """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
@@ -116,7 +109,7 @@ class ConflictDialogue(Dialogue):
             if line.letter != "e" or conflict.reason == "title":
                 self.explain(line)
                 continue
-            own = self.own_words(line, conflict, self.config, self.how)
+            own = self.own_words(line, conflict)
             if own is not None:
                 return own
 

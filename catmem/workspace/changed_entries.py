@@ -30,27 +30,14 @@ _NOTED = {
     "source": "Seeded from {}",
 }
 _BY_OP = {
-    "adopt": "Taken over from outside",
-    "fmt": "Formatted",
-    "late": "A late change from outside taken in",
-    "lint": "Mended by lint",
-    "merge": "Merged",
-    "migrate": "Migrated",
-    "put": "Written",
-    "repair": "Repaired",
-    "restore": "Restored",
-    "seed": "Seeded",
-    "sort": "Sorted",
-    "verify": "Verified",
-}
+    "adopt": "Taken over from outside", "fmt": "Formatted", "late": "A late change from outside taken in",
+    "lint": "Mended by lint", "merge": "Merged", "migrate": "Migrated", "put": "Written", "repair": "Repaired",
+    "restore": "Restored", "seed": "Seeded", "sort": "Sorted", "verify": "Verified",
+}  # fmt: skip
 _MOST_ACTIONS = 3
 _DONE = {
-    "add": "added to",
-    "replace": "changed in",
-    "remove": "removed from",
-    "move": "moved to",
-    "verify": "verified in",
-}
+    "add": "added to", "replace": "changed in", "remove": "removed from", "move": "moved to", "verify": "verified in",
+}  # fmt: skip
 
 
 def did(revision: Revision) -> str:

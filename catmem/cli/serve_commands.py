@@ -242,7 +242,7 @@ def mcp(  # noqa: PLR0913 - one parameter an option
 
 
 def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
-    """What a client that starts servers is to be told. A client does not start where a person does: paths are whole."""
+    """What a client that starts servers needs. It does not start where a person does, so paths are whole."""
     script = Path(sys.executable).with_name("catmem")
     command, *first = [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
     root = os.path.abspath(workspace.root)  # noqa: PTH100 - as the user knows it: links are not resolved

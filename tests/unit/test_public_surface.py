@@ -46,7 +46,7 @@ OF_ONE_FEATURE = {
 CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
-    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter)",
+    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter, missing)",
     "lint": "(document, *, config=None, as_of=None)",
     "merge": "(base, ours, theirs, *, precedence=None, within=0)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
@@ -60,7 +60,7 @@ CALLS = {
         "(self, name, operations, *, target=None, expected=None, actor=None, dry_run=False, on_drift=None, "
         "on_stale=None, op_id=None, allow_secret=False)"
     ),
-    "Workspace.submit": "(self, envelope, *, confirm=False, sender=None)",
+    "Workspace.submit": "(self, envelope, *, confirm=False, sender=None, on_stale=None)",
     "Workspace.envelope": (
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),
@@ -68,14 +68,14 @@ CALLS = {
     "Workspace.undo": "(self, entity=None, *, expected=None, actor=None, dry_run=False)",
     "Workspace.branches": "(self, entity=None)",
     "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
-    "expected=None, op_id=None)",
+    "expected=None, op_id=None, allow_secret=False)",
     "Workspace.merge_all": "(self, *, precedence=None, actor=None, dry_run=False)",
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
         "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
-        "categories=None, fit=False)"
+        "categories=None, fit=False, allow_secret=False)"
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",

@@ -141,7 +141,8 @@ def printable(text: str) -> str:
     """The text with what a terminal or page would act on (escape sequences, direction marks) written out as escapes."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if _is_harmless(character) else _named(character) for character in text)
+    named = {ord(each): _named(each) for each in set(text) if not _is_harmless(each)}
+    return text.translate(named) if named else text
 
 
 def printable_json(value: object, indent: int | None = None) -> str:

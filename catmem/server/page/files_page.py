@@ -10,9 +10,10 @@ from catmem import clock
 from catmem.config.access import visible
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError
+from catmem.names import UNCATEGORIZED
 from catmem.seeding.lockfile import copies_in
 from catmem.server.page.entries_page import EntryDraft, choices
-from catmem.server.page.formats import limit_bar, paged, title_of
+from catmem.server.page.formats import limit_bar, paged, starts_of_cards, title_of
 from catmem.server.page.page_view import Page
 from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import dated_ahead
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from catmem.server.page.page_view import PageRequest
     from catmem.workspace.workspace import Workspace
 
-_SIZE = 50
-_LINES = 100
+_SIZE, _CARD = 50, 1_380  # cards on a page, and the bytes of one without words and tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def whole_file(asked: PageRequest) -> Page:
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
     wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
-    size = _LINES if asked.compact else _SIZE
-    some = paged(entries, asked.page_of((entry.id for entry in entries), size), size)
+    starts = starts_of_cards(entries, _SIZE, _CARD, compact=asked.compact)
+    some = paged(entries, asked.page_of((entry.id for entry in entries), starts), starts)
     follows: Mapping[str, frozenset[str]] = {}
     problems: list[CatmemError] = []
     try:
@@ -86,6 +86,7 @@ def whole_file(asked: PageRequest) -> Page:
             "size": characters,
             "bar": limit_bar(target, characters, limit),
             "total": len(document.entries),
+            "unsorted": len(document.by_category.get(UNCATEGORIZED, ())),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,
             # A file whose history cannot be read cannot be written to either.
             "base": None if file.warning else file.revision or file.digest,

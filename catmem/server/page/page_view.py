@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -23,7 +24,7 @@ from catmem.server.page.rendering import rendered, theme_of
 from catmem.workspace.history import entity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -86,11 +87,11 @@ class PageRequest:
             raise bad_parameter(f"page is {shown(said)}", "It is a number from 1 on.")
         return int(said)
 
-    def page_of(self, ids: Iterable[str], size: int) -> int:
+    def page_of(self, ids: Iterable[str], starts: Sequence[int]) -> int:
         """The page that the query asks for: the one that holds the ``entry`` that it names, or a number."""
         named = self.query.get("entry")
         place = next((index for index, each in enumerate(ids) if each == named), None) if named else None
-        return self.page if place is None else place // size + 1
+        return self.page if place is None else bisect_right(starts, place)
 
 
 @dataclass(frozen=True, slots=True)

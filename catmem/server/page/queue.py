@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError
-from catmem.server.page.formats import paged, reference, with_query
+from catmem.server.page.formats import paged, reference, starts_of_cards, with_query
 from catmem.server.page.page_view import Page
 from catmem.staleness.review import Review
 
@@ -25,8 +25,7 @@ STATES: dict[DueState, str] = {
     "stale": "Stale",
     "future": "Dated in the future",
 }
-_SIZE = 40
-_LINES = 100
+_SIZE, _CARD = 40, 1_700  # cards on a page, and the bytes of one without words and tags
 
 
 class Waiting(NamedTuple):
@@ -68,8 +67,9 @@ def queue(asked: PageRequest) -> Page:
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])
     chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
-    size = _LINES if asked.compact else _SIZE
-    some = paged(chosen, asked.page_of((each.entry.id for each in chosen), size), size)
+    entries = [each.entry for each in chosen]
+    starts = starts_of_cards(entries, _SIZE, _CARD, compact=asked.compact)
+    some = paged(chosen, asked.page_of((each.id for each in entries), starts), starts)
     groups = list(_grouped(review, some.rows, {each.key for each in elsewhere}))
     return Page(
         "queue.html",

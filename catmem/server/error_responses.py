@@ -61,7 +61,7 @@ def status_of(error: CatmemError) -> int:
         return 404
     for kind, status in _STATUS:
         if isinstance(error, kind):
-            return status
+            return 422 if error.code in _UNSUITED else status
     return 500
 
 
@@ -75,6 +75,7 @@ _STATUS: tuple[tuple[type[CatmemError], int], ...] = (
     (UnreadableError, 503),
     (ConfigError, 503),
 )
+_UNSUITED = frozenset({"bad_list", "declare_by_hand"})  # the configuration is right, and not what was asked for
 _FROM_INTERNAL = 500
 
 

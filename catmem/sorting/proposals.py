@@ -27,6 +27,8 @@ ACTIONS = {
     SPLIT: "is cut into its parts, and each goes where it is proposed",
 }
 """What may be chosen in the place of a category."""
+SEVERAL = "several facts: 'split' cuts it"
+"""The mark of an entry that may be cut."""
 
 _SURE = 2.0
 """A category that is so far ahead of the next one (a logarithm) may be proposed."""
@@ -100,7 +102,7 @@ class Proposer:
             choice, likely, sure = self._categories(body, entry)
             marks = dates_of(body)
             if len(self._subjects(body)) > 1:
-                marks.append("several facts: 'split' cuts it")
+                marks.append(SEVERAL)
             subject = None if likely or found else subject_of(body)
             if subject is not None:
                 marks.append(f"may be +{subject}")

@@ -153,6 +153,11 @@ def plan_sort(
         found = [(each, read_document(workspace, profile, each)) for each in ([target] if target else TARGETS)]
         target, document = next((each for each in found if UNCATEGORIZED in each[1].by_category), found[0])
         path, entity = workspace.path_of(profile, target), f"{profile.name}/{target}"
+    return plan_of(workspace, path, entity, document)
+
+
+def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
+    """The same for a document that was read already."""
     titles = _titles(workspace, document)
     # With the first section a heading at the top becomes the title: what stands below it is the first entry.
     proposer = Proposer(titled(document), workspace.config, titles, _known(workspace, document))
@@ -170,11 +175,14 @@ def unsorted_elsewhere(plan: SortPlan) -> dict[str, int]:
     return found
 
 
-def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = False) -> Sorted:
+def apply_sort(
+    plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = False, expected: str | None = None
+) -> Sorted:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
-    The parts of a line that says ``split`` go where they are proposed. Raises ``EditError`` (``not_possible``),
-    ``ConfigError`` (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
+    The parts of a line that says ``split`` go where they are proposed. ``expected`` is the revision that the plan was
+    made of, if that has to be the newest. Raises ``EditError`` (``not_possible``), ``ConfigError``
+    (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
     workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
@@ -189,24 +197,26 @@ def apply_sort(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = Fal
     warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
     planned = PlannedMigration(plan.path, plan.entity, migration, warnings)
     counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
+    secrets = tuple(line for line in lines if line.choice == SECRET)
     written, done = migration.changes and not dry_run, Migrated()
     if written:
         if declaration is not None:
             declare(declaration)
         try:
-            done = apply_migration(workspace, planned, Change(op="sort", note={"sorted": dict(counts)}))
+            said = {"declared": [*declared], "secrets": [*dict.fromkeys(line.entry.id for line in secrets)]}
+            note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
+            done = apply_migration(workspace, planned, Change(op="sort", note=note), expected)
         except CatmemError:
             if declaration is not None:
                 declare(replace(declaration, old=declaration.new, new=declaration.old))
             raise
-    secrets = tuple(line for line in lines if line.choice == SECRET)
     parts = tuple(line for line in lines if line.part)
     filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
-    unread = tuple(_unread(then, plan.entity, filled)) if plan.entity else ()
+    unread = tuple(unread_of(then, plan.entity, filled)) if plan.entity else ()
     return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
 
 
-def _unread(workspace: Root, entity: str, categories: Iterable[str]) -> Iterator[str]:
+def unread_of(workspace: Root, entity: str, categories: Iterable[str]) -> Iterator[str]:
     """Those categories of a file of tier 1 that no specialist reads in it, if there are specialists."""
     name, _, target = entity.partition("/")
     profiles = load_each(workspace)[0]

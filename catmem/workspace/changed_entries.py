@@ -46,6 +46,7 @@ def did(revision: Revision) -> str:
     noted = (words.format(_listed(note[name])) for name, words in _NOTED.items() if name in note)
     actions: Sequence[Mapping[str, Any]] = note.get("actions", ())
     said = next(noted, "") or _actions(actions) or _BY_OP.get(revision.op, revision.op.capitalize())
+    said += _sorted(note["sorted"]) if "sorted" in note else ""
     # In one line, whatever its line ends are.
     against = dict.fromkeys(" ".join(each["evidence"].split()) for each in actions if "evidence" in each)
     said += f", checked against {'; '.join(against)}" if against else ""
@@ -59,6 +60,16 @@ def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
     done = [each if count == 1 else f"{each} ({count})" for each, count in counts.items()]
     text = ", ".join(done[:_MOST_ACTIONS]) + (f" and {len(done) - _MOST_ACTIONS} more" if done[_MOST_ACTIONS:] else "")
     return text[:1].upper() + text[1:]
+
+
+def _sorted(counts: Mapping[str, int]) -> str:
+    """Behind ``Sorted``, what a sort did: ``: 2 to finance, 1 removed``; nothing of what stayed."""
+    from catmem.sorting.proposals import ACTIONS, DROP, SECRET
+
+    done = [f"{count:,} to {name}" for name, count in counts.items() if name not in ACTIONS]
+    removed = counts.get(DROP, 0) + counts.get(SECRET, 0)
+    done += [f"{removed:,} removed"] if removed else []
+    return f": {', '.join(done)}" if done else ""
 
 
 def _listed(value: object) -> str:

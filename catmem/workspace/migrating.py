@@ -75,8 +75,10 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
     return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
 
 
-def apply_migration(workspace: Root, planned: PlannedMigration, change: Change | None = None) -> Migrated:
-    """Write a planned text, if it is another one; ``change`` is what the history says of it.
+def apply_migration(
+    workspace: Root, planned: PlannedMigration, change: Change | None = None, expected: str | None = None
+) -> Migrated:
+    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read.
 
     Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
     ``UnreadableError``; the file is then as it was.
@@ -87,7 +89,8 @@ def apply_migration(workspace: Root, planned: PlannedMigration, change: Change |
     change = change or Change(op="migrate", note={"migrated": planned.migration.counts})
     if planned.entity is not None:
         store = workspace.store
-        revision = gate.commit(workspace, planned.entity, bytes_digest(old), lambda _: new, change).revision
+        expected = expected or bytes_digest(old)
+        revision = gate.commit(workspace, planned.entity, expected, lambda _: new, change).revision
         found = next(each for each in store.log(planned.entity) if each.revision == revision)
         return Migrated(revision, found.parents[0])
     backup, made = keep_copy(planned.path, old)

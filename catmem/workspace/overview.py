@@ -18,7 +18,7 @@ from catmem import clock
 from catmem.config.profile import limit_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
-from catmem.names import TARGETS
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
 from catmem.seeding.lockfile import SeedFile, copies_among
@@ -65,6 +65,8 @@ class Measure(NamedTuple):
     """The facts that are due: entity and id of each, and its state."""
     ids: Mapping[str, frozenset[str]]
     """The ids of all entries, by entity."""
+    unsorted: Mapping[str, int]
+    """How many entries without a category each file has."""
 
     @property
     def percent(self) -> float | None:
@@ -383,6 +385,7 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
         flat=flat_size(documents.values()).characters,
         facts=tuple((fact.key, fact.state) for fact in facts),
         ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
+        unsorted={entity: len(each.by_category.get(UNCATEGORIZED, ())) for entity, each in entities.items()},
     )
 
 

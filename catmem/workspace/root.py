@@ -219,6 +219,13 @@ class Root:
             raise
 
 
+def configured_now(workspace: Root) -> Root:
+    """The same root, store and counts with ``catmem.yaml`` as it is now. Raises as ``Root.anew`` does."""
+    now = Root(load_config(workspace.root), workspace.store)
+    object.__setattr__(now, "counts", workspace.counts)
+    return now
+
+
 def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     """The profiles of a root that are right, by name, and what is wrong with the others.
 

@@ -22,6 +22,7 @@ PAGES = {
     "file": "/page/files/neo/user",
     "file-drifted": "/page/files/neo/memory",
     "file-empty": "/page/files/pupil/memory",
+    "sort-empty": "/page/sort/neo/user",
     "edit": "/page/edit/neo/user?entry={entry}",
     "history": "/page/history/neo/user",
     "revision": "/page/history/neo/user/2",

@@ -24,6 +24,7 @@ from catmem.server.page import (
     rendering,
     search_page,
     seeds_page,
+    sort_page,
     ticked_entries,
     writing,
 )
@@ -43,6 +44,7 @@ VIEWS = {
     "/page/queue": view(queue.queue, "profile", "state", "entry", "page", "view"),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page", "view"),
+    "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
@@ -70,6 +72,7 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
     "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
     "/page/change/undo": change(entries_page.undo),
+    "/page/change/sort": change(sort_page.sort, "take-*", "to-*", "new-*", again=sort_page.again),
     **{
         f"/page/change/ticked/{name}": change(
             ticked_entries.action(name),

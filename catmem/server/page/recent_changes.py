@@ -14,6 +14,8 @@ from catmem.errors import CatmemError
 from catmem.model.pairing import pair_entries
 from catmem.names import category_name
 from catmem.server.page.formats import beginning, day
+from catmem.sorting.proposals import ACTIONS
+from catmem.sorting.sort_files import unread_of
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, found_by, only_action
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 def can_be_undone(revision: Revision) -> bool:
     """Whether the page offers to go back to what was there before a revision: for a write of entries, or of a text."""
-    return undo_fault(revision) is None and (revision.op == "restore" or "actions" in revision.note)
+    return undo_fault(revision) is None and (revision.op in {"restore", "sort"} or "actions" in revision.note)
 
 
 # --- what was just done --------------------------------------------------------------------------------------------
@@ -96,6 +98,8 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
         if one is not None:
             said, about = _verb(one, record) or said, beginning(one.body)
             remarks[:0] = _remarks(workspace, entity, one)
+        elif record.op == "sort":
+            remarks[:0] = _remarks_on_sort(workspace, record)
         elif (several := len(record.note.get("actions", ()))) > 1:
             about = counted(several, "entry", "entries")
     except CatmemError:
@@ -108,6 +112,17 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
 def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | None:
     """What the store recorded of a revision; ``None`` for one that is not there."""
     return next((each for each in workspace.store.log(entity) if each.revision == revision), None)
+
+
+def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
+    """What a person should know of a sort: what an undo leaves, who reads what, and how a secret is erased."""
+    for name in record.note.get("declared", ()):
+        yield f"{name} is new in catmem.yaml; an undo leaves it there."
+    for name in unread_of(workspace, record.entity, [each for each in record.note["sorted"] if each not in ACTIONS]):
+        yield f"No specialist reads {name} in this file."
+    for entry_id in record.note.get("secrets", ()):
+        erased = f"catmem purge {record.entity} {entry_id} --yes"
+        yield f"The history still has the secret. Replace it where it was issued, then erase it: {erased}"
 
 
 # --- the one entry that it was on ----------------------------------------------------------------------------------

@@ -42,6 +42,13 @@ document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (event.target.closest("[data-gives-up]")) removeEventListener("beforeunload", ask);
 });
+// Who chooses something in a row means that row.
+function means({ target }) {
+  const box = target.closest("[data-ticks]")?.querySelector("input[type='checkbox']");
+  if (box && box !== target) box.checked = true;
+}
+document.addEventListener("input", means);
+document.addEventListener("change", means);
 document.addEventListener("input", watch);
 document.addEventListener("change", watch);
 document.addEventListener("submit", (event) => {

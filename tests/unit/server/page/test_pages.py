@@ -32,6 +32,7 @@ PAGES = [
     "/page/profiles/pupil",
     "/page/files/neo/user",
     "/page/files/pupil/memory",
+    "/page/sort/neo/user",
     f"/page/edit/neo/user?entry={parse(NEO).entries[0].id}",
     "/page/history/neo/user",
     "/page/history/neo/user/2",

@@ -26,6 +26,7 @@ def watched(client, address):
     ("address", "entities"),
     [
         ("/page/files/neo/user", ONE),
+        ("/page/sort/neo/user", ONE),
         (f"/page/edit/neo/user?entry={parse(NEO).entries[0].id}", ONE),
         ("/page/profiles/neo", BOTH),
         ("/page/history/neo/user", ONE),

@@ -1,0 +1,119 @@
+"""The entries of a file without a category, as ``catmem sort`` has them: what is ticked is sorted in one revision.
+
+``catmem.yaml`` counts as it is now, since a sort declares categories in it. Where the file changed since it was shown,
+each entry that is still there keeps its tick and its choice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.access import visible_categories
+from catmem.errors import RequestError
+from catmem.server.page.entries_page import EntryDraft, choices, seen_document
+from catmem.server.page.formats import paged, starts_of, with_query, words_weight
+from catmem.server.page.page_view import Page, of_entity
+from catmem.server.page.writing import Did
+from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SEVERAL, SPLIT, STAYS
+from catmem.sorting.sort_files import apply_sort, plan_of
+from catmem.sorting.sort_list import ListRow, ReadList
+from catmem.workspace.profile_memory import seen_file
+from catmem.workspace.root import configured_now
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.model.document import Document
+    from catmem.server.page.page_view import PageRequest
+    from catmem.server.page.refusal import FormRefusal
+    from catmem.server.page.writing import Sent
+    from catmem.sorting.proposals import SortLine
+    from catmem.sorting.sort_files import SortPlan
+    from catmem.workspace.profile_memory import Reading
+
+_SIZE, _ROW, _OPTION = 50, 1_200, 60  # rows on a page, and the bytes of a row and of an option without their words
+
+
+def unsorted(asked: PageRequest) -> Page:
+    """The entries without a category, each with what is proposed for it."""
+    plan, file = _now(asked)
+    options = sum(_OPTION + len(f"{slug}{title}".encode()) for slug, title in plan.titles.items())
+    weights = ((_ROW + words_weight(line.entry)) * (1 + (SEVERAL in line.marks)) + options for line in plan.lines)
+    some = paged(plan.lines, asked.page, starts_of(weights, _SIZE))
+    return _page(asked, plan, file, [_row(plan, line) for line in some.rows], paged=some)
+
+
+def sort(sent: Sent) -> Did:
+    """Write what is ticked, as one revision. Raises ``RequestError`` 422 where nothing is, and as ``apply_sort``."""
+    plan, rows = _plan(sent, seen_document(sent)), []
+    for number in (line.number for line in plan.lines):
+        choice, new, ticked = _given(sent, number)
+        rows.append(ListRow(f"entry {number}", number, (f"+{new}" if new else choice) if ticked else STAYS, {}, None))
+    if not any(name.startswith("take-") for name in sent.fields):
+        hint = "Tick the entries that you mean, and send it again."
+        raise RequestError(422, "no entry is ticked", code="nothing_ticked", hint=hint)
+    made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
+    return Did(with_query(sent.back, page=None), [(sent.named, made.done.revision)])
+
+
+def again(sent: Sent, refusal: FormRefusal) -> Page:
+    """Those entries of the form that are still there, with what was chosen for them."""
+    (plan, file), given = _now(sent), defaultdict(list)
+    for line in _plan(sent, seen_document(sent)).lines:
+        if f"to-{line.number}" in sent.fields:
+            given[line.entry.id].append(_given(sent, line.number))
+    rows = [_row(plan, line, given[line.entry.id].pop(0)) for line in plan.lines if given[line.entry.id]]
+    return _page(sent, plan, file, rows, refusal=refusal, base=refusal.expected)
+
+
+def _given(sent: Sent, number: int) -> tuple[str, str, bool]:
+    """What was sent of an entry: what is chosen, the name of a new category, and whether it is ticked."""
+    new = sent.get(f"new-{number}").strip().removeprefix("+")
+    return sent.get(f"to-{number}", STAYS), new, f"take-{number}" in sent.fields
+
+
+def _now(asked: PageRequest) -> tuple[SortPlan, Reading]:
+    """What is proposed for the file as it is now."""
+    file = seen_file(asked.workspace, *asked.named.split("/"))
+    return _plan(asked, file.document), file
+
+
+def _plan(asked: PageRequest, document: Document) -> SortPlan:
+    workspace, (name, target) = configured_now(asked.workspace), asked.named.split("/")
+    path = workspace.path_of(workspace.profile(name), target)
+    return plan_of(workspace, path, asked.named, workspace.parse(document.text))
+
+
+def _row(plan: SortPlan, line: SortLine, given: tuple[str, str, bool] | None = None) -> dict[str, Any]:
+    """An entry, what was ``given`` for it or is proposed, and what can be chosen beside a category."""
+    actions = {STAYS: "Leave it without a category"}
+    if line.secret:
+        actions[SECRET] = "Remove the secret"
+    elif line.private or line.choice == DROP:
+        actions[DROP] = "Remove it"
+    parts = plan.proposer.parted(line) if SEVERAL in line.marks else ()
+    if parts:
+        actions[SPLIT] = f"Cut it into {len(parts)} parts"
+    if given is None or given[0] not in {*plan.titles, *actions}:
+        given = line.choice, "", line.choice not in ACTIONS
+    marks = ["several facts" if mark == SEVERAL else mark.replace("may be +", "may be new: ") for mark in line.marks]
+    return {"line": line, "given": given, "actions": actions, "parts": parts, "marks": marks}
+
+
+def _page(asked: PageRequest, plan: SortPlan, file: Reading, rows: Sequence[dict[str, Any]], **more: object) -> Page:
+    name, _, target = file.entity.partition("/")
+    context = {
+        **of_entity(file.entity),
+        "file": file,
+        "watched": [(file.entity, file.digest)],
+        "rows": rows,
+        "left": len(plan.lines),
+        "titles": plan.titles,
+        "seen": visible_categories(
+            [*plan.titles], target, plan.workspace.profile(name), plan.workspace.config.taxonomy
+        ),
+        "may_be_new": choices(asked.workspace, file.entity, file.document, EntryDraft()).may_be_new,
+        "base": None if file.warning else file.revision or file.digest,
+    }
+    return Page("sort.html", {**context, "refusal": None, "paged": None, **more})

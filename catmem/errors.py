@@ -16,12 +16,14 @@
     ├── EnvelopeError          an envelope that is not what it must be, or not from whom it says
     ├── QueryError             a search that looks for nothing, or for too much
     ├── ForbiddenError         the one who acts has no right to do this
+    │   └── ApprovalError      the write has to wait until a person says yes, and cannot wait here
     ├── RefusedError           a write that would be made on an old view; nothing was written
     │   ├── StaleError         another write came between
     │   ├── DriftError         the file has an external change, or is not what catmem can rewrite
     │   ├── MergeConflictError  both sides of a merge changed the same entry
     │   ├── BusyError          another writer is at work, and did not stop in time
     │   ├── OperationCollisionError  one op_id for two different operations
+    │   ├── ProposalError      a proposal that cannot be made, or cannot be decided so
     │   └── ChangedMeanwhileError  what was read is not what is there now
     ├── WouldOverwriteError    files with other content stand where new ones should go
     ├── GitError               git is missing, or refuses
@@ -258,6 +260,21 @@ class ForbiddenError(CatmemError):
     code = "forbidden"
 
 
+class ApprovalError(ForbiddenError):
+    """A write of an agent that waits for a person by ``approval`` of catmem.yaml, at a door where it cannot wait.
+
+    ``data`` are the bytes that it would make of revision ``base``.
+    """
+
+    code = "needs_approval"
+
+    def __init__(self, message: str, *, base: str, data: bytes, hint: str | None = None) -> None:
+        """``base`` is a revision."""
+        super().__init__(message, hint=hint)
+        self.base = base
+        self.data = data
+
+
 class RefusedError(CatmemError):
     """A write that was refused because of what is there now. Nothing was written over bytes that are not recorded.
 
@@ -351,6 +368,18 @@ class OperationCollisionError(RefusedError):
     """Its writer wrote something newer first, in another tab or session: one ``op_id`` or one base, other content."""
 
     code = "hash_collision"
+
+
+class ProposalError(RefusedError):
+    """A proposal that cannot be made, or that cannot be decided so; nothing was written.
+
+    Codes: ``stale_proposal`` (an entry that it changes is another one by now), ``decided`` (it waits no more),
+    ``expired_proposal``, ``too_many_proposals`` (of one profile for one file), ``rejected_before`` (the same was
+    rejected), ``no_proposer`` (the profile that made it is gone), ``on_proposal`` (a write or a merge on the branch of
+    one).
+    """
+
+    code = "decided"
 
 
 class ChangedMeanwhileError(RefusedError):

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from catmem.config.approval import Approval
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
@@ -147,8 +148,8 @@ class Config:
     ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never. ``secrets``
     is what becomes of a write with a secret in it; prompts withhold it in any case.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
-    ``limits`` under their own. ``agents`` gives the profile of each agent that is not called like its own, ``entities``
-    what is declared beside the files of profiles, by its name.
+    ``limits`` under their own. ``approval`` is ``None`` where no write waits. ``agents`` gives the profile of each
+    agent that is not called like its own, ``entities`` what is declared beside the files of profiles, by its name.
     """
 
     root: Path
@@ -171,6 +172,7 @@ class Config:
     prompt: Mapping[str, Any] = field(default_factory=dict)
     rollout: Rollout = field(default_factory=Rollout)
     signing: Signing = field(default_factory=Signing)
+    approval: Approval | None = None
     agents: Mapping[str, str] = field(default_factory=dict)
     entities: Mapping[str, DeclaredEntity] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
@@ -351,6 +353,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
+        approval=None if data.get("approval") is None else Approval.read(data["approval"]),
         entities=_entities(source, data.get("entities", {})),
         server=data.get("server", {}),
         **{key: data[key] for key in plain if key in data},

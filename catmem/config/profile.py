@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from catmem.config.yamlfile import KeyPath
 
-SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories")
+SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories", "may_approve")
 ORCHESTRATOR_TIER = 1
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -63,7 +63,8 @@ class Profile:
     """A profile with everything inherited in it.
 
     ``limits`` are in characters by target (``user``, ``memory``), ``stale_after`` in days. ``include_uncategorized`` is
-    ``None`` where the selectors decide (``sees_uncategorized``), ``may_verify`` where the tier does.
+    ``None`` where the selectors decide (``sees_uncategorized``), ``may_verify`` where the tier does. ``may_approve``
+    selects the categories in which it may approve what others propose.
     ``declared`` are the categories of the root's closed taxonomy, ``None`` for an open one and for a profile loaded
     without a configuration. ``places`` says where each setting comes from, a parent's file included.
     """
@@ -81,6 +82,7 @@ class Profile:
     writable_categories: tuple[str, ...] = ()
     include_uncategorized: bool | None = None
     may_verify: bool | None = None
+    may_approve: tuple[str, ...] = ()
     prompt: PromptSettings = field(default_factory=PromptSettings)
     limits: Mapping[str, int] = field(default_factory=dict)
     stale_after: int | None = None
@@ -100,6 +102,10 @@ class Profile:
     def writable(self, taxonomy: Taxonomy | None = None) -> Selectors:
         """What the profile may write, in both targets; ``taxonomy`` as for ``selectors``."""
         return self._selectors(self.writable_categories, taxonomy)
+
+    def approvable(self, taxonomy: Taxonomy | None = None) -> Selectors:
+        """The categories in which the profile may approve what others propose; ``taxonomy`` as for ``selectors``."""
+        return self._selectors(self.may_approve, taxonomy)
 
     def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
         if taxonomy is None:
@@ -128,6 +134,8 @@ class Profile:
         """
         settings = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_CANONICAL}
         settings |= {key: list(settings[key]) for key in SELECTOR_KEYS}
+        if not self.may_approve:
+            del settings["may_approve"]
         prompt = {**asdict(self.prompt), "budget": dict(sorted(self.prompt.budget.items()))}
         settings |= {"prompt": dict(sorted(prompt.items())), "limits": dict(sorted(self.limits.items()))}
         return dict(sorted(settings.items()))

@@ -44,6 +44,7 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.merging.branches import refuse_proposal
 from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
@@ -211,6 +212,10 @@ class Submission(Pipeline):
         actor = self.terms.rights.actor
         if self.envelope.merges and actor is not None and not self.terms.rights.unbounded:
             raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
+        merged = set(map(str, self.envelope.merges))
+        for revision in self.workspace.store.log(self.terms.entity) if merged else ():
+            if revision.revision in merged:
+                refuse_proposal(revision)
 
     def commit(self) -> Written:
         """Write one revision, or raise the first refusal that holds."""

@@ -288,6 +288,7 @@ def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
         with closing(open_store(root.config, partial(_profile, root), used)) as store:
             found = look_over(root.config, root.profiles.values(), store)
             branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
+            branches = [(entity, branch) for entity, branch in branches if not branch.is_proposal]
     except CatmemError as error:
         yield _of(root, error)
         return

@@ -187,6 +187,7 @@ _GAUGES = (
     ("mem_expired_entries", "Entries that are past their day.", "expired"),
     ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),
+    ("mem_waiting_proposals", "Proposals that wait for a person.", "waiting"),
 )
 """The gauges of each entity: name, what it is, and the field of ``Standing``."""
 

@@ -186,7 +186,7 @@ _OPTIONAL = ("note", "person")
 _TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", *_OPTIONAL)
 _NUMBERS_OR_NONE = ("base_rev", "head_rev")
 
-STATUSES = ("ok", "unchanged", "retry", "branch", "merged", "conflict", "refused", "shadowed", "bypassed")
+STATUSES = ("ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed")
 
 
 class AuditLine(NamedTuple):

@@ -35,6 +35,9 @@ PERSON = "person"
 PERSON_NAME = "person"
 """In the note of a revision: the name of the person who made it, if it was known."""
 
+PROPOSAL = "proposal"
+"""In the note of a branch that waits for a person: what is known of the proposal."""
+
 EXTERNAL = "external"
 UNREAD = "unread"
 """In the note of a revision: what external writers changed and no writer with a view has seen; ids of the caller's."""
@@ -92,6 +95,11 @@ class Revision:
         return is_branch(self.revision)
 
     @property
+    def is_proposal(self) -> bool:
+        """Whether it is a branch that waits for a person (docs/approvals.md)."""
+        return PROPOSAL in self.note and self.is_branch
+
+    @property
     def who(self) -> str:
         """Who made it, for people: the agent, or the name of the person."""
         return who(self.agent, self.person)
@@ -117,6 +125,7 @@ class Change:
     revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
     together with the head: they become its parents too. Such a write is recorded even if it changes no byte, and so is
     one whose ``note`` has to be kept (``keeps_note``). ``person`` is the name of the person, where the agent is one.
+    ``waits``: it becomes a branch of what the caller saw, even if that is the head.
     """
 
     op: str = "put"
@@ -129,6 +138,7 @@ class Change:
     merges: tuple[str, ...] = ()
     keeps_note: bool = False
     person: str | None = None
+    waits: bool = False
 
     @property
     def is_always_recorded(self) -> bool:

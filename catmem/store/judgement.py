@@ -69,6 +69,9 @@ def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # n
 
     A revision has to be in the record; that of a revision no caller can have seen is refused before.
     """
+    if change.waits and expected is not None:
+        seen = NOTHING if expected == "0" else ground.seen(expected)
+        return Verdict("stale") if seen is None else Verdict("branch", seen)
     # A missing or emptied file is no new text.
     changed = ground.before is not None and ground.has_text
     if changed and change.on_drift == "refuse":

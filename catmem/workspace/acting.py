@@ -21,6 +21,10 @@ VARIABLE = "CATMEM_PERSON"
 LONGEST = 80
 """Characters that are kept of a name."""
 
+door: ContextVar[str] = ContextVar("door", default="python")
+"""How the call came in: ``python``, ``cli``, ``tool``, ``mcp``, ``http``, ``hermes`` or ``anthropic``. A rule of
+``approval`` in catmem.yaml may ask."""
+
 caller_name: ContextVar[str | None] = ContextVar("caller_name", default=None)
 """The name of the person whose request is served now, ``None`` outside of one."""
 

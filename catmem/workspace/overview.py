@@ -298,7 +298,7 @@ class Overviews:
                 problems.append(error)
                 continue
             state.append([tip.revision for tip in tips])
-            unmerged += sum(tip.is_branch for tip in tips)
+            unmerged += sum(tip.is_branch and not tip.is_proposal for tip in tips)
             outside += [entity for tip in tips if not tip.is_branch and tip.digest != digest]
         return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
 

@@ -30,7 +30,8 @@ class Standing(NamedTuple):
 
     ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
     ``stale`` or ``expired`` by the limits of its own profile, or ``unverified``. ``drifted``: it has an
-    external change that no write has taken in yet. ``unmerged`` are its open branches.
+    external change that no write has taken in yet. ``unmerged`` are its open branches, ``waiting``
+    its proposals.
     """
 
     entity: str
@@ -41,6 +42,7 @@ class Standing(NamedTuple):
     unverified: int
     drifted: bool
     unmerged: int
+    waiting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +123,6 @@ def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date
         expired=states["expired"],
         unverified=states["unverified"],
         drifted=head is not None and now.revision is None,
-        unmerged=sum(tip.is_branch for tip in tips),
+        unmerged=sum(tip.is_branch and not tip.is_proposal for tip in tips),
+        waiting=sum(tip.is_proposal for tip in tips),
     )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from catmem.merging.decisions import How as HowMerged
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import JoinedAll
+    from catmem.proposals.deciding import Decided
+    from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Resolve
@@ -200,6 +202,8 @@ class Workspace(Root):
         on_stale: OnStale | None = None,
         op_id: str | None = None,
         allow_secret: bool = False,
+        reason: str | None = None,
+        proposes: bool = False,
     ) -> Written:
         """Make several operations as one revision, all or none; limits are looked at in the end.
 
@@ -220,6 +224,8 @@ class Workspace(Root):
             on_stale=on_stale,
             op_id=op_id,
             allow_secret=allow_secret,
+            reason=reason,
+            proposes=proposes,
         )
 
     def put(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -361,6 +367,49 @@ class Workspace(Root):
         from catmem.merging.branches import branches
 
         return branches(self, entity)
+
+    # --- what waits for a person ----------------------------------------------------------------------------------
+
+    def proposals(self, entity: str | None = None, *, actor: str | None = None) -> Sequence[Proposal]:
+        """The proposals that wait, of an entity or of all, the oldest first; a profile is shown its own.
+
+        With ``actor`` also those that this profile may approve. Raises ``UnknownNameError`` and what reading raises.
+        """
+        from catmem.proposals.proposal import proposals
+
+        found = proposals(self, entity, actor=actor)
+        for error in found.unreadable:
+            raise error
+        return found.proposals
+
+    def proposal(self, name: str, *, actor: str | None = None) -> Proposal:
+        """One proposal by its id, also one that was decided. Raises ``UnknownNameError``."""
+        from catmem.proposals.proposal import proposal
+
+        return proposal(self, name, actor=actor)
+
+    def approve(
+        self, name: str, *, words: str | None = None, actor: str | None = None, allow_secret: bool = False
+    ) -> Decided:
+        """Write what a proposal says, or ``words`` in the place of its own, if no entry that it changes has changed.
+
+        Raises ``ProposalError`` (``stale_proposal``, ``decided``, ``expired_proposal``), ``ForbiddenError``,
+        ``UnknownNameError``, ``OverBudgetError``.
+        """
+        from catmem.proposals.deciding import approve
+
+        return approve(self, name, words=words, actor=actor, allow_secret=allow_secret)
+
+    def reject(self, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
+        """Close a proposal; its proposer is shown the ``reason``. A profile withdraws its own.
+
+        Raises what ``approve`` raises.
+        """
+        from catmem.proposals.deciding import reject
+
+        return reject(self, name, reason=reason, actor=actor)
+
+    # --- branches --------------------------------------------------------------------------------------------------
 
     def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         self,

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.profile import is_root
-from catmem.errors import CatmemError, StaleError
+from catmem.errors import ApprovalError, CatmemError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
-from catmem.store.contract import PERSON, SIDECAR, revision_number
+from catmem.store.contract import PERSON, SIDECAR, is_branch, revision_number
 from catmem.workspace.acting import person_name
+from catmem.writing.waiting import has_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +58,11 @@ class Attempt:
     """Whether one of them would have been, but for a bypass."""
     snapshot: Snapshot | None = None
     """What the store answered."""
+    would_wait: bool = False
+    """Whether it would have waited for a person, but for the shadow mode of ``approval``."""
     _made_on: Current | None = None
     _unchanged: bool = False
+    _waits: bool = False
     _merged: bool = False
 
     def refuse(self, error: CatmemError) -> None:
@@ -84,12 +88,14 @@ class Attempt:
         self.bypassed = True
         return True
 
-    def commit(self, expected: str | None, update: Update, change: Change, *, rebases: bool = False) -> Snapshot:
-        """Commit to the store; see ``Store.commit``.
+    def commit(
+        self, expected: str | None, update: Update, change: Change, *, rebases: bool = False, approved: bool = False
+    ) -> Snapshot:
+        """Commit to the store; see ``Store.commit``. Raises ``ApprovalError`` for what has to wait for a person.
 
         ``rebases`` says that ``update`` makes the change on whatever is there, with regard to ``Current.base``: then a
         rollout may let a write pass that was made on an older revision. One that puts a whole text in the place of
-        another must not say so, unless it merges the two.
+        another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
         if change.agent == PERSON:
@@ -100,7 +106,10 @@ class Attempt:
 
         def watched(current: Current) -> bytes:
             data = update(current)
+            if not (approved or change.waits):
+                self.hold_back(change, current, data)
             self._made_on = current
+            self._waits = change.waits
             self._unchanged = data == current.data and not change.is_always_recorded
             self._merged = bool(change.merges) or (current.base is not None and expected is not None)
             return data
@@ -115,10 +124,33 @@ class Attempt:
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
+    def hold_back(self, change: Change, current: Current, data: bytes) -> None:
+        """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""
+        if is_branch(current.revision):
+            log = self._store.log(self.entity)
+            if any(each.is_proposal for each in log if each.revision == current.revision):
+                raise ProposalError(
+                    f"revision {current.revision} of {self.entity} is a proposal, which nothing can be written on",
+                    code="on_proposal",
+                    hint="Nothing was written. Make the change on what is in the file.",
+                )
+        policy = self.workspace.config.approval
+        if policy is None or not has_to_wait(self.workspace, self.entity, change, current.data, data):
+            return
+        self.would_wait = policy.shadow
+        if not policy.shadow:
+            raise ApprovalError(
+                f"this change of {self.entity} by {change.agent} needs the approval of a person",
+                base=current.revision,
+                data=data,
+                hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
+            )
+
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer of refusals that were not enforced, one line each."""
         why = "a bypass is on" if self.bypassed else "they are not enforced yet"
-        return tuple(
+        shadowed = ("this write would have waited for a person; approval is in shadow mode",) if self.would_wait else ()
+        return shadowed + tuple(
             f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
             for error in self.passed
         )
@@ -157,7 +189,7 @@ class Attempt:
         if self._made_on is None:
             return "retry", None
         if self.snapshot.branch:
-            return "branch", None
+            return "waiting" if self._waits else "branch", None
         return "merged" if self._merged else "ok", None
 
     def _head(self) -> int | None:

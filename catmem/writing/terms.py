@@ -22,6 +22,7 @@ from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.matching import no_match
+from catmem.writing.operation import refuse_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from catmem.writing.operation import Operation
 
 _NAME_SHOWN = 80
+MOST_REASON = 500
+"""Characters of a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,24 @@ def check_threats(texts: Sequence[str], config: Config, *, to_agent: bool, allow
         raise EditError(f"this text holds a secret, so it was not stored: {named}", code="secret", hint=hint)
     hints = dict.fromkeys([*(RULES[rule] for rule in rules), *(each.hint for each in refused)])
     raise EditError(f"this text looks hostile, so it was not stored: {named}", code="threat", hint=" ".join(hints))
+
+
+def checked_reason(reason: str | None, config: Config, *, to_agent: bool) -> str | None:
+    """A reason as it is recorded, on one line; ``None`` for an empty one.
+
+    Raises ``EditError`` for one that is too long, hostile, or holds a secret.
+    """
+    said = "" if reason is None else " ".join(reason.split())
+    refuse_surrogates([said])
+    if len(said) > MOST_REASON:
+        raise EditError(
+            f"a reason has {MOST_REASON} characters at most, and this one has {len(said):,}",
+            code="bad_operation",
+            hint="Say it in a sentence or two.",
+        )
+    if said:
+        check_threats([said], config, to_agent=to_agent, allow_secret=False)
+    return said or None
 
 
 def refuses_secret(config: Config, allowed: bool) -> bool:  # noqa: FBT001 - the answer of a person

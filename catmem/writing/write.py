@@ -19,6 +19,7 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import one_reading
 from catmem.errors import (
     AmbiguousError,
+    ApprovalError,
     CatmemError,
     DriftError,
     EditError,
@@ -29,7 +30,7 @@ from catmem.errors import (
 )
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot
+from catmem.store.contract import PERSON, PROPOSAL, UNREAD, Change, Current, Snapshot
 from catmem.store.judgement import rehearse
 from catmem.text import size_of, unify_newlines
 from catmem.workspace.profile_memory import read_document
@@ -46,8 +47,8 @@ from catmem.writing.matching import (
 )
 from catmem.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
 from catmem.writing.planning import Plan, plan_operations
-from catmem.writing.terms import check_beforehand, terms_of
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
+from catmem.writing.terms import check_beforehand, checked_reason, terms_of
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,6 +84,10 @@ class Write:
     envelope: Envelope | None = None
     is_shown: bool = True
     """Whether the writer was shown the text that ``expected`` names."""
+    reason: str | None = None
+    """Why it is made, for the record."""
+    proposes: bool = False
+    """Whether it shall wait for a person, whatever the policy says."""
 
     @property
     def actor(self) -> str | None:
@@ -98,6 +103,7 @@ class Write:
     def change(self, note: dict[str, Any]) -> Change:
         """What the store learns of it; ``note`` goes on the record, and the caller may add to it until then."""
         note |= {"target": self.terms.target, "actor": self.actor}
+        note |= {"reason": self.reason} if self.reason else {}
         agent, request = self.actor or PERSON, None
         if self.envelope is not None:
             note |= envelope_note(self.envelope)
@@ -146,6 +152,8 @@ class Pipeline:
         self.check()
         try:
             written = self.rehearse() if dry_run else self.commit()
+        except ApprovalError as error:
+            written = self.waiting(error, dry_run=dry_run)
         except NoMatchError as error:
             if self.terms.rights.actor is None:
                 error.hint = self._other_file() or error.hint
@@ -211,10 +219,51 @@ class Pipeline:
             note["actions"] = [] if self.plan is None else list(self.plan.actions)
             unread = [] if self.view is None or self.plan is None else self.view.unread(self.plan.document)
             note.update({UNREAD: unread} if unread else {})
+            self._hold_back(change, current, data)
             return data
 
-        snapshot = self.attempt.commit(self.write.expected, update, self.write.change(note), rebases=True)
+        change = self.write.change(note)
+
+        snapshot = self.attempt.commit(self.write.expected, update, change, rebases=True)
         return self.first_answer(snapshot) if self.plan is None else self.answer(self.plan, snapshot)
+
+    def _hold_back(self, change: Change, current: Current, data: bytes) -> None:
+        """Raise ``ApprovalError`` for a write that asks to wait."""
+        if self.write.proposes and data != current.data:
+            raise ApprovalError(f"this {change.op} asks to wait", base=current.revision, data=data)
+
+    def waiting(self, held_back: ApprovalError, *, dry_run: bool) -> Written:
+        """Keep the write as a proposal; the answer says what is in the file now, and the id to ask for."""
+        from catmem.proposals.proposing import propose
+
+        if self.plan is None:
+            raise held_back
+        note = {"actions": list(self.plan.actions)}
+        change, name = self.write.change(note), None
+        if not dry_run:
+            name = propose(self.workspace, self.attempt, held_back.base, held_back.data, change)
+        return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(name),), name)
+
+    def _as_it_is(
+        self, entries: tuple[Entry, ...], warnings: tuple[str, ...], notes: tuple[str, ...], waiting: str | None
+    ) -> Written:
+        """The answer to a write that changed nothing in the file."""
+        now = self.workspace.store.read(self.terms.entity)
+        text = now.data.decode(errors="replace")
+        return Written(
+            entity=self.terms.entity,
+            revision=now.revision,
+            digest=now.digest,
+            changed=False,
+            before=text,
+            after=text,
+            entries=entries,
+            usage=FileUsage(size_of(text), self.terms.limit),
+            notes=notes,
+            warnings=warnings,
+            bounded=not self.terms.rights.unbounded,
+            waiting=waiting,
+        )
 
     def rehearse(self) -> Written:
         """Do the same on what is there now, and write nothing; also where a rollout lets it pass on an older view."""
@@ -228,6 +277,9 @@ class Pipeline:
         if self.plan is None:
             message = "an update that raised nothing made no plan"
             raise AssertionError(message)
+        change = self.write.change({"actions": list(self.plan.actions)})
+        self._hold_back(change, found.current, data)
+        self.attempt.hold_back(change, found.current, data)
         return self.answer(self.plan, replace(Snapshot.of(data, found.revision), branch=found.is_branch))
 
     def updated(self, current: Current) -> bytes:
@@ -317,6 +369,9 @@ class Pipeline:
         """The answer to a retry: what the first write with this ``op_id`` did, from its record."""
         entity, store = self.terms.entity, self.workspace.store
         record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
+        if record is not None and record.is_proposal:
+            name = str(record.note[PROPOSAL]["id"])
+            return replace(self._as_it_is((), (), (on_waiting(name),), name), repeated=True)
         parent = record.parents[0] if record and record.parents else "0"
         after, before = self.legible(snapshot.data), self.legible(store.read(entity, parent).data)
         beside = (on_branch(entity, snapshot.revision),) if snapshot.branch else ()
@@ -361,8 +416,10 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     op_id: str | None = None,
     is_shown: bool = True,
     allow_secret: bool = False,
+    reason: str | None = None,
+    proposes: bool = False,
 ) -> Written:
-    """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for ``is_shown``."""
+    """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for the rest."""
     agent, is_found = actor or PERSON, target is None and expected is None and _finds_its_file(operations)
     trying = gate.attempt(
         workspace,
@@ -389,6 +446,8 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 on_stale or workspace.config.on_stale,
                 op_id,
                 is_shown=is_shown,
+                reason=checked_reason(reason, workspace.config, to_agent=actor is not None),
+                proposes=proposes,
             )
             pipeline = Pipeline(workspace, write, attempt)
             written = pipeline.run(dry_run=dry_run)

@@ -46,7 +46,8 @@ class How(TypedDict, total=False):
     writes nothing. ``on_drift`` is what to do about an external change (``adopt``, ``refuse``, ``merge``).
     ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
     head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
-    ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for one.
+    ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for one. ``reason`` says
+    why, for the record and for the person who approves. ``proposes``: it waits for a person, whatever the policy says.
     """
 
     expected: str | int | None
@@ -56,6 +57,8 @@ class How(TypedDict, total=False):
     on_stale: OnStale | None
     op_id: str | None
     allow_secret: bool
+    reason: str | None
+    proposes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ class Written:
     repeated: bool = False
     branch: bool = False
     crowded: Crowded | None = None
+    waiting: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
@@ -139,6 +143,7 @@ class Written:
             "digest": None if self.bounded else self.digest,
             "changed": self.changed,
             "branch": self.branch,
+            "waiting": self.waiting,
             "entries": [
                 {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
                 for entry in self.entries
@@ -162,6 +167,13 @@ _SHOWN = 60
 """Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
+
+
+def on_waiting(name: str | None) -> str:
+    """What to tell the writer of a write that waits; without a ``name`` it is only tried."""
+    if name is None:
+        return "this would wait for a person as a proposal; nothing was written"
+    return f"waiting: it is proposal {name}, and a person decides on it; the file is as it was"
 
 
 def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:

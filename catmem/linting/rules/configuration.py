@@ -402,7 +402,8 @@ def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[
     for key in SELECTOR_KEYS:
         target = _TARGETS.get(key)
         taxonomy = context.taxonomy
-        selectors = profile.selectors(target, taxonomy) if target else profile.writable(taxonomy)
+        others = profile.approvable if key == "may_approve" else profile.writable
+        selectors = profile.selectors(target, taxonomy) if target else others(taxonomy)
         unmatched = set(selectors.unmatched(known))
         # Aliases are resolved one by one, so an index is the same in both lists.
         for index, (said, resolved) in enumerate(zip(getattr(profile, key), selectors.patterns, strict=True)):

@@ -1,0 +1,253 @@
+"""What a person says of a proposal: yes, yes in other words, or no; and what becomes of one whose day is over.
+
+The store keeps the decision under an ``op_id`` that is the proposal's, so that of two decisions at once one counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import content_digest
+from catmem.errors import EditError, ForbiddenError, OperationCollisionError, ProposalError
+from catmem.model.edit import replace_entry
+from catmem.model.merge import merge
+from catmem.model.version import Version
+from catmem.names import TARGETS
+from catmem.proposals.proposal import (
+    DECISION,
+    ProposalReader,
+    changes_of,
+    is_proposer_gone,
+    may_decide,
+    proposal,
+    proposals,
+)
+from catmem.store.contract import PERSON, PROPOSAL, Change
+from catmem.writing import gate
+from catmem.writing.matching import legible
+from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason, terms_of
+from catmem.writing.written import refuse_over_budget
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from catmem.model.document import Document
+    from catmem.proposals.proposal import Proposal, State
+    from catmem.store.contract import Current
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided on a proposal. ``revision`` is that of the file afterwards, ``changed`` whether a byte of the
+    file is another one.
+    """  # noqa: D205 - one sentence
+
+    proposal: Proposal
+    verdict: State
+    revision: str | None
+    changed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON-ready data."""
+        return {
+            "id": self.proposal.id,
+            "entity": self.proposal.entity,
+            "verdict": self.verdict,
+            "revision": self.revision,
+            "changed": self.changed,
+        }
+
+
+def approve(
+    workspace: Root, name: str, *, words: str | None = None, actor: str | None = None, allow_secret: bool = False
+) -> Decided:
+    """Write what the proposal ``name`` says, if every entry that it changes is still as it was then.
+
+    ``words`` are other words for the one entry that it makes. ``actor`` is a profile that ``may_approve``, ``None`` a
+    person. Raises ``ProposalError``, ``ForbiddenError``, ``UnknownNameError``, ``OverBudgetError``, and ``EditError``
+    for words that cannot be stored.
+    """
+    found = _open(workspace, name, actor, "approve")
+    if is_proposer_gone(workspace, found):
+        raise ProposalError(
+            f"{found.id} was proposed by {found.agent}, and there is no such profile any more",
+            code="no_proposer",
+            hint=f"Nothing was written. Reject it (catmem proposals --reject {found.id}), or make the change yourself.",
+        )
+    if words is not None:
+        check_threats([words], workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
+    approval = _ApprovedText(workspace, found, actor, words)
+    return _decide(workspace, found, "approved", actor, update=approval)
+
+
+def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
+    """Close the proposal ``name``; the proposer is shown the ``reason``. A profile withdraws its own.
+
+    Raises as ``approve``, and what ``checked_reason`` does.
+    """
+    found = _open(workspace, name, actor, "reject")
+    reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
+    verdict: State = "withdrawn" if found.agent == actor else "rejected"
+    return _decide(workspace, found, verdict, actor, reason=reason)
+
+
+def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
+    """Close every proposal whose day is over; each becomes a record."""
+    late = [each for each in proposals(workspace, as_of=as_of).proposals if each.state == "expired"]
+    return [_decide(workspace, each, "expired", None) for each in late]
+
+
+def reopen(workspace: Root, name: str) -> str:
+    """Make a proposal that was rejected, withdrawn, or expired wait again, on what it was made on; the new id.
+
+    It is for a person. Raises ``ProposalError`` (``decided``) for one that waits, or that was approved.
+    """
+    from catmem.proposals.proposing import propose
+
+    found = proposal(workspace, name)
+    if found.state not in {"rejected", "withdrawn", "expired", "replaced"} or found.decision is None:
+        raise ProposalError(
+            f"{found.id} is {found.state}",
+            hint="Only a proposal that was rejected, withdrawn or replaced, or that expired, can wait again.",
+        )
+    record = next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
+    note = {key: value for key, value in record.note.items() if key not in {PROPOSAL, "person", "request"}}
+    # With a reason of another time the rejection does not count against it.
+    note["reason"] = f"{found.reason or ''} (reopened)".strip()[:MOST_REASON]
+    data = workspace.store.read(found.entity, found.revision).data
+    with gate.attempt(workspace, found.entity, op="propose", agent=PERSON) as trying:
+        return propose(workspace, trying, found.base, data, Change(agent=record.agent, note=note))
+
+
+def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
+    """A proposal that ``actor`` may decide on now."""
+    found = proposal(workspace, name, actor=actor)
+    if actor is not None:
+        _refuse_decider(workspace, found, actor, verb)
+    if found.decision is not None:
+        said = f" ({found.decision.reason})" if found.decision.reason else ""
+        raise ProposalError(
+            f"{found.id} was {found.state} by {found.decision.by} in revision {found.decision.revision}{said}",
+            hint="Nothing was written. 'catmem proposals' lists those that wait.",
+        )
+    if found.state == "expired" and verb == "approve":
+        raise ProposalError(
+            f"{found.id} waited until {found.until}, and has expired",
+            code="expired_proposal",
+            hint=f"Nothing was written. 'catmem proposals --expire' closes it, and then 'catmem proposals --reopen "
+            f"{found.id}' makes it wait again.",
+        )
+    return found
+
+
+def _refuse_decider(workspace: Root, found: Proposal, actor: str, verb: str) -> None:
+    """Raise ``ForbiddenError`` for a profile that may not decide: the proposer, and what takes its memory from it."""
+    if found.agent == actor:
+        if verb == "reject":
+            return  # it withdraws its own
+        raise ForbiddenError(f"{actor} may not approve what it proposed", hint="A person may.")
+    acting = workspace.profile(actor)
+    if not may_decide(workspace, found, acting):
+        raise ForbiddenError(
+            f"{actor} may not {verb} proposals for {', '.join(sorted(found.categories))}",
+            hint="A person may, and a profile whose may_approve names these categories.",
+        )
+    source, seen = acting.seed_from, {actor}
+    while source is not None and source not in seen:
+        if source == found.agent:
+            raise ForbiddenError(
+                f"{actor} is seeded from {found.agent}, so it may not {verb} what that one proposed",
+                hint="A person may.",
+            )
+        seen.add(source)
+        source = workspace.profile(source).seed_from
+
+
+class _ApprovedText:
+    """The update that brings a proposal into the text that is there, under the lock of the store."""
+
+    def __init__(self, workspace: Root, found: Proposal, actor: str | None, words: str | None) -> None:
+        reader = ProposalReader(workspace, found.entity)
+        owner, _, target = found.entity.partition("/")
+        self._parse, self._found, self.words = workspace.parse, found, words
+        self._base, self._branch = reader.document(found.base), reader.document(found.revision)
+        acting = None if actor is None else workspace.profile(actor)
+        self._terms = terms_of(workspace, owner, target, acting) if target in TARGETS else None
+        if words is not None:
+            self._branch = self._reworded(body_of(words))
+        self.changed = False
+
+    def _reworded(self, body: str) -> Document:
+        """The proposed text with other words for the entry that it makes."""
+        made = [each.after for each in self._found.changes if each.after is not None]
+        if len(made) != 1:
+            raise EditError(
+                f"{self._found.id} makes {len(made)} entries, and other words can be given for one",
+                code="bad_operation",
+                hint="Nothing was written. Approve or reject it as it is, or reject it and make the change yourself.",
+            )
+        entry = next(each for each in self._branch.entries if made[0].says(Version.of(each)))
+        tags = {key: value for key, value in entry.tags.items() if key != "verified_date"}
+        return replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags).document
+
+    def __call__(self, current: Current) -> bytes:
+        document = legible(self._parse, self._found.entity, current.data)
+        changes = changes_of(self._base, self._branch, document)
+        merged = merge(self._base, document, self._branch)
+        if merged.conflicts or any(change.is_stale for change in changes):
+            raise self._stale()
+        new = self._parse(merged.text)
+        if self._terms is not None:
+            refuse_over_budget(document, new, self._terms, lambda _: False)
+        self.changed = merged.text != document.text
+        return merged.text.encode()
+
+    def _stale(self) -> ProposalError:
+        found = self._found
+        return ProposalError(
+            f"{found.id} is stale: an entry that it changes is another one by now",
+            code="stale_proposal",
+            expected=found.base,
+            hint=f"Nothing was written. 'catmem proposals {found.id}' shows both texts. Reject it, and make the change "
+            "on what is there now.",
+        )
+
+
+def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
+    workspace: Root,
+    found: Proposal,
+    verdict: State,
+    actor: str | None,
+    *,
+    reason: str | None = None,
+    update: _ApprovedText | None = None,
+) -> Decided:
+    """Record a verdict, with what it writes."""
+    done = "merged" if update is not None else "dropped"
+    said = {"proposal": found.id, "verdict": verdict, "proposed_by": found.who}
+    said |= {"reason": reason} if reason else {}
+    target = found.entity.partition("/")[2]
+    change = Change(
+        op="merge",
+        agent=actor or PERSON,
+        op_id=f"decision {found.id}",
+        request=content_digest([verdict, reason, actor, None if update is None else update.words]),
+        note={"target": target, "actor": actor, done: [found.revision], DECISION: said},
+        on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
+        merges=(found.revision,),
+    )
+    with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:
+        try:
+            written = trying.commit(None, update or _unchanged, change, approved=True)
+        except OperationCollisionError as error:
+            raise ProposalError(
+                f"{found.id} was decided on at the same moment",
+                hint="Nothing was written. 'catmem proposals' shows what became of it.",
+            ) from error
+    return Decided(found, verdict, written.revision, update is not None and update.changed)
+
+
+def _unchanged(current: Current) -> bytes:
+    return current.data

@@ -1,0 +1,347 @@
+"""A proposal and what became of it, read from the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem import clock
+from catmem.config.json_schema import shown
+from catmem.config.profile import Profile, profile_names
+from catmem.errors import CatmemError, UnknownNameError
+from catmem.model.pairing import pair_entries
+from catmem.model.version import Version
+from catmem.store.contract import PERSON, PROPOSAL, Revision, who
+from catmem.workspace.history import all_entities, entity_of
+from catmem.writing.matching import legible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from catmem.model.document import Document
+    from catmem.workspace.root import Root
+
+State: TypeAlias = Literal["waiting", "stale", "expired", "approved", "rejected", "withdrawn", "replaced"]
+"""``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
+day is over; the rest are ends."""
+
+OPEN: frozenset[State] = frozenset({"waiting", "stale", "expired"})
+"""The states of what can be decided still; an expired one can only be closed."""
+
+DECISION = "decision"
+"""In the note of a revision: the proposal that it ended, the verdict, and the reason."""
+
+
+class ProposedChange(NamedTuple):
+    """One entry: as it was when the change was proposed (``None``: not there), and as it would be (``None``: gone).
+
+    ``now`` is the entry as it is by now where it is another one, ``None`` where it is gone; else it is ``before``.
+    """
+
+    before: Version | None
+    after: Version | None
+    now: Version | None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the entry is another one by now."""
+        return self.before is not None and (self.now is None or not self.now.says(self.before))
+
+    @property
+    def category(self) -> str:
+        """Where the entry would be, or was."""
+        return (self.after or self.before or self.now or _NO_VERSION).category
+
+    @property
+    def categories(self) -> set[str]:
+        """Every category that the change touches."""
+        return {side.category for side in (self.before, self.after) if side is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as JSON-ready data."""
+        sides = {"before": self.before, "after": self.after, "now": self.now}
+        texts = {name: None if side is None else side.text for name, side in sides.items()}
+        return {"category": self.category, "stale": self.is_stale, **texts}
+
+
+_NO_VERSION = Version("", "", {}, "")
+
+
+class ProposalDecision(NamedTuple):
+    """How a proposal ended: the ``verdict``, by whom and when, the ``reason`` that was given, and the revision."""
+
+    verdict: State
+    by: str
+    timestamp: str
+    reason: str | None
+    revision: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON-ready data."""
+        return self._asdict()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A write that waits, or waited.
+
+    ``revision`` is the branch that holds it, ``base`` the revision that it was made on. ``agent`` is who proposed it,
+    ``reason`` and ``evidence`` what it gave for it, ``timestamp`` when, ``until`` the last day on which it can be
+    approved, ``count`` how often it was proposed.
+    """
+
+    id: str
+    entity: str
+    revision: str
+    base: str
+    agent: str
+    person: str | None
+    reason: str | None
+    evidence: tuple[str, ...]
+    timestamp: str
+    until: date
+    count: int
+    changes: tuple[ProposedChange, ...]
+    state: State
+    decision: ProposalDecision | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be decided still."""
+        return self.state in OPEN
+
+    @property
+    def who(self) -> str:
+        """Who proposed it, for people."""
+        return who(self.agent, self.person)
+
+    @property
+    def categories(self) -> set[str]:
+        """Every category that it touches."""
+        return {name for change in self.changes for name in change.categories}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proposal as JSON-ready data."""
+        return {
+            "id": self.id,
+            "entity": self.entity,
+            "state": self.state,
+            "agent": self.agent,
+            "person": self.person,
+            "reason": self.reason,
+            "evidence": list(self.evidence),
+            "timestamp": self.timestamp,
+            "until": self.until.isoformat(),
+            "count": self.count,
+            "base": self.base,
+            "revision": self.revision,
+            "changes": [change.to_dict() for change in self.changes],
+            "decision": None if self.decision is None else self.decision.to_dict(),
+        }
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+class Proposals(NamedTuple):
+    """The proposals of some entities. ``unreadable`` says which entities could not be looked at, and why."""
+
+    proposals: list[Proposal]
+    unreadable: tuple[CatmemError, ...]
+
+
+def proposals(
+    workspace: Root, entity: str | None = None, *, actor: str | None = None, as_of: date | None = None
+) -> Proposals:
+    """The proposals that wait, of an entity (``trinity/user``, ``trinity`` for both files) or of all, the oldest first.
+
+    ``actor`` (``None``: a person) is shown its own, and those that it may approve. Raises ``UnknownNameError`` and
+    ``ConfigError``.
+    """
+    acting = None if actor is None else workspace.profile(actor)
+    found: list[Proposal] = []
+    unreadable: list[CatmemError] = []
+    for name in _entities(workspace, entity, acting):
+        try:
+            reader = ProposalReader(workspace, name, as_of)
+            found += [each for each in reader.open() if _is_shown(workspace, each, acting)]
+        except CatmemError as error:
+            unreadable.append(error)
+    return Proposals(sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ())
+
+
+def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: date | None = None) -> Proposal:
+    """The proposal with the id ``name``, whether it waits or not; ``actor`` is as for ``proposals``.
+
+    Raises ``UnknownNameError`` (``unknown_proposal``), in the same words for one that the actor may not see.
+    """
+    acting = None if actor is None else workspace.profile(actor)
+    unreadable: list[CatmemError] = []
+    for entity in _entities(workspace, None, acting):
+        try:
+            found = ProposalReader(workspace, entity, as_of).find(name)
+        except CatmemError as error:
+            unreadable.append(error)
+            continue
+        if found is not None and _is_shown(workspace, found, acting):
+            return found
+    if unreadable and acting is None:
+        raise unreadable[0]
+    raise UnknownNameError(
+        f"there is no proposal {shown(name)}",
+        code="unknown_proposal",
+        hint="'catmem proposals' lists those that wait.",
+    )
+
+
+def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> Iterable[str]:
+    if entity is not None:
+        both = "/" not in entity and ":" not in entity
+        names = [entity_of(workspace, f"{entity}/{each}" if both else entity) for each in ("user", "memory")]
+        return dict.fromkeys(names)
+    if acting is None or acting.may_approve or acting.tier == 1:
+        return all_entities(workspace)
+    return [f"{acting.name}/user", f"{acting.name}/memory"]
+
+
+def _is_shown(workspace: Root, found: Proposal, acting: Profile | None) -> bool:
+    return acting is None or found.agent == acting.name or may_decide(workspace, found, acting)
+
+
+def may_decide(workspace: Root, found: Proposal, acting: Profile) -> bool:
+    """Whether a profile may approve in every category of a proposal."""
+    selectors = acting.approvable(workspace.config.taxonomy)
+    return bool(found.changes) and all(map(selectors.matches, found.categories))
+
+
+class ProposalReader:
+    """The proposals of one entity, as its history has them now."""
+
+    def __init__(self, workspace: Root, entity: str, as_of: date | None = None) -> None:
+        """``as_of`` is the day on which it is asked what has expired, today by default."""
+        self.entity = entity
+        self._workspace = workspace
+        self._store = workspace.store
+        self._as_of = as_of or clock.today()
+        self._documents: dict[str | None, Document] = {}
+
+    def open(self) -> list[Proposal]:
+        """Those that nothing follows."""
+        tips = [each for each in self._store.branches(self.entity) if each.is_proposal]
+        return [self.read(each, None) for each in tips]
+
+    def find(self, name: str) -> Proposal | None:
+        """The one with an id; of one that was proposed again the newest revision."""
+        for revision, after in self._ended():
+            if revision.is_proposal and revision.note[PROPOSAL].get("id") == name:
+                return self.read(revision, after)
+        return None
+
+    def past(self, agent: str) -> Iterator[Proposal]:
+        """Those of an agent that wait no more, the newest first."""
+        for revision, after in self._ended():
+            if after is None or not revision.is_proposal or _proposer(revision) != agent:
+                continue
+            if after.note.get(PROPOSAL, {}).get("id") != revision.note[PROPOSAL]["id"]:
+                yield self.read(revision, after)
+
+    def _ended(self) -> Iterator[tuple[Revision, Revision | None]]:
+        """Each revision, the newest first, with the one that came of it."""
+        following: dict[str, Revision] = {}
+        for revision in self._store.log(self.entity):
+            yield revision, following.get(revision.revision)
+            for parent in revision.parents:
+                if PROPOSAL in revision.note or DECISION in revision.note:
+                    following[parent] = revision
+
+    def read(self, revision: Revision, after: Revision | None) -> Proposal:
+        """The proposal that a branch is; ``after`` is the revision that came of it."""
+        said = revision.note[PROPOSAL]
+        base = str(said["base"])
+        changes = self._changes(base, revision, None if after else self.document(None))
+        until = date.fromisoformat(said["until"])
+        decision = None if after is None else _decision(after)
+        state: State = "waiting"
+        if decision is not None:
+            state = decision.verdict
+        elif until < self._as_of:
+            state = "expired"
+        elif any(change.is_stale for change in changes):
+            state = "stale"
+        actions = revision.note.get("actions", ())
+        person = revision.note.get("person")
+        return Proposal(
+            id=str(said["id"]),
+            entity=self.entity,
+            revision=revision.revision,
+            base=base,
+            agent=_proposer(revision),
+            person=person if isinstance(person, str) else None,
+            reason=revision.note.get("reason"),
+            evidence=tuple(dict.fromkeys(each["evidence"] for each in actions if "evidence" in each)),
+            timestamp=str(said.get("since", revision.timestamp)),
+            until=until,
+            count=int(said.get("count", 1)),
+            changes=changes,
+            state=state,
+            decision=decision,
+        )
+
+    def document(self, revision: str | None) -> Document:
+        """What the file says at a revision, ``None`` for now. Raises ``DriftError`` for what is no text."""
+        if revision not in self._documents:
+            data = self._store.read(self.entity, revision).data
+            self._documents[revision] = legible(self._workspace.parse, self.entity, data)
+        return self._documents[revision]
+
+    def _changes(self, base: str, revision: Revision, head: Document | None) -> tuple[ProposedChange, ...]:
+        names = [action.get("action") for action in revision.note.get("actions", ())]
+        return changes_of(self.document(base), self.document(revision.revision), head, names)
+
+
+def changes_of(
+    base: Document, branch: Document, head: Document | None, actions: Sequence[object] = ()
+) -> tuple[ProposedChange, ...]:
+    """What a branch changes of its base, entry by entry, and what those entries are in the ``head`` (``None``: as
+    they were).
+    """  # noqa: D205 - one sentence
+    was, would, *rest = Version.of_each(base, branch, *([] if head is None else [head]))
+    pairs = pair_entries(was, would)
+    gone = [index for index in range(len(was)) if index not in pairs]
+    taken = set(pairs.values())
+    come = [index for index in range(len(would)) if index not in taken]
+    if gone and len(gone) == len(come) and set(actions) <= {"replace", "move"}:
+        pairs |= dict(zip(gone, come, strict=True))  # other words altogether, in the place of these
+        come = []
+    changed = [index for index in range(len(was)) if index not in pairs or not was[index].says(would[pairs[index]])]
+    now = _now(was, rest[0], changed) if rest and changed else {index: was[index] for index in changed}
+    found = [ProposedChange(was[each], would[pairs[each]] if each in pairs else None, now[each]) for each in changed]
+    return (*found, *(ProposedChange(None, would[each], None) for each in come))
+
+
+def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]) -> dict[int, Version | None]:
+    """What some entries of the base are in the head: the very same where it is there, else what became of it."""
+    there = {version[:2]: version for version in head}
+    pairs = pair_entries(was, head)
+    found: dict[int, Version | None] = {}
+    for index in changed:
+        same = there.get(was[index][:2])
+        found[index] = same if same is not None else head[pairs[index]] if index in pairs else None
+    return found
+
+
+def _proposer(revision: Revision) -> str:
+    """The profile that made a proposal, ``person`` for a person."""
+    return str(revision.note.get("actor") or PERSON)
+
+
+def _decision(after: Revision) -> ProposalDecision:
+    """How a proposal ended by the revision that came of it."""
+    said = after.note.get(DECISION, {"verdict": "replaced"})
+    return ProposalDecision(said["verdict"], after.who, after.timestamp, said.get("reason"), after.revision)
+
+
+def is_proposer_gone(workspace: Root, found: Proposal) -> bool:
+    """Whether the profile that made a proposal is there no more."""
+    return found.agent != PERSON and found.agent not in profile_names(workspace.config.profiles_dir)

@@ -33,6 +33,7 @@ GROUPS = {
         "schema": "Print a JSON schema of what catmem reads and prints.",
         "undo": "Take back what was written last.",
         "seed": "Copy slices of one profile's memory to others, again and again.",
+        "promote": "Bring what a specialist learned to the profile that it is seeded from.",
         "fmt": "Put memory files into one layout.",
         "sort": "Sort entries without a category into sections.",
         "migrate": "Turn labels in the text of entries into sections and tags.",

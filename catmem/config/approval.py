@@ -61,7 +61,8 @@ class Approval:
     """The policy of a root. ``shadow``: what would wait is made, and the answer says so.
 
     ``days`` is how long a proposal waits, ``most`` how many of one profile wait for one file, ``stacks`` whether two of
-    a profile on the same entry both wait.
+    a profile on the same entry both wait. ``promote`` selects the categories in which what specialists learn is
+    proposed to the profile that they are seeded from.
     """
 
     shadow: bool = False
@@ -70,6 +71,7 @@ class Approval:
     days: int = 30
     most: int = 20
     stacks: bool = False
+    promote: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, said: Mapping[str, Any]) -> Approval:
@@ -81,6 +83,7 @@ class Approval:
             days=said.get("days", 30),
             most=said.get("most", 20),
             stacks=said.get("later") == "stack",
+            promote=tuple(said.get("promote", ())),
         )
 
     def level(self, action: str, writer: Writer, category: str, domain: str | None) -> Level:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.json_schema import shown
-from catmem.config.profile import Profile, profile_names
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
@@ -200,13 +200,17 @@ def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> It
         both = "/" not in entity and ":" not in entity
         names = [entity_of(workspace, f"{entity}/{each}" if both else entity) for each in ("user", "memory")]
         return dict.fromkeys(names)
-    if acting is None or acting.may_approve or acting.tier == 1:
+    if acting is None or acting.may_approve or acting.tier == ORCHESTRATOR_TIER:
         return all_entities(workspace)
     return [f"{acting.name}/user", f"{acting.name}/memory"]
 
 
 def _is_shown(workspace: Root, found: Proposal, acting: Profile | None) -> bool:
-    return acting is None or found.agent == acting.name or may_decide(workspace, found, acting)
+    if acting is None:
+        return True
+    # What was brought up for it to another's file shows entries that it may not see.
+    is_at_home = acting.tier == ORCHESTRATOR_TIER or found.entity.partition("/")[0] == acting.name
+    return (found.agent == acting.name and is_at_home) or may_decide(workspace, found, acting)
 
 
 def may_decide(workspace: Root, found: Proposal, acting: Profile) -> bool:

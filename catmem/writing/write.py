@@ -88,12 +88,14 @@ class Write:
     """Why it is made, for the record."""
     proposes: bool = False
     """Whether it shall wait for a person, whatever the policy says."""
+    on_behalf: str | None = None
+    """The profile that proposes it, where a person brings it up."""
 
     @property
     def actor(self) -> str | None:
         """The profile that acts; ``None`` is a person."""
         acting = self.terms.rights.actor
-        return None if acting is None else acting.name
+        return self.on_behalf if acting is None else acting.name
 
     @property
     def has_evidence(self) -> bool:
@@ -418,6 +420,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     allow_secret: bool = False,
     reason: str | None = None,
     proposes: bool = False,
+    on_behalf: str | None = None,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for the rest."""
     agent, is_found = actor or PERSON, target is None and expected is None and _finds_its_file(operations)
@@ -448,6 +451,7 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 is_shown=is_shown,
                 reason=checked_reason(reason, workspace.config, to_agent=actor is not None),
                 proposes=proposes,
+                on_behalf=on_behalf,
             )
             pipeline = Pipeline(workspace, write, attempt)
             written = pipeline.run(dry_run=dry_run)

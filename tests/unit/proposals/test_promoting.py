@@ -1,0 +1,92 @@
+"""What a specialist learned comes to its source: as a rewording of what is there, or as an addition."""
+
+import pytest
+
+from catmem.errors import EditError, ForbiddenError, ProposalError, UnknownNameError
+from catmem.proposals.deciding import reject
+from catmem.proposals.promoting import promote, promote_learned
+from tests.roots import make_root, text_of
+
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
+    "neo": "seed_from: boss\nuser_memory_categories: [rules]\nwritable_categories: [rules]\n",
+    "smith": "tier: 1\nseed_from: neo\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
+}
+BOSS = "## Rules\n[verified_date: 2026-10-01] Deploys go out on Fridays.\n§\nInvoices are paid in 30 days.\n"
+NEO = "## Rules\nDeploys go out on Fridays, never on Mondays.\n§\nThe staging server is called Otter.\n"
+
+
+@pytest.fixture
+def ws(tmp_path):
+    files = {"boss/user": BOSS, "neo/user": NEO}
+    return make_root(tmp_path, config="approval: {promote: ['*']}\n", profiles=PROFILES, files=files)
+
+
+def test_a_person_promotes_an_addition_at_once(ws):
+    done = promote(ws, "neo", "staging server")
+    assert done.written.changed
+    assert "The staging server is called Otter." in text_of(ws, "boss/user")
+    assert "The staging server is called Otter." in text_of(ws, "neo/user")
+
+
+def test_a_rewording_takes_the_place_of_the_old_words_and_of_their_verification(ws):
+    promote(ws, "neo", "never on Mondays")
+    text = text_of(ws, "boss/user")
+    assert "Deploys go out on Fridays, never on Mondays." in text
+    assert "verified_date" not in text
+    assert text.count("Deploys") == 1
+
+
+def test_words_that_are_there_are_not_new(ws):
+    promote(ws, "neo", "staging server")
+    with pytest.raises(EditError) as caught:
+        promote(ws, "neo", "staging server")
+    assert caught.value.code == "not_new"
+
+
+def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
+    found = promote_learned(ws)
+    assert [each.written.waiting is not None for each in found] == [True, True]
+    assert text_of(ws, "boss/user") == BOSS
+    waiting = ws.proposals()
+    assert {each.agent for each in waiting} == {"neo"}
+    reworded = next(each for each in waiting if each.changes[0].before is not None)
+    assert reworded.changes[0].before.body == "Deploys go out on Fridays."
+
+
+def test_a_nightly_run_makes_no_second_proposal(ws):
+    first = [each.written.waiting for each in promote_learned(ws)]
+    assert [each.written.waiting for each in promote_learned(ws)] == first
+    assert [each.count for each in ws.proposals()] == [2, 2]
+
+
+def test_what_was_rejected_is_not_proposed_again(ws):
+    for each in ws.proposals() or promote_learned(ws):
+        reject(ws, each.written.waiting, reason="Known.")
+    again = promote_learned(ws)
+    assert [type(each.error) for each in again] == [ProposalError, ProposalError]
+    assert {each.error.code for each in again} == {"rejected_before"}
+
+
+def test_the_specialist_sees_nothing_of_what_was_proposed_elsewhere(ws):
+    name = promote_learned(ws)[0].written.waiting
+    assert list(ws.proposals(actor="neo")) == []
+    with pytest.raises(UnknownNameError):
+        ws.proposal(name, actor="neo")
+
+
+def test_the_source_may_approve_and_what_is_seeded_from_the_proposer_may_not(ws):
+    name = next(each.id for each in (promote_learned(ws) and ws.proposals()) if each.changes[0].before is None)
+    with pytest.raises(ForbiddenError):
+        ws.approve(name, actor="smith")
+    assert ws.approve(name, actor="boss").changed
+
+
+def test_only_selected_categories_go_up(ws):
+    assert promote_learned(ws, categories=["other"]) == []
+
+
+def test_without_a_source_it_says_where_it_could_go(ws):
+    with pytest.raises(EditError) as caught:
+        promote(ws, "boss", "Invoices")
+    assert caught.value.code == "no_source"

@@ -232,7 +232,7 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
     change = Change(
         op="merge",
         agent=actor or PERSON,
-        op_id=f"decision {found.id}",
+        op_id=f"{gate.DECIDES}{found.id}",
         request=content_digest([verdict, reason, actor, None if update is None else update.words]),
         note={"target": target, "actor": actor, done: [found.revision], DECISION: said},
         on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",

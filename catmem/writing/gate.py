@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.profile import is_root
-from catmem.errors import ApprovalError, CatmemError, ProposalError, StaleError
+from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import PERSON, SIDECAR, is_branch, revision_number
 from catmem.workspace.acting import person_name
@@ -98,6 +98,12 @@ class Attempt:
         another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
+        if not approved and (change.op_id or "").startswith(DECIDES):
+            raise EditError(
+                f"an op_id that begins with {DECIDES.strip()!r} is that of a decision on a proposal",
+                code="bad_operation",
+                hint="Nothing was written. Choose another op_id.",
+            )
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
         if expected is not None:
@@ -308,6 +314,9 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
         line.status,
     )
 
+
+DECIDES = "decision "
+"""How the ``op_id`` of a decision on a proposal begins: no other write may take it, and so block the decision."""
 
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""

@@ -15,7 +15,6 @@ from catmem.model.merge import merge
 from catmem.model.version import Version
 from catmem.names import TARGETS
 from catmem.proposals.proposal import (
-    DECISION,
     ProposalReader,
     changes_of,
     is_proposer_gone,
@@ -23,7 +22,7 @@ from catmem.proposals.proposal import (
     proposal,
     proposals,
 )
-from catmem.store.contract import PERSON, PROPOSAL, Change
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason, terms_of

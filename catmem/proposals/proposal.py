@@ -12,7 +12,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.store.contract import PERSON, PROPOSAL, Revision, who
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, who
 from catmem.workspace.history import all_entities, entity_of
 from catmem.writing.matching import legible
 
@@ -28,9 +28,6 @@ day is over; the rest are ends."""
 
 OPEN: frozenset[State] = frozenset({"waiting", "stale", "expired"})
 """The states of what can be decided still; an expired one can only be closed."""
-
-DECISION = "decision"
-"""In the note of a revision: the proposal that it ended, the verdict, and the reason."""
 
 
 class ProposedChange(NamedTuple):

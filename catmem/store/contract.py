@@ -38,6 +38,9 @@ PERSON_NAME = "person"
 PROPOSAL = "proposal"
 """In the note of a branch that waits for a person: what is known of the proposal."""
 
+DECISION = "decision"
+"""In the note of a revision: the proposal that it ended, the verdict, and the reason."""
+
 EXTERNAL = "external"
 UNREAD = "unread"
 """In the note of a revision: what external writers changed and no writer with a view has seen; ids of the caller's."""

@@ -14,6 +14,7 @@ from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Entry
 from catmem.model.edit import apply_edits, remove_entry
 from catmem.names import UNCATEGORIZED
+from catmem.store.contract import DECISION
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
@@ -139,17 +140,26 @@ class Redaction:
         return _marked(found.text, spans) if spans else data
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
-        """The note of a revision without the evidence on such entries, and without evidence that quotes them."""
-        actions = note.get("actions", ())
-        if not any("evidence" in each for each in actions):
+        """The note of a revision without evidence and reasons for such entries, and without any that quote them."""
+        actions, decision = note.get("actions", ()), note.get(DECISION)
+        if not any("evidence" in each for each in actions) and "reason" not in {*note, *(decision or ())}:
             return note
         ids, quoted = {entry.id for entry in self.entries(data)}, [self.text] if self.text else self.bodies
 
-        def is_one(action: Mapping[str, Any]) -> bool:
-            return action["id"] in ids or any(text in action.get("evidence", "") for text in quoted)
+        def quotes(words: object) -> bool:
+            return any(text in str(words) for text in quoted)
 
-        bare = [{k: v for k, v in each.items() if k != "evidence" or not is_one(each)} for each in actions]
-        return {**note, "actions": bare}
+        def is_one(action: Mapping[str, Any]) -> bool:
+            return action["id"] in ids or quotes(action.get("evidence", ""))
+
+        is_about = any(each["id"] in ids for each in actions)
+        bare = {key: value for key, value in note.items() if key != "reason" or not (is_about or quotes(value))}
+        if actions:
+            said = [{k: v for k, v in each.items() if k != "evidence" or not is_one(each)} for each in actions]
+            bare["actions"] = said
+        if decision and quotes(decision.get("reason", "")):
+            bare[DECISION] = {key: value for key, value in decision.items() if key != "reason"}
+        return bare
 
     def holds(self, data: bytes) -> bool:
         """Whether there is such an entry; the answer is kept, since the same text lies in several places."""

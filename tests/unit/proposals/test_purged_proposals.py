@@ -1,0 +1,42 @@
+"""What is purged is gone from what waits too: from the texts of proposals, and from the reasons given for them."""
+
+import json
+
+import pytest
+
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+
+SECRET_WORDS = "The clinic in Elm Street has the file."
+
+
+@pytest.fixture(params=["files", "sqlite"])
+def ws(request, tmp_path):
+    if request.param == "sqlite":
+        pytest.importorskip("sqlalchemy")
+    store = "" if request.param == "files" else "store: sqlite:///memory.db\n"
+    put(tmp_path / "catmem.yaml", f"approval: {{}}\n{store}")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")
+    return Workspace.open(tmp_path)
+
+
+def everything(ws):
+    texts = [data.decode() for _, data in ws.store.replay("neo/user")]
+    notes = [json.dumps(dict(each.note)) for each in ws.store.log("neo/user")]
+    return "\n".join([*texts, *notes])
+
+
+def test_a_purge_takes_the_words_and_the_reasons_out_of_proposals(ws):
+    from catmem.workspace.purging import purge
+
+    ws.add("neo", "Invoices are paid in 30 days.", category="rules")
+    ws.verify("neo", "Invoices")
+    reason = f"He said so: {SECRET_WORDS}"
+    name = ws.replace("neo", "Invoices", content=SECRET_WORDS, actor="neo", reason=reason).waiting
+    other = ws.add("neo", "Another thing.", category="rules", reason=reason, proposes=True).waiting
+    ws.reject(other, reason=f"Not because {SECRET_WORDS}")
+    assert everything(ws).count(SECRET_WORDS) >= 4
+    purge(ws, "neo/user", SECRET_WORDS)
+    assert SECRET_WORDS not in everything(ws)
+    assert ws.proposal(name).state in {"waiting", "stale"}
+    assert "Invoices are paid in 30 days." in everything(ws)

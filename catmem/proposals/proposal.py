@@ -14,6 +14,7 @@ from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, who
 from catmem.workspace.history import all_entities, entity_of
+from catmem.workspace.redaction import PURGED
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class ProposedChange(NamedTuple):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the entry is another one by now."""
+        """Whether the entry is another one by now, or the words that were proposed were purged."""
+        if self.after is not None and self.after.text == PURGED:
+            return True
         return self.before is not None and (self.now is None or not self.now.says(self.before))
 
     @property

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from catmem.errors import ProposalError
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
-SECRET_WORDS = "The clinic in Elm Street has the file."
+WORDS = "The clinic in Elm Street has the file."
 
 
 @pytest.fixture(params=["files", "sqlite"])
@@ -31,12 +32,14 @@ def test_a_purge_takes_the_words_and_the_reasons_out_of_proposals(ws):
 
     ws.add("neo", "Invoices are paid in 30 days.", category="rules")
     ws.verify("neo", "Invoices")
-    reason = f"He said so: {SECRET_WORDS}"
-    name = ws.replace("neo", "Invoices", content=SECRET_WORDS, actor="neo", reason=reason).waiting
+    reason = f"He said so: {WORDS}"
+    name = ws.replace("neo", "Invoices", content=WORDS, actor="neo", reason=reason).waiting
     other = ws.add("neo", "Another thing.", category="rules", reason=reason, proposes=True).waiting
-    ws.reject(other, reason=f"Not because {SECRET_WORDS}")
-    assert everything(ws).count(SECRET_WORDS) >= 4
-    purge(ws, "neo/user", SECRET_WORDS)
-    assert SECRET_WORDS not in everything(ws)
-    assert ws.proposal(name).state in {"waiting", "stale"}
+    ws.reject(other, reason=f"Not because {WORDS}")
+    assert everything(ws).count(WORDS) >= 4
+    purge(ws, "neo/user", WORDS)
+    assert WORDS not in everything(ws)
+    assert ws.proposal(name).state == "stale"
+    with pytest.raises(ProposalError):
+        ws.approve(name)
     assert "Invoices are paid in 30 days." in everything(ws)

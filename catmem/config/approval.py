@@ -27,11 +27,11 @@ _DEFAULTS: Mapping[str, Level] = {
 
 
 class Writer(NamedTuple):
-    """The profile that writes, its tier, and the door that its write comes in by."""
+    """The profile that writes, its tier, and the interface that its write comes in by."""
 
     profile: str
     tier: int
-    door: str
+    interface: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ApprovalRule:
     profile: Sequence[str] | None = None
     domain: Sequence[str] | None = None
     tier: int | None = None
-    door: str | None = None
+    interface: str | None = None
 
     def fits(self, writer: Writer, category: str, domain: str | None) -> bool:
         """Whether the rule is for a change by this writer in this category and domain."""
@@ -52,7 +52,7 @@ class ApprovalRule:
             and (self.profile is None or _is_among(writer.profile, self.profile))
             and (self.domain is None or (domain is not None and _is_among(domain, self.domain)))
             and self.tier in {None, writer.tier}
-            and self.door in {None, writer.door}
+            and self.interface in {None, writer.interface}
         )
 
 
@@ -102,7 +102,7 @@ def _rule(said: Mapping[str, Any]) -> ApprovalRule:
     return ApprovalRule(
         levels=_levels(said),
         category=Selectors(tuple(said["category"])) if "category" in said else None,
-        **{key: said[key] for key in ("profile", "domain", "tier", "door") if key in said},
+        **{key: said[key] for key in ("profile", "domain", "tier", "interface") if key in said},
     )
 
 

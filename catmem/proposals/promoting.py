@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from catmem.writing.written import Written
 
 _NOT_CARRIED = ("created", "verified_date")
-"""Tags that stay behind: the day goes as the day of the write, and nobody verified the words there."""
+"""Tags that stay behind: the day goes as the day of the write, and no verification counts for the new place."""
 
 
 @dataclass(frozen=True, slots=True)

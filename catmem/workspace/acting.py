@@ -21,7 +21,7 @@ VARIABLE = "CATMEM_PERSON"
 LONGEST = 80
 """Characters that are kept of a name."""
 
-door: ContextVar[str] = ContextVar("door", default="python")
+interface: ContextVar[str] = ContextVar("interface", default="python")
 """How the call came in: ``python``, ``cli``, ``tool``, ``mcp``, ``http``, ``hermes`` or ``anthropic``. A rule of
 ``approval`` in catmem.yaml may ask."""
 

@@ -9,7 +9,7 @@ from catmem.config.approval import Writer
 from catmem.errors import CatmemError
 from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, PERSON
-from catmem.workspace.acting import door
+from catmem.workspace.acting import interface
 from catmem.workspace.differing import differing
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def writer_of(workspace: Root, change: Change) -> Writer | None:
     name = change.note.get("actor") if "actor" in change.note else change.agent
     if name is None or name in {PERSON, EXTERNAL}:
         return None
-    return Writer(str(name), workspace.profile(str(name)).tier, door.get())
+    return Writer(str(name), workspace.profile(str(name)).tier, interface.get())
 
 
 def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:

@@ -35,7 +35,7 @@ LAYERS = [
 
 FEATURES = {
     "config", "prompt", "threats", "linting", "search", "seeding", "staleness",
-    "sorting", "writing", "envelopes", "entities", "merging", "audit", "workspace",
+    "sorting", "writing", "envelopes", "proposals", "entities", "merging", "audit", "workspace",
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",

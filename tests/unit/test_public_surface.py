@@ -31,6 +31,7 @@ ERRORS = {
     "BusyError": "RefusedError",
     "MergeConflictError": "RefusedError",
     "OperationCollisionError": "RefusedError",
+    "ProposalError": "RefusedError",
     "UnknownRevisionError": "CatmemError",
     "StoreError": "CatmemError",
     "DamagedError": "StoreError",
@@ -38,6 +39,7 @@ ERRORS = {
 OF_ONE_FEATURE = {
     "SourceError": "UnreadableError",
     "ChangedMeanwhileError": "RefusedError",
+    "ApprovalError": "ForbiddenError",
     "WouldOverwriteError": "CatmemError",
     "GitError": "CatmemError",
     "RequestError": "CatmemError",
@@ -58,7 +60,7 @@ CALLS = {
     "Workspace.verify": "(self, name, old_text, *, target=None, category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": (
         "(self, name, operations, *, target=None, expected=None, actor=None, dry_run=False, on_drift=None, "
-        "on_stale=None, op_id=None, allow_secret=False)"
+        "on_stale=None, op_id=None, allow_secret=False, reason=None, proposes=False)"
     ),
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None, on_stale=None)",
     "Workspace.envelope": (
@@ -107,15 +109,15 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "apply_sort", "blame", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile",
-        "profiles", "prompt", "put", "read", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "verify", "verify_all", "view", "warnings", "write",
+        "add", "anew", "apply_seed", "apply_sort", "approve", "blame", "branches", "bytes_of", "config", "content", "counts", "envelope", "ephemeral_seed", "keeps_files", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile", "proposal", "proposals",
+        "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
         "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",
-        "repeated", "revision", "to_dict", "usage", "warnings",
+        "repeated", "revision", "to_dict", "usage", "waiting", "warnings",
     },
 }  # fmt: skip
 NAMES = {"Profile", "Tags", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}

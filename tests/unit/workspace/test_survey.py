@@ -165,5 +165,6 @@ def test_a_survey_as_json_names_its_entities(workspace):
     assert said["entities"][0] == {
         "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "unverified": 0, "drifted": False,
         "unmerged": 0,
+        "waiting": 0,
     }  # fmt: skip
     assert said["unreadable"] == []

@@ -491,6 +491,7 @@ def test_an_answer_as_json(workspace):
         "digest": written.digest,
         "changed": True,
         "branch": False,
+        "waiting": None,
         "entries": [
             {
                 "category": "talk",

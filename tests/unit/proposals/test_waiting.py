@@ -36,7 +36,9 @@ VERIFIED = {"replace", "remove", "move"}
 
 
 def root(tmp_path, approval="{}"):
-    return make_root(tmp_path, config=f"approval: {approval}\n" if approval else "", profiles=PROFILES, files={"neo/user": TEXT})
+    return make_root(
+        tmp_path, config=f"approval: {approval}\n" if approval else "", profiles=PROFILES, files={"neo/user": TEXT}
+    )
 
 
 def waits(ws, name, actor="neo"):

@@ -1,0 +1,145 @@
+"""Proposals in every store: kept, copied, replayed, found whole, and written to by envelopes."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from catmem.audit.rebuilding import replay
+from catmem.clock import today
+from catmem.errors import ProposalError
+from catmem.proposals.deciding import expire, reopen
+from catmem.proposals.proposal import proposals
+from catmem.workspace.copying import copy_root
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.golden.case import put
+from tests.sql import server
+
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n",
+    "neo": "user_memory_categories: [rules]\nwritable_categories: [rules]\n",
+}
+STORES = ["files", "sqlite:///.catmem/memory.db", "postgresql"]
+NEW = "Deploys go out on Mondays."
+
+
+@pytest.fixture(params=STORES)
+def ws(request, tmp_path):
+    if request.param == "postgresql" and server.MISSING:
+        pytest.skip(server.MISSING)
+    where = server.url_of(tmp_path) if request.param == "postgresql" else request.param
+    put(tmp_path / "catmem.yaml", f"approval: {{}}\nstore: {where}\n")
+    for name, text in PROFILES.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", text)
+    workspace = Workspace.open(tmp_path)
+    with closing(workspace.store):
+        for owner in PROFILES:
+            workspace.add(owner, "Deploys go out on Fridays.", category="rules")
+            workspace.verify(owner, "Fridays")
+        yield workspace
+
+
+def propose(ws, owner="neo", **how):
+    return ws.replace(owner, "Fridays", content=NEW, actor=owner, **how).waiting
+
+
+def said(found):
+    return [{**each.to_dict(), "timestamp": None} for each in found]
+
+
+def test_it_waits_is_approved_and_undone(ws):
+    name = propose(ws)
+    assert [each.id for each in ws.proposals()] == [name]
+    ws.approve(name)
+    assert ws.list("neo")[0].entry.body == NEW
+    assert ws.proposal(name).state == "approved"
+    assert ws.store.verify() == []
+
+
+def test_another_process_finds_it(ws):
+    name = propose(ws)
+    other = Workspace.open(ws.root)
+    with closing(other.store):
+        assert said(other.proposals()) == said(ws.proposals())
+        other.reject(name, reason="No.")
+    assert ws.proposal(name).decision.reason == "No."
+
+
+def test_a_copy_has_it_and_approves_it(ws):
+    if ws.config.store != "files":
+        pytest.skip("one way is enough")
+    name = propose(ws)
+    rejected = propose(ws, "boss")
+    ws.reject(rejected, reason="No.")
+    copy_root(ws, "files", "sqlite:///copy.db")
+    put(ws.root / "catmem.yaml", "approval: {}\nstore: sqlite:///copy.db\n")
+    copied = Workspace.open(ws.root)
+    with closing(copied.store):
+        assert said(copied.proposals()) == said(ws.proposals())
+        assert copied.proposal(rejected).state == "rejected"
+        copied.approve(name)
+        assert copied.list("neo")[0].entry.body == NEW
+
+
+def test_a_replay_has_it(ws, tmp_path):
+    name = propose(ws)
+    ws.approve(name)
+    propose(ws, "boss")
+    assert not replay(ws, tmp_path / "again").damaged
+
+
+@pytest.mark.parametrize("form", ["operations", "text"])
+def test_an_envelope_waits(ws, form):
+    content = (
+        [{"action": "replace", "old_text": "Fridays", "content": NEW}]
+        if form == "operations"
+        else ws.store.peek("boss/user").decode().replace("Deploys go out on Fridays.", NEW)
+    )
+    done = ws.submit(ws.envelope("boss", content, agent="boss"))
+    assert done.waiting
+    assert ws.proposal(done.waiting).agent == "boss"
+    assert NEW.encode() not in ws.store.peek("boss/user")
+    ws.approve(done.waiting)
+    assert NEW.encode() in ws.store.peek("boss/user")
+
+
+def test_an_envelope_cannot_merge_one_in(ws):
+    name = propose(ws, "boss")
+    leaf = ws.proposal(name).revision
+    envelope = ws.envelope("boss", [{"action": "add", "content": "More.", "category": "rules"}], agent="boss")
+    with pytest.raises(ProposalError) as caught:
+        ws.submit(replace(envelope, merges=(leaf,)))
+    assert caught.value.code == "on_proposal"
+    assert ws.proposal(name).state == "waiting"
+
+
+def test_a_proposal_of_a_person_waits_as_any_other(ws):
+    done = ws.write("neo", [Operation("remove", old_text="Fridays")], proposes=True, reason="Look at it.")
+    assert ws.proposal(done.waiting).agent == "person"
+    ws.approve(done.waiting)
+    assert ws.list("neo") == []
+
+
+def test_one_that_was_rejected_can_wait_again(ws):
+    name = propose(ws)
+    ws.reject(name)
+    again = reopen(ws, name)
+    assert again != name
+    assert ws.proposal(again).agent == "neo"
+    ws.approve(again)
+    assert ws.list("neo")[0].entry.body == NEW
+
+
+def test_one_whose_day_is_over_cannot_be_approved_and_is_closed(ws):
+    name = propose(ws)
+    late = today() + timedelta(days=31)
+    assert [each.state for each in proposals(ws, as_of=late).proposals] == ["expired"]
+    assert [each.verdict for each in expire(ws, as_of=late)] == ["expired"]
+    assert ws.proposals() == []
+    with pytest.raises(ProposalError) as caught:
+        ws.approve(name)
+    assert caught.value.code == "decided"

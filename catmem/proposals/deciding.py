@@ -22,7 +22,8 @@ from catmem.proposals.proposal import (
     proposal,
     proposals,
 )
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change, is_branch, revision_number
+from catmem.workspace.history import parent_of
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason, terms_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.proposals.proposal import Proposal, State
-    from catmem.store.contract import Current
+    from catmem.store.contract import Current, Revision
     from catmem.workspace.root import Root
 
 
@@ -101,23 +102,42 @@ def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
 def reopen(workspace: Root, name: str) -> str:
     """Make a proposal that was rejected, withdrawn, or expired wait again, on what it was made on; the new id.
 
-    It is for a person. Raises ``ProposalError`` (``decided``) for one that waits, or that was approved.
+    So can one that was approved, once that was undone. It is for a person. Raises ``ProposalError`` (``decided``) for
+    one that waits, or whose words are in force.
     """
     from catmem.proposals.proposing import propose
 
     found = proposal(workspace, name)
-    if found.state not in {"rejected", "withdrawn", "expired", "replaced"} or found.decision is None:
+    if not can_reopen(workspace, found):
         raise ProposalError(
             f"{found.id} is {found.state}",
-            hint="Only a proposal that was rejected, withdrawn or replaced, or that expired, can wait again.",
+            hint="What was rejected, withdrawn, replaced or undone, and what expired, can wait again.",
         )
-    record = next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
+    if found.decision is None:
+        _decide(workspace, found, "expired", None)
+    record = _record(workspace, found)
     note = {key: value for key, value in record.note.items() if key not in {PROPOSAL, "person", "request"}}
     # With a reason of another time the rejection does not count against it.
     note["reason"] = f"{found.reason or ''} (reopened)".strip()[:MOST_REASON]
     data = workspace.store.read(found.entity, found.revision).data
     with gate.attempt(workspace, found.entity, op="propose", agent=PERSON) as trying:
         return propose(workspace, trying, found.base, data, Change(agent=record.agent, note=note))
+
+
+def can_reopen(workspace: Root, found: Proposal) -> bool:
+    """Whether a proposal can be made to wait again: it was not approved, or that was undone."""
+    if found.state != "approved" or found.decision is None:
+        return found.state in {"rejected", "withdrawn", "expired", "replaced"}
+    records, approval = {each.revision: each for each in workspace.store.log(found.entity)}, found.decision.revision
+    at = next((name for name in records if not is_branch(name)), approval)
+    while revision_number(at) > revision_number(approval):  # what came of what, an old text again from where that was
+        at = str(records[at].note.get("restored", parent_of(records[at])))
+    return at != approval
+
+
+def _record(workspace: Root, found: Proposal) -> Revision:
+    """The branch of a proposal, with its note."""
+    return next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
 
 
 def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
@@ -174,6 +194,8 @@ class _ApprovedText:
         self._base, self._branch = reader.document(found.base), reader.document(found.revision)
         acting = None if actor is None else workspace.profile(actor)
         self._terms = terms_of(workspace, owner, target, acting) if target in TARGETS else None
+        self.actions = list(_record(workspace, found).note.get("actions", ()))
+        """What it does to entries, as the record of the write would have said it."""
         if words is not None:
             self._branch = self._reworded(body_of(words))
         self.changed = False
@@ -189,7 +211,10 @@ class _ApprovedText:
             )
         entry = next(each for each in self._branch.entries if made[0].says(Version.of(each)))
         tags = {key: value for key, value in entry.tags.items() if key != "verified_date"}
-        return replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags).document
+        done = replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags)
+        if done.entry is not None:
+            self.actions = [each | {"id": done.entry.id} if each["id"] == entry.id else each for each in self.actions]
+        return done.document
 
     def __call__(self, current: Current) -> bytes:
         document = legible(self._parse, self._found.entity, current.data)
@@ -227,13 +252,14 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
     done = "merged" if update is not None else "dropped"
     said = {"proposal": found.id, "verdict": verdict, "proposed_by": found.who}
     said |= {"reason": reason} if reason else {}
+    did = {"actions": update.actions} if update is not None and update.actions else {}
     target = found.entity.partition("/")[2]
     change = Change(
         op="merge",
         agent=actor or PERSON,
         op_id=f"{gate.DECIDES}{found.id}",
         request=content_digest([verdict, reason, actor, None if update is None else update.words]),
-        note={"target": target, "actor": actor, done: [found.revision], DECISION: said},
+        note={"target": target, "actor": actor, done: [found.revision], DECISION: said, **did},
         on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
         merges=(found.revision,),
     )

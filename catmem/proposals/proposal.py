@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.json_schema import shown
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
+from catmem.names import TARGETS
 from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, who
-from catmem.workspace.history import all_entities, entity_of
+from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import PURGED
+from catmem.workspace.root import load_each
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
@@ -161,8 +163,8 @@ def proposals(
     """
     acting = None if actor is None else workspace.profile(actor)
     found: list[Proposal] = []
-    unreadable: list[CatmemError] = []
-    for name in _entities(workspace, entity, acting):
+    names, unreadable = _entities(workspace, entity, acting)
+    for name in names:
         try:
             reader = ProposalReader(workspace, name, as_of)
             found += [each for each in reader.open() if _is_shown(workspace, each, acting)]
@@ -177,8 +179,8 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
     Raises ``UnknownNameError`` (``unknown_proposal``), in the same words for one that the actor may not see.
     """
     acting = None if actor is None else workspace.profile(actor)
-    unreadable: list[CatmemError] = []
-    for entity in _entities(workspace, None, acting):
+    entities, unreadable = _entities(workspace, None, acting)
+    for entity in entities:
         try:
             found = ProposalReader(workspace, entity, as_of).find(name)
         except CatmemError as error:
@@ -195,14 +197,18 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
     )
 
 
-def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> Iterable[str]:
+def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> tuple[Iterable[str], list[CatmemError]]:
+    """The entities to look at, and the profiles that are not right: they hide no other."""
     if entity is not None:
         both = "/" not in entity and ":" not in entity
         names = [entity_of(workspace, f"{entity}/{each}" if both else entity) for each in ("user", "memory")]
-        return dict.fromkeys(names)
+        return dict.fromkeys(names), []
     if acting is None or acting.may_approve or acting.tier == ORCHESTRATOR_TIER:
-        return all_entities(workspace)
-    return [f"{acting.name}/user", f"{acting.name}/memory"]
+        refuse_no_root(workspace.config)
+        profiles, wrong = load_each(workspace)
+        files = [f"{each.name}/{target}" for each in profiles for target in TARGETS]
+        return [*files, *workspace.config.entities], wrong
+    return [f"{acting.name}/user", f"{acting.name}/memory"], []
 
 
 def _is_shown(workspace: Root, found: Proposal, acting: Profile | None) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
 from catmem.names import category_name
+from catmem.store.contract import DECISION, PROPOSAL
 from catmem.workspace.history import parent_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def did(revision: Revision) -> str:
     actions: Sequence[Mapping[str, Any]] = note.get("actions", ())
     said = next(noted, "") or _actions(actions) or _BY_OP.get(revision.op, revision.op.capitalize())
     said += _sorted(note["sorted"]) if "sorted" in note else ""
+    if DECISION in note:
+        said = f"Proposed by {note[DECISION]['proposed_by']}, {note[DECISION]['verdict']}"
+    if PROPOSAL in note:
+        said = f"Proposed: {said}"
     # In one line, whatever its line ends are.
     against = dict.fromkeys(" ".join(each["evidence"].split()) for each in actions if "evidence" in each)
     said += f", checked against {'; '.join(against)}" if against else ""

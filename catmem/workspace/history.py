@@ -14,7 +14,7 @@ from catmem.config.profile import limit_of, refuse_no_root
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, UnknownNameError, UnreadableError
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
-from catmem.store.contract import EXTERNAL, PERSON, Change, sees, stale
+from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
@@ -150,13 +150,17 @@ def undo(  # noqa: PLR0913 - as above
             raise EditError(str(why), code="no_undo", hint=hint)
     entity, before, seen = record.entity, parent_of(record), seen or record.revision
     try:
-        return restore(workspace, entity, before, expected=seen, dry_run=dry_run, actor=actor, store=store)
+        done = restore(workspace, entity, before, expected=seen, dry_run=dry_run, actor=actor, store=store)
     except (StaleError, DriftError) as error:
         error.hint = (
             f"Nothing was written: revision {record.revision} is not the last word any more. 'catmem diff {entity} "
             f"{record.revision}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
         )
         raise
+    if DECISION in record.note and done.changed and not dry_run:
+        again = f"'catmem proposals --reopen {record.note[DECISION]['proposal']}' lets the proposal wait again"
+        done = replace(done, notes=(*done.notes, again))
+    return done
 
 
 def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | None) -> Revision | None:
@@ -168,7 +172,10 @@ def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | N
 
 def undo_fault(revision: Revision) -> str | None:
     """Why going back to the text before a revision does not take back all that it did; ``None`` if it does."""
-    name = f"revision {revision.revision}"
+    name, decision = f"revision {revision.revision}", revision.note.get(DECISION)
+    if decision is not None:  # the text is all that an approval did: the proposal can wait again
+        said = f"{name} changed no text: it says that proposal {decision['proposal']} was {decision['verdict']}"
+        return None if decision["verdict"] == "approved" else said
     if revision.is_branch or len(revision.parents) > 1 or closed(revision):
         return f"{name} is a branch, or closed one, which an old text does not open again"
     if revision.op == "seed":
@@ -182,7 +189,7 @@ def undo_fault(revision: Revision) -> str | None:
 
 def parent_of(revision: Revision) -> str:
     """The revision that it was made on, ``0`` for nothing."""
-    return revision.parents[0] if revision.parents else "0"
+    return revision.parents[0] if revision.parents and revision.parents[0] not in closed(revision) else "0"
 
 
 def closed(revision: Revision) -> tuple[str, ...]:

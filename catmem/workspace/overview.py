@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from catmem import clock
-from catmem.config.profile import limit_of
+from catmem.config.profile import limit_of, profile_names
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
@@ -209,6 +209,8 @@ class Overviews:
         """What was worked out, by what it is and of whom, with what it depends on; as much as the last overview has."""
         self._used: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+        self._proposals: dict[str, tuple[object, int]] = {}
+        """How many proposals each entity has, with the mark that it had then."""
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
@@ -241,6 +243,21 @@ class Overviews:
                 self._line(self._now(profile), None, clock.today())
         if not stopped():
             self.read()
+
+    def proposals(self) -> int:
+        """How many proposals wait; what did not change since is not looked at again."""
+        store, names = self.workspace.store, profile_names(self.workspace.config.profiles_dir)
+        entities = [f"{name}/{target}" for name in names for target in TARGETS]
+        marks = store.marks(entities)
+        for entity in entities:
+            if entity in self._proposals and self._proposals[entity][0] == marks.get(entity):
+                continue
+            try:
+                waiting = sum(tip.is_proposal for tip in store.branches(entity))
+            except CatmemError:
+                waiting = 0  # the pages of this file say why it cannot be read
+            self._proposals[entity] = marks.get(entity), waiting
+        return sum(self._proposals[entity][1] for entity in entities)
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""

@@ -20,6 +20,7 @@ from catmem.server.page import (
     lint_page,
     page_view,
     profiles_page,
+    proposals_page,
     queue,
     rendering,
     search_page,
@@ -42,6 +43,8 @@ STATIC = Path(__file__).parent / "static"
 VIEWS = {
     "/": view(profiles_page.overview),
     "/page/queue": view(queue.queue, "profile", "state", "entry", "page", "view"),
+    "/proposals": view(proposals_page.all_proposals, "profile", "category", "state", "page"),
+    "/proposals/{id}": view(proposals_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page", "view"),
     "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
@@ -63,6 +66,7 @@ VIEWS = {
 _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _MOVE = ("category", "new_category")
+_TICKED = f"{ticked_entries.TICK}*"
 _DECISIONS = ("result", "choice-*", "words-*")
 
 CHANGES = {
@@ -76,11 +80,15 @@ CHANGES = {
     **{
         f"/page/change/ticked/{name}": change(
             ticked_entries.action(name),
-            f"{ticked_entries.TICK}*",
+            _TICKED,
             *_MOVE * (name == "move"),
             again=ticked_entries.again(name),
         )
         for name in ticked_entries.SAYS
+    },
+    **{
+        f"/page/change/proposals/{act.__name__}": change(act, _TICKED, "content", "reason", again=proposals_page.again)
+        for act in (proposals_page.approve, proposals_page.reject, proposals_page.reopen)
     },
     "/page/branches/{name}/{target}/{branch}/preview": change(
         branches_page.preview, *_DECISIONS, again=branches_page.again

@@ -161,6 +161,7 @@ def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) ->
         "here": here,
         "root_name": workspace.root.name,
         "theme": theme_of(request),
+        "waiting": request.app.state.overviews.proposals(),
         "operation_id": naming(workspace),
     }
     return rendered(page.template, {**said, **page.context, **own})

@@ -17,6 +17,7 @@ from catmem.server.page.formats import beginning, day
 from catmem.sorting.proposals import ACTIONS
 from catmem.sorting.sort_files import unread_of
 from catmem.staleness.freshness import DATED_BY, expired_on
+from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, found_by, only_action
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 # --- a revision ----------------------------------------------------------------------------------------------------
 
 
+def proposal_of(revision: Revision) -> str | None:
+    """The id of the proposal that a revision is, or that it ended."""
+    note = revision.note
+    found = note[DECISION]["proposal"] if DECISION in note else note.get(PROPOSAL, {}).get("id")
+    return None if found is None else str(found)
+
+
 def can_be_undone(revision: Revision) -> bool:
     """Whether the page offers to go back to what was there before a revision: for a write of entries, or of a text."""
     return undo_fault(revision) is None and (revision.op in {"restore", "sort"} or "actions" in revision.note)
@@ -46,8 +54,8 @@ class RecentChange(NamedTuple):
 
     ``before`` is the revision that Undo goes back to, ``None`` where it cannot: something came after it, or it is no
     change that can be taken back whole. ``about`` is the beginning of the entry that it was on, empty where there are
-    several; ``remarks`` are what to know of that entry. ``closed`` are the branches that it closed. ``others`` were
-    written by the same form.
+    several; ``remarks`` are what to know of that entry. ``closed`` are the branches that it closed. ``proposal`` is
+    what it made, decided or took back. ``others`` were written by the same form.
     """
 
     record: Revision | None
@@ -56,6 +64,7 @@ class RecentChange(NamedTuple):
     about: str = ""
     remarks: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
+    proposal: str | None = None
     others: tuple[RecentChange, ...] = ()
 
     @property
@@ -96,7 +105,8 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
     try:
         one = _became(workspace, record)
         if one is not None:
-            said, about = _verb(one, record) or said, beginning(one.body)
+            verb = None if DECISION in record.note else _verb(one, record)
+            said, about = verb or said, beginning(one.body)
             remarks[:0] = _remarks(workspace, entity, one)
         elif record.op == "sort":
             remarks[:0] = _remarks_on_sort(workspace, record)
@@ -106,7 +116,10 @@ def _recent_change(workspace: Workspace, named: str) -> RecentChange | None:
         pass  # bytes that no tool can read any more
     is_head = head is not None and head.revision == revision
     undone = parent_of(record) if is_head and can_be_undone(record) else None
-    return RecentChange(record, said, undone, about, tuple(remarks), closed(record))
+    ended = () if DECISION in record.note else closed(record)
+    before = record_of(workspace, entity, parent_of(record)) if record.op == "restore" else None
+    proposed = proposal_of(before or record)
+    return RecentChange(record, said, undone, about, tuple(remarks), ended, proposed)
 
 
 def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | None:

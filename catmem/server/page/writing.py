@@ -118,7 +118,7 @@ def writing(
             if isinstance(did, Page):
                 return await _shown(request, visit, sent, did)
         except Exception as error:  # noqa: BLE001 - the same, with the form
-            return await _refused(request, visit, sent, error, again or _plainly(says))
+            return await _refused(request, visit, sent, error, again or plainly(says))
         return RedirectResponse(_done_address(did), 303, OWN_REFERRER)
 
     return endpoint
@@ -243,7 +243,7 @@ def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Pag
     try:
         return again(sent, refusal_of(sent, error, status))
     except CatmemError:  # what the form is about cannot be read, so there is nothing to send it again to
-        return _plainly("")(sent, plain_refusal(sent, error, status))
+        return plainly("")(sent, plain_refusal(sent, error, status))
 
 
 OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id")
@@ -252,7 +252,7 @@ _OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"
 _TYPED = frozenset({"content"})
 
 
-def _plainly(says: str) -> Again:
+def plainly(says: str) -> Again:
     """A page with every field of the form: what a person types in sight, the rest as it was."""
 
     def again(sent: Sent, refusal: FormRefusal) -> Page:

@@ -6,7 +6,7 @@ const opener = document.querySelector("[data-shows='keys']");
 const switched = list.querySelector("[name='keys']");
 const announced = document.getElementById("keys-announced");
 const ENTRY = "article.entry, .line[data-entry-id], .pair-conflict";
-const ACTIONS = { v: "verify", e: "edit", x: "expire", u: "undo" };
+const ACTIONS = { v: "verify", e: "edit", x: "expire", t: "tick", a: "approve", u: "undo" };
 
 function remembered() {
   try {
@@ -76,7 +76,7 @@ function open() {
 }
 
 function isTyping(target) {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest("input:not([type='checkbox']), textarea, select, [contenteditable]") !== null;
 }
 
 document.addEventListener("keydown", (event) => {

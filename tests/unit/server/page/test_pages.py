@@ -194,6 +194,7 @@ def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
         ("/page/queue", "Prefers short answers."),
         ("/page/search?q=short+vault", "Prefers"),
         ("/page/branches", "neo/user 3a"),
+        ("/proposals", "Not everything could be looked at."),
         ("/page/access", "neo"),
         ("/page/lint", "neo"),
     ],

@@ -163,7 +163,8 @@ def two_conflicts(in_conflict, workspace):
 
 def choices(page, of):
     """Where the links lead that settle one conflict, by their sides."""
-    (section,) = [part for part in page.text.split("pair-conflict")[1:] if of in part]
+    text = re.sub("</?mark>", "", page.text)
+    (section,) = [part for part in text.split("pair-conflict")[1:] if of in part]
     return {
         link.rpartition("-")[2]: link
         for link in re.findall(r'href="([^"]+resolve=[^"]+)"', section.partition("</section>")[0])

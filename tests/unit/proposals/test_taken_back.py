@@ -1,0 +1,94 @@
+"""An approval can be undone, and what was closed or undone can wait again."""
+
+from datetime import timedelta
+
+import pytest
+
+from catmem import clock
+from catmem.errors import EditError, ProposalError
+from catmem.proposals.deciding import can_reopen, expire, reopen
+from catmem.workspace.blame import blame
+from tests.days import stand_still
+from tests.roots import make_root, text_of
+
+PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
+TEXT = "## Talk\n[verified_date: 2026-03-02] Prefers short answers.\n§\nNever calls before ten.\n"
+
+
+@pytest.fixture
+def ws(tmp_path):
+    return make_root(tmp_path, config="approval: {add: wait}\n", profiles=PROFILES, files={"neo/user": TEXT})
+
+
+def proposed(ws, words="Prefers long answers."):
+    return ws.replace("neo", "Prefers short", content=words, actor="neo", reason="He said so.").waiting
+
+
+def test_undo_takes_an_approval_back_and_says_how_the_proposal_waits_again(ws):
+    name = proposed(ws)
+    revision = ws.approve(name).revision
+    assert "long answers" in text_of(ws)
+    assert not can_reopen(ws, ws.proposal(name))
+    done = ws.undo("neo/user", expected=revision)
+    assert text_of(ws) == TEXT
+    assert any(f"catmem proposals --reopen {name}" in note for note in done.notes)
+    again = reopen(ws, name)
+    assert ws.proposal(again).state == "waiting"
+    ws.approve(again)
+    assert "long answers" in text_of(ws)
+
+
+def test_undo_of_the_first_text_of_a_file_takes_it_out(ws):
+    name = ws.add("neo", "A first note.", target="memory", category="talk", actor="neo").waiting
+    ws.approve(name)
+    assert "A first note." in text_of(ws, "neo/memory")
+    ws.undo("neo/memory")
+    assert text_of(ws, "neo/memory") == ""
+    assert can_reopen(ws, ws.proposal(name))
+
+
+def test_an_approval_that_is_in_force_waits_no_more(ws):
+    name = proposed(ws)
+    ws.approve(name)
+    with pytest.raises(ProposalError):
+        reopen(ws, name)
+    ws.undo("neo/user")
+    assert can_reopen(ws, ws.proposal(name))
+    ws.undo("neo/user")  # the undo of the undo: it is in force again
+    assert "long answers" in text_of(ws)
+    assert not can_reopen(ws, ws.proposal(name))
+    ws.add("neo", "Something else.", category="talk")
+    ws.undo("neo/user")  # of what came later
+    assert not can_reopen(ws, ws.proposal(name))
+
+
+def test_a_rejection_wrote_nothing_that_undo_takes_back(ws):
+    name = proposed(ws)
+    revision = ws.reject(name, reason="No.").revision
+    with pytest.raises(EditError, match=f"{name} was rejected") as caught:
+        ws.undo("neo/user", expected=revision)
+    assert caught.value.code == "no_undo"
+    assert ws.proposal(reopen(ws, name)).state == "waiting"
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_what_expired_waits_again_closed_or_not(ws, monkeypatch, closed):
+    name = proposed(ws)
+    stand_still(monkeypatch, clock.today() + timedelta(days=31))
+    if closed:
+        expire(ws)
+    again = reopen(ws, name)
+    assert ws.proposal(name).decision.verdict == "expired"
+    assert [(each.id, each.state) for each in ws.proposals()] == [(again, "waiting")]
+
+
+@pytest.mark.parametrize("words", [None, "Prefers no answers at all, thank you."])
+def test_the_record_of_an_approval_says_what_it_did_to_which_entry(ws, words):
+    name = proposed(ws, "Something else altogether, from top to bottom.")
+    revision = ws.approve(name, words=words).revision
+    record = ws.store.head("neo/user")
+    first = ws.parse(ws.store.peek("neo/user")).entries[0]
+    assert [(each["action"], each["id"]) for each in record.note["actions"]] == [("replace", first.id)]
+    # So the entry goes on from what it was, in other words.
+    line = next(each for each in blame(ws, ws.store, "neo/user") if each.entry.id == first.id)
+    assert [each.revision for each in line.revisions] == ["1", revision]

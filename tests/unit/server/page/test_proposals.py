@@ -1,0 +1,374 @@
+"""What agents propose, on the page: the queue, one proposal, and what a person decides."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from catmem import clock
+from catmem.writing.operation import Operation
+from tests.days import stand_still
+from tests.unit.server.page.changing import STORES, TEXT, revisions, root, served, text_of
+from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.markup import Markup
+
+QUEUE = "/proposals"
+CONFIG = """\
+taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}}}
+approval: {add: wait, replace: wait, remove: wait, verify: wait}
+"""
+ANN = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n"
+
+
+@pytest.fixture(params=STORES, ids=["files", "sqlite"])
+def workspace(request, tmp_path):
+    workspace = root(tmp_path / "root", request.param, config=CONFIG, ann=ANN)
+    yield workspace
+    workspace.store.close()
+
+
+@pytest.fixture
+def client(workspace):
+    with served(workspace) as client:
+        yield client
+
+
+def reword(workspace, old="Prefers short", new="Prefers long answers.", reason="He said so."):
+    return workspace.replace("neo", old, content=new, actor="neo", reason=reason).waiting
+
+
+def add(workspace, words, profile="neo"):
+    return workspace.add(profile, words, category="talk", actor=profile).waiting
+
+
+def read(client, address=QUEUE):
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    return made
+
+
+def marked(made):
+    return [text for tag, text in made.texts if tag == "mark"]
+
+
+def form_for(client, button, *names, address=QUEUE):
+    """The form with a button, with these proposals ticked."""
+    form = shown(client, address).named(button)
+    boxes = dict.fromkeys((f"tick-{each}" for each in names), "on")
+    assert boxes.keys() <= {name for name, _ in form["boxes"].values()} | form["fields"].keys()
+    return {**form, "fields": form["fields"] | boxes}
+
+
+def press(client, verdict, *names, address=QUEUE, **fields):
+    button = {"approve": "Approve ticked", "reject": "Reject ticked"}[verdict]
+    form = form_for(client, button, *names)
+    return sent(client, {**form, "action": f"/page/change/proposals/{verdict}"}, **fields)
+
+
+def alone(client, verdict, name, **fields):
+    form = shown(client, f"{QUEUE}/{name}").named("Reject")
+    return sent(client, {**form, "action": f"/page/change/proposals/{verdict}"}, **fields)
+
+
+def told(client, answer):
+    assert answer.status_code == 303, Markup(answer.text).text
+    return read(client, answer.headers["location"])
+
+
+# --- what is shown -------------------------------------------------------------------------------------------------
+
+
+def test_the_queue_says_who_wants_what_and_why(client, workspace):
+    reword(workspace)
+    workspace.remove("neo", "travel", actor="neo")
+    add(workspace, "Likes tea.")
+    made = read(client)
+    assert "3 changes of agents wait for your yes or no" in made.text
+    assert "neo: He said so." in made.text
+    assert "Before Prefers short answers." in made.text
+    assert "Proposed Prefers long answers." in made.text
+    assert {"short", "long"} <= set(marked(made))
+    assert "Proposed: remove it" in made.text
+    assert "Proposed, new Likes tea." in made.text
+    assert "gave no reason" in made.text
+    until = clock.today() + timedelta(days=30)
+    assert f"until {until.day} {until:%b} {until.year}" in made.text
+
+
+def test_a_verification_says_what_it_was_checked_against(client, workspace):
+    check = Operation("verify", old_text="Never schedule", evidence="chat 7")
+    name = workspace.write("neo", [check], actor="ann").waiting
+    made = read(client, f"{QUEUE}/{name}")
+    assert "Evidence: chat 7" in made.text
+    assert clock.today().isoformat() in marked(made)
+
+
+def test_how_often_it_was_proposed(client, workspace):
+    assert reword(workspace) == reword(workspace)
+    assert "proposed 2 times" in read(client).text
+
+
+def test_a_tag_that_differs_is_marked(client, workspace):
+    tags = {"expires": "2031-05-06"}
+    name = workspace.replace("neo", "Never schedule", None, tags=tags, actor="neo").waiting
+    assert "2031-05-06" in marked(read(client, f"{QUEUE}/{name}"))
+
+
+def test_every_page_says_how_many_wait(client, workspace):
+    assert "Proposals (" not in read(client, "/page/lint").text
+    reword(workspace)
+    add(workspace, "Likes tea.")
+    assert "Proposals (2)" in read(client, "/page/lint").text
+    assert "2 proposals to decide" in read(client, "/").text
+    assert "2 proposals wait for your yes or no." in read(client, "/page/queue").text
+    press(client, "reject", workspace.proposals()[0].id)
+    assert "Proposals (1)" in read(client, "/page/lint").text
+    assert "1 proposal waits for your yes or no." in read(client, "/page/queue").text
+
+
+def test_the_queue_is_narrowed_at_once(client, workspace):
+    reword(workspace)
+    workspace.replace("neo", "Signs mail", content="Signs nothing.", actor="ann", reason="Ann.")
+    add(workspace, "Ann likes tea.", "ann")
+    assert "Ann likes tea." not in read(client, f"{QUEUE}?profile=neo").text
+    assert "Signs nothing." in read(client, f"{QUEUE}?category=rules").text
+    assert "Prefers long" not in read(client, f"{QUEUE}?category=rules").text
+    # What a link named may be decided by now: then everything is shown.
+    assert "Prefers long" in read(client, f"{QUEUE}?category=gone").text
+    assert "Prefers long" in read(client, f"{QUEUE}?state=waiting").text
+    assert "Prefers long" not in read(client, f"{QUEUE}?state=stale").text
+    assert client.get(f"{QUEUE}?state=odd").status_code == 400
+
+
+def test_after_a_decision_the_queue_is_narrowed_as_before(client, workspace):
+    name = reword(workspace)
+    add(workspace, "Ann likes tea.", "ann")
+    form = form_for(client, "Approve ticked", name, address=f"{QUEUE}?profile=neo")
+    answer = sent(client, {**form, "action": "/page/change/proposals/approve"})
+    assert answer.headers["location"].startswith(f"{QUEUE}?profile=neo&")
+
+
+def test_nothing_waits(client):
+    assert "Nothing waits" in read(client).text
+
+
+def test_a_proposal_that_there_is_not(client):
+    assert client.get(f"{QUEUE}/p-none").status_code == 404
+
+
+def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path):
+    config = f"{CONFIG.replace('approval: {', 'approval: {most: 100, ')}"
+    workspace = root(tmp_path, config=config, text="")
+    for number in range(100):
+        add(
+            workspace,
+            f"Fact {number:03}: the vendor for cloud billing is Acme Ltd, and its invoices are due on the 15th.",
+        )
+    with served(workspace) as client:
+        seen = []
+        for page in range(1, 5):
+            answer = client.get(f"{QUEUE}?page={page}")
+            assert len(answer.content) < 100_000
+            seen += [
+                each["name"] for each in Markup(answer.text).all("input") if each.get("name", "").startswith("tick-")
+            ]
+        assert len(seen) == len(set(seen)) == 100
+        assert "76 to 100 of 100" in Markup(answer.text).text
+    workspace.store.close()
+
+
+# --- yes -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_ticked_is_approved_each_as_a_revision(client, workspace):
+    names = [reword(workspace), reword(workspace, "Never schedule", "Never schedule calls before nine.")]
+    other = add(workspace, "Likes tea.")
+    made = told(client, press(client, "approve", *names))
+    assert "Prefers long answers." in text_of(workspace)
+    assert "before nine" in text_of(workspace)
+    assert revisions(workspace) == 1 + 3 + 2
+    assert [each.id for each in workspace.proposals()] == [other]
+    assert made.text.count("Proposed by neo, approved: ") == 2
+
+
+def test_what_cannot_be_approved_is_named_and_the_rest_is_done(client, workspace):
+    stale, fine = reword(workspace), add(workspace, "Likes tea.")
+    workspace.replace("neo", "Prefers short", content="Prefers pictures.")
+    answer = press(client, "approve", stale, fine)
+    assert answer.status_code == 409
+    text = Markup(answer.text).text
+    assert f"1 of 2 were not approved: {stale} is stale" in text
+    assert "The others were approved: 1." in text
+    assert "Likes tea." in text_of(workspace)
+    assert "Prefers pictures." in text_of(workspace)
+    assert workspace.proposal(stale).state == "stale"
+
+
+def test_nothing_ticked(client, workspace):
+    reword(workspace)
+    answer = press(client, "approve")
+    assert answer.status_code == 422
+    assert "no proposal is ticked" in Markup(answer.text).text
+    assert text_of(workspace) == TEXT
+
+
+def test_untouched_words_are_the_proposed_ones(client, workspace):
+    name = reword(workspace, new="Prefers long answers,\nwith tables.")
+    made = told(client, alone(client, "approve", name))
+    assert "Prefers long answers,\nwith tables." in text_of(workspace)
+    assert f"{QUEUE}/{name}" in [each.get("href") for each in made.all("a")]
+
+
+def test_own_words(client, workspace):
+    name = reword(workspace)
+    told(client, alone(client, "approve", name, content="Prefers medium answers."))
+    assert "Prefers medium answers." in text_of(workspace)
+    assert "verified_date: 2020-01-01" not in text_of(workspace)
+
+
+def test_own_words_that_are_refused_are_kept(client, workspace):
+    name = reword(workspace)
+    words = "DB_PASSWORD=hunter2-Falk0n!"
+    answer = alone(client, "approve", name, content=words)
+    assert answer.status_code == 422
+    form = Forms(answer.text).named("Approve")
+    assert form["fields"]["content"] == words
+    assert text_of(workspace) == TEXT
+    told(client, sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Prefers maps."))
+    assert "Prefers maps." in text_of(workspace)
+
+
+def test_a_stale_one_shows_three_sides_and_takes_no_yes(client, workspace):
+    name = reword(workspace)
+    form = shown(client, f"{QUEUE}/{name}").named("Reject")
+    workspace.replace("neo", "Prefers short", content="Prefers short answers, with pictures.")
+    made = read(client, f"{QUEUE}/{name}")
+    assert "Before Prefers short answers." in made.text
+    assert "Proposed Prefers long answers." in made.text
+    assert "Now Prefers short answers, with pictures." in made.text
+    buttons = shown(client, f"{QUEUE}/{name}").named("Reject")["buttons"]
+    assert buttons == ["Reject"]
+    # The page that was open before says so too, with the words of the person.
+    answer = sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Mine.")
+    assert answer.status_code == 409
+    assert "Now Prefers short answers, with pictures." in Markup(answer.text).text
+    assert Forms(answer.text).named("Reject")["fields"]["content"] == "Mine."
+    assert "Prefers long" not in text_of(workspace)
+
+
+def test_the_second_of_two_decisions_is_told_of_the_first(client, workspace):
+    name = reword(workspace)
+    form = shown(client, f"{QUEUE}/{name}").named("Reject")
+    workspace.reject(name, reason="Not true.")
+    answer = sent(client, {**form, "action": "/page/change/proposals/approve"})
+    assert answer.status_code == 409
+    assert "was rejected by" in Markup(answer.text).text
+    assert "(Not true.)" in Markup(answer.text).text
+    assert text_of(workspace) == TEXT
+
+
+# --- no ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_ticked_is_rejected_with_a_reason(client, workspace):
+    names = [reword(workspace), add(workspace, "Likes tea.")]
+    made = told(client, press(client, "reject", *names, reason=" Not true. "))
+    assert "Nothing waits" in made.text
+    assert {workspace.proposal(each).decision.reason for each in names} == {"Not true."}
+    assert text_of(workspace) == TEXT
+
+
+def test_a_decided_one_says_who_decided_and_why(client, workspace):
+    name = reword(workspace)
+    alone(client, "reject", name, reason="Not true.")
+    made = read(client, f"{QUEUE}/{name}")
+    who = workspace.proposal(name).decision.by
+    assert f"Proposed by neo, rejected by {who}" in made.text
+    assert "Not true." in made.text
+    assert Forms(client.get(f"{QUEUE}/{name}").text).named("Let it wait again")["buttons"] == ["Let it wait again"]
+
+
+def test_a_rejected_one_waits_again(client, workspace):
+    name = reword(workspace)
+    alone(client, "reject", name)
+    form = shown(client, f"{QUEUE}/{name}").named("Let it wait again")
+    made = told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
+    (again,) = workspace.proposals()
+    assert f"Proposal {again.id}" in made.text
+    assert "Proposed: Changed in talk" in made.text
+    assert "Bring them together" not in made.text
+
+
+def test_one_whose_day_is_over_is_closed_or_waits_again(client, workspace, monkeypatch):
+    name = reword(workspace)
+    stand_still(monkeypatch, clock.today() + timedelta(days=31))
+    assert "expired" in read(client).text
+    form = shown(client, f"{QUEUE}/{name}").named("Reject")
+    assert form["buttons"] == ["Reject", "Let it wait again"]
+    told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
+    assert [each.state for each in workspace.proposals()] == ["waiting"]
+
+
+# --- back ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_approval_is_taken_back_and_the_proposal_waits_again(client, workspace):
+    name = reword(workspace)
+    answer = press(client, "approve", name)
+    made = told(client, answer)
+    assert "Proposed by neo, approved: Prefers long answers." in made.text
+    undo = shown(client, answer.headers["location"]).named("Undo")
+    made = told(client, sent(client, undo))
+    assert text_of(workspace) == TEXT
+    (address,) = {each["href"] for each in made.all("a") if name in (each.get("href") or "")}
+    assert "That was taken back since." in read(client, address).text
+    form = shown(client, address).named("Let it wait again")
+    told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
+    assert [each.state for each in workspace.proposals()] == ["waiting"]
+
+
+def test_a_rejection_offers_no_undo(client, workspace):
+    answer = press(client, "reject", reword(workspace))
+    assert "Undo" not in [
+        button for form in shown(client, answer.headers["location"]).all for button in form["buttons"]
+    ]
+
+
+# --- the history ---------------------------------------------------------------------------------------------------
+
+
+def test_the_history_says_who_proposed_and_who_approved(client, workspace):
+    name = reword(workspace)
+    workspace.approve(name)
+    made = read(client, "/page/history/neo/user")
+    assert f"Proposed by neo, approved: Prefers long answers. {name}" in made.text
+    assert "Proposed: Changed in talk" in made.text
+    revision = workspace.store.head("neo/user")
+    page = read(client, f"/page/history/neo/user/{revision.revision}")
+    assert f"Proposed by neo, approved by {revision.who}" in page.text
+    assert f"{QUEUE}/{name}" in [each.get("href") for each in page.all("a")]
+    branch = read(client, f"/page/history/neo/user/{workspace.proposal(name).revision}")
+    assert f"{QUEUE}/{name}" in [each.get("href") for each in branch.all("a")]
+    assert "This branch beside the head" not in branch.text
+
+
+# --- guards --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verdict", ["approve", "reject", "reopen"])
+def test_a_form_of_another_site_decides_nothing(client, workspace, verdict):
+    name = reword(workspace)
+    answer = client.post(f"/page/change/proposals/{verdict}", data={"csrf": "odd", f"tick-{name}": "on"})
+    assert answer.status_code == 403
+    assert workspace.proposal(name).state == "waiting"
+
+
+def test_several_of_a_form_that_this_server_did_not_show_are_sent_once_more(client, workspace):
+    names = [reword(workspace), add(workspace, "Likes tea.")]
+    answer = press(client, "approve", *names, csrf="odd")
+    assert answer.status_code == 403
+    told(client, sent(client, Forms(answer.text).named("Send it again")))
+    assert workspace.proposals() == []

@@ -30,7 +30,7 @@ NAMES = (
     "server",
     "fleet",
 )
-LONG = ("server_soak",)
+LONG = ("server_soak", "proposals_page")
 """Run only if they are named."""
 
 

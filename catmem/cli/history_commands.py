@@ -184,7 +184,8 @@ def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run
     """Take back the newest revision of ENTITY: the text before it becomes a new revision.
 
     Without ENTITY it takes back what you wrote last. A revision that another one follows stays ('catmem restore' is for
-    that), and so does one that a seed, a merge or another program made. A second undo brings back what the first took.
+    that), and so does one that a seed, a merge or another program made. The approval of a proposal is taken back. A
+    second undo brings back what the first took.
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     from catmem.workspace import history

@@ -30,6 +30,8 @@ PAGES = {
     "branches": "/page/branches",
     "branch-in-conflict": "/page/branches/neo/user/3a",
     "branch": "/page/branches/neo/user/3b",
+    "proposals": "/proposals",
+    "proposal": "/proposals/{proposal}",
     "seeds": "/page/seeds",
     "seed": "/page/seeds/pupil",
     "seeds-of-one": "/page/seeds/from/boss",
@@ -42,10 +44,11 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def entry(calm_server):
-    """The id of an entry of neo."""
+def ids(calm_server):
+    """The ids of an entry of neo and of a proposal."""
     with opened(calm_server.root) as workspace:
-        return workspace.parse(workspace.store.peek("neo/user")).entries[0].id
+        entry = workspace.parse(workspace.store.peek("neo/user")).entries[0].id
+        return {"entry": entry, "proposal": workspace.proposals()[0].id}
 
 
 def test_every_address_is_looked_at():
@@ -55,8 +58,8 @@ def test_every_address_is_looked_at():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_open_to_everybody_and_asks_nobody_else(calm, entry, name):
-    calm.open(PAGES[name].format(entry=entry))
+def test_a_page_is_open_to_everybody_and_asks_nobody_else(calm, ids, name):
+    calm.open(PAGES[name].format(**ids))
     assert calm.status == 200
     calm.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert calm.header("content-security-policy") == POLICY

@@ -43,7 +43,7 @@ STATIC = Path(__file__).parent / "static"
 VIEWS = {
     "/": view(profiles_page.overview),
     "/page/queue": view(queue.queue, "profile", "state", "entry", "page", "view"),
-    "/proposals": view(proposals_page.all_proposals, "profile", "category", "state", "page"),
+    "/proposals": view(proposals_page.all_proposals, "profile", "category", "page"),
     "/proposals/{id}": view(proposals_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page", "view"),

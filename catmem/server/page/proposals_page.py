@@ -5,7 +5,6 @@ Each decision is a record of its own. What cannot be decided so is named, and th
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
@@ -31,38 +30,19 @@ if TYPE_CHECKING:
 
 _QUEUE = "/proposals"
 _SIZE = 25
-_STATES = ("waiting", "stale", "expired")
 _OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "can_reopen": False, "refusal": None}
 
 
 def all_proposals(asked: PageRequest) -> Page:
-    """What waits in all files, the oldest first; the query may name a ``profile``, a ``category`` and a ``state``."""
+    """What waits in all files, the oldest first; the query may name a ``profile`` and a ``category``."""
     found, unreadable = proposals(asked.workspace)
     categories = {name: category(name) for each in found for name in sorted(each.categories)}
     profiles = {_owner(each): _owner(each) for each in found}
     name, slug = asked.if_there("profile", profiles), asked.if_there("category", categories)
-    state = asked.choice("state", _STATES)
-    chosen = [
-        each
-        for each in found
-        if name in {None, _owner(each)} and slug in {None, *each.categories} and state in {None, each.state}
-    ]
-    return _page(
-        asked.workspace,
-        paged(chosen, asked.page, _SIZE),
-        {
-            **_OF_MANY,
-            "profiles": profiles,
-            "profile": name,
-            "categories": categories,
-            "category": slug,
-            "states": {each: each for each in _STATES},
-            "state": state,
-            "counts": Counter(each.state for each in found),
-            "total": len(found),
-            "problems": unreadable,
-        },
-    )
+    chosen = [each for each in found if name in {None, _owner(each)} and slug in {None, *each.categories}]
+    narrowed = {"profiles": profiles, "profile": name, "categories": categories, "category": slug}
+    context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable}
+    return _page(asked.workspace, paged(chosen, asked.page, _SIZE), context)
 
 
 def one_proposal(asked: PageRequest) -> Page:
@@ -110,13 +90,13 @@ def reject(sent: Sent) -> Did:
 
 def reopen(sent: Sent) -> Did:
     """Let what was closed, or taken back, wait again."""
-    found = proposal(sent.workspace, deciding.reopen(sent.workspace, _ticked(sent)[0]))
+    found = proposal(sent.workspace, deciding.reopen(sent.workspace, "".join(_ticked(sent)[:1])))
     return Did(f"{_QUEUE}/{found.id}", [(found.entity, found.revision)])
 
 
 def again(sent: Sent, refusal: FormRefusal) -> Page:
     """One that could not be decided as it is now, with what the person typed; of several only why."""
-    names = [field.removeprefix(TICK) for field in sent.fields if field.startswith(TICK)]
+    names = _ticked(sent)
     if len(names) == 1:
         return _one(sent.workspace, names[0], refusal, sent)
     return plainly("Send it again" if refusal.error.code == "foreign_form" else "")(sent, refusal)
@@ -124,6 +104,8 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
 
 def _each(sent: Sent, verdict: str) -> Did:
     names, failed, done = _ticked(sent), [], []
+    if not names:
+        raise RequestError(422, "no proposal is ticked", code="nothing_ticked", hint="Tick those that you mean.")
     for name in names:
         try:
             done.append(_decided(sent, verdict, name))
@@ -133,7 +115,7 @@ def _each(sent: Sent, verdict: str) -> Did:
             failed.append(error.message if name in error.message else f"{name}: {error.message}")
     if failed:
         message = f"{len(failed):,} of {len(names):,} were not {verdict}: {'; '.join(failed)}"
-        raise RequestError(409, message, code="undecided", hint=f"The others were {verdict}: {len(done):,}.")
+        raise RequestError(409, message, code="partly_decided", hint=f"The others were {verdict}: {len(done):,}.")
     # The newest first: of the revisions of one file, that is the one that can be taken back.
     written = [(each.proposal.entity, each.revision) for each in reversed(done)]
     return Did(_QUEUE if sent.back.startswith(f"{_QUEUE}/") else sent.back, written)
@@ -148,7 +130,4 @@ def _decided(sent: Sent, verdict: str, name: str) -> Decided:
 
 
 def _ticked(sent: Sent) -> list[str]:
-    names = [field.removeprefix(TICK) for field in sent.fields if field.startswith(TICK)]
-    if not names:
-        raise RequestError(422, "no proposal is ticked", code="nothing_ticked", hint="Tick those that you mean.")
-    return names
+    return [field.removeprefix(TICK) for field in sent.fields if field.startswith(TICK)]

@@ -76,7 +76,7 @@ class RecentChange(NamedTuple):
 NOTHING_TO_DO = "nothing"
 """What ``did`` says in a query where all was as it should be already."""
 
-MOST = 20
+MOST = 25
 """Revisions that one form is said to have written."""
 
 

@@ -21,7 +21,6 @@ from catmem.server.page import formats
 from catmem.server.page.recent_changes import proposal_of
 from catmem.text import counted, plural, printable
 from catmem.workspace.changed_entries import did
-from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,12 +57,7 @@ def environment() -> Environment:
     made.filters |= {name: getattr(formats, name) for name in names}
     made.filters |= {"body": formats.body_html, "category": category_name, "count": counted, "did": did}
     made.filters |= {"field": escape, "plural": plural}
-    made.globals |= {
-        "static": static_address,
-        "bar_of": formats.bar_of,
-        "rules_in": rules_in,
-        "proposal_of": proposal_of,
-    }
+    made.globals |= {"static": static_address, "bar_of": formats.bar_of, "proposal_of": proposal_of}
     # What a page for a caller who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": None, "waiting": 0}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.

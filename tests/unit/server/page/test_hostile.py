@@ -9,6 +9,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.page.rendering import environment
 from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.markup import Markup
@@ -32,6 +33,8 @@ ADDRESSES = [
     "/page/history/neo/user/1",
     "/page/branches",
     "/page/branches/neo/user/3a",
+    "/proposals",
+    "/proposals/%3Cimg%20src=x%3E",
     "/page/seeds/pupil",
     "/page/lint",
     "/page/access",
@@ -57,6 +60,9 @@ def client(tmp_path):
     first = workspace.add("neo", "Plain words.", category="talk").revision
     workspace.replace("neo", "Plain words.", content=f"Plain words. {SCRIPT}")
     workspace.replace("neo", "Plain words.", content=f"Plain words. {QUOTES}", expected=first, on_stale="branch")
+    for words in (SCRIPT, QUOTES, MARKDOWN.partition("!")[0]):  # no agent gets the others stored
+        add = Operation("add", content=f"Proposed: {words}", category="talk")
+        workspace.write("neo", [add], actor="neo", proposes=True, reason=f"Because {words}"[:200])
     with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
         yield client
     workspace.store.close()

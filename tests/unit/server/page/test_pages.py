@@ -51,6 +51,8 @@ PAGES = [
     "/page/search?q=calls",
     "/page/search?q=%22",
     "/page/nowhere",
+    "/proposals",
+    "/proposals/p-nowhere",
 ]
 
 
@@ -462,7 +464,7 @@ def test_a_root_in_a_database_is_shown_as_one_in_files(database):
                 status == 200
                 or "/3" in address
                 or "/edit/" in address
-                or address in {"/page/nowhere", "/page/search?q=%22"}
+                or address in {"/page/nowhere", "/proposals/p-nowhere", "/page/search?q=%22"}
             ), address
 
 

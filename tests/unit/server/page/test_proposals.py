@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from catmem import clock
+from catmem.digest import bytes_digest
+from catmem.server.tokens import new_token
 from catmem.writing.operation import Operation
 from tests.days import stand_still
 from tests.unit.server.page.changing import STORES, TEXT, revisions, root, served, text_of
@@ -138,9 +140,6 @@ def test_the_queue_is_narrowed_at_once(client, workspace):
     assert "Prefers long" not in read(client, f"{QUEUE}?category=rules").text
     # What a link named may be decided by now: then everything is shown.
     assert "Prefers long" in read(client, f"{QUEUE}?category=gone").text
-    assert "Prefers long" in read(client, f"{QUEUE}?state=waiting").text
-    assert "Prefers long" not in read(client, f"{QUEUE}?state=stale").text
-    assert client.get(f"{QUEUE}?state=odd").status_code == 400
 
 
 def test_after_a_decision_the_queue_is_narrowed_as_before(client, workspace):
@@ -270,6 +269,15 @@ def test_the_second_of_two_decisions_is_told_of_the_first(client, workspace):
     assert text_of(workspace) == TEXT
 
 
+def test_more_than_a_few_are_told_of_in_a_place_that_opens(client, workspace):
+    names = [add(workspace, f"Fact number {number} of the vendor.") for number in range(6)]
+    answer = press(client, "approve", *names)
+    made = told(client, answer)
+    assert "6 changes written" in made.text
+    assert made.text.count("Proposed by neo, approved") == 6
+    assert len(made.all("details")) == 1
+
+
 # --- no ------------------------------------------------------------------------------------------------------------
 
 
@@ -356,6 +364,39 @@ def test_the_history_says_who_proposed_and_who_approved(client, workspace):
 
 
 # --- guards --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["waiting", "stale", "approved", "rejected"])
+def test_a_page_is_well_made_whatever_became_of_it(client, workspace, state):
+    name = reword(workspace)
+    if state == "stale":
+        workspace.replace("neo", "Prefers short", content="Prefers pictures.")
+    if state == "approved":
+        workspace.approve(name)
+    if state == "rejected":
+        workspace.reject(name)
+    for address in (QUEUE, f"{QUEUE}/{name}"):
+        made = read(client, address)
+        assert made.headings[0] == 1
+        assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
+        ids = [attributes["id"] for _, attributes in made.tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        shown_of = {each["data-entity"]: each["data-revision"] for each in made.all("div") if "data-entity" in each}
+        assert shown_of == {each: bytes_digest(workspace.store.peek(each)) for each in shown_of}
+    assert shown_of.keys() == {"neo/user"}
+
+
+def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp_path):
+    name, path = reword(workspace), tmp_path / "tokens" / "tokens.json"
+    _, eve = new_token(workspace.config, path, "eve", person=True, scope="read")
+    _, neo = new_token(workspace.config, path, "neo")
+    with served(workspace, tokens=path) as client:
+        for address in (QUEUE, f"{QUEUE}/{name}"):
+            answer = client.get(address, headers={"Authorization": f"Bearer {eve}"})
+            assert "Prefers long answers." in Markup(answer.text).text
+            assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
+            assert not [each for each in Markup(answer.text).all("input") if "tick" in each["name"]]
+            assert client.get(address, headers={"Authorization": f"Bearer {neo}"}).status_code == 403
 
 
 @pytest.mark.parametrize("verdict", ["approve", "reject", "reopen"])

@@ -261,7 +261,7 @@ class ForbiddenError(CatmemError):
 
 
 class ApprovalError(ForbiddenError):
-    """A write of an agent that waits for a person by ``approval`` of catmem.yaml, through an interface where it cannot wait.
+    """A write that waits for a person by ``approval`` of catmem.yaml, through an interface where it cannot wait.
 
     ``data`` are the bytes that it would make of revision ``base``.
     """

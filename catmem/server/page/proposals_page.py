@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, RequestError
+from catmem.names import category_name
 from catmem.proposals import deciding
 from catmem.proposals.proposal import proposal, proposals
 from catmem.server.page.entries_page import in_field
-from catmem.server.page.formats import category, paged
+from catmem.server.page.formats import paged
 from catmem.server.page.page_view import Page
 from catmem.server.page.ticked_entries import TICK
 from catmem.server.page.writing import Did, plainly
@@ -36,7 +37,7 @@ _OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "can_r
 def all_proposals(asked: PageRequest) -> Page:
     """What waits in all files, the oldest first; the query may name a ``profile`` and a ``category``."""
     found, unreadable = proposals(asked.workspace)
-    categories = {name: category(name) for each in found for name in sorted(each.categories)}
+    categories = {name: category_name(name) for each in found for name in sorted(each.categories)}
     profiles = {_owner(each): _owner(each) for each in found}
     name, slug = asked.if_there("profile", profiles), asked.if_there("category", categories)
     chosen = [each for each in found if name in {None, _owner(each)} and slug in {None, *each.categories}]

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -52,7 +53,7 @@ from catmem.writing import gate
 from catmem.writing.matching import hide_digests
 from catmem.writing.operation import asked_by
 from catmem.writing.planning import Plan
-from catmem.writing.terms import check_beforehand, terms_of
+from catmem.writing.terms import check_beforehand, checked_reason, terms_of
 from catmem.writing.write import Pipeline, Write
 
 if TYPE_CHECKING:
@@ -108,13 +109,14 @@ def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     sender: Sender | None = None,
     on_stale: OnStale | None = None,
     allow_secret: bool | None = None,
+    reason: str | None = None,
 ) -> Written:
     """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
 
     ``on_stale`` is by default what catmem.yaml says, ``allow_secret`` (the yes of a person) what ``confirm`` says.
     """
     named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
-    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret))
+    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret, reason))
 
 
 class _Manner(NamedTuple):
@@ -122,6 +124,7 @@ class _Manner(NamedTuple):
     sender: Sender | None = None
     on_stale: OnStale | None = None
     allow_secret: bool | None = None
+    reason: str | None = None
 
 
 def _submit(
@@ -132,6 +135,8 @@ def _submit(
     with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
         envelope = read()
         if is_declared(envelope.entity_id):
+            if manner.reason:
+                raise EnvelopeError(f"{envelope.entity_id} takes no reason", key="reason", hint="Leave it out.")
             return _declared_write(workspace, envelope, trying, manner).run()
         submission = _submission(workspace, envelope, trying, manner)
         written = submission.run()
@@ -171,6 +176,7 @@ def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _M
         manner.on_stale or workspace.config.on_stale,
         envelope.op_id,
         envelope,
+        reason=checked_reason(manner.reason, workspace.config, to_agent=actor is not None),
     )
     return Submission(workspace, write, trying, confirm=manner.confirm)
 
@@ -285,11 +291,11 @@ class Submission(Pipeline):
 
     def _refuse_what_comes_before(self, error: CatmemError) -> NoReturn:
         """Raise what stands before an old view in the order, if that is wrong too; else the error itself."""
-        try:
-            seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
-            document = self.legible_or_none(seen.data)
-        except UnknownRevisionError:
-            document = None
+        document = None
+        if not isinstance(error, UnknownRevisionError):
+            with suppress(UnknownRevisionError):
+                seen = self.workspace.store.read(self.terms.entity, str(self.envelope.prev_rev))
+                document = self.legible_or_none(seen.data)
         if document is not None:
             try:
                 self._plan_of(document, Current(seen.data, str(self.envelope.prev_rev), None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
@@ -169,6 +170,8 @@ def proposals(
             reader = ProposalReader(workspace, name, as_of)
             found += [each for each in reader.open() if _is_shown(workspace, each, acting)]
         except CatmemError as error:
+            if name.partition("/")[0] == actor:
+                raise
             unreadable.append(error)
     return Proposals(sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ())
 
@@ -190,11 +193,20 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
             return found
     if unreadable and acting is None:
         raise unreadable[0]
-    raise UnknownNameError(
-        f"there is no proposal {shown(name)}",
-        code="unknown_proposal",
-        hint="'catmem proposals' lists those that wait.",
-    )
+    raise unknown_proposal(name, actor)
+
+
+def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
+    """Those that a profile made for its own files and that wait no more, the newest first; at most so many."""
+    readers = (ProposalReader(workspace, f"{actor}/{target}") for target in TARGETS)
+    found = [each for reader in readers for each in islice(reader.past(actor), most)]
+    return sorted(found, key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)[:most]
+
+
+def unknown_proposal(name: str, actor: str | None) -> UnknownNameError:
+    """The error for a proposal that is not there, for ``actor``."""
+    lists = "'catmem proposals' lists those that wait." if actor is None else "Ask for all: that lists yours."
+    return UnknownNameError(f"there is no proposal {shown(name)}", code="unknown_proposal", hint=lists)
 
 
 def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> tuple[Iterable[str], list[CatmemError]]:

@@ -100,7 +100,7 @@ class EntryHistory:
         """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
         known = self.known
         self.last = revision
-        if after is None:
+        if after is None or (revision.is_proposal and not self.rights.unbounded):
             return
         if not revision.is_branch:
             self.document = after

@@ -18,7 +18,7 @@ from catmem.envelopes.agents import role_hash
 from catmem.errors import ForbiddenError
 from catmem.names import TARGETS, is_declared
 from catmem.staleness.freshness import advice, freshness
-from catmem.store.contract import revision_number
+from catmem.store.contract import DECISION, revision_number
 from catmem.workspace.history import declared_of, entity_of, refuse_bounded
 from catmem.workspace.profile_memory import ProfileMemory, missing_of, parsed_at
 from catmem.workspace.seen_entry import entry_dict, rules_in
@@ -131,14 +131,15 @@ def log_answer(workspace: Root, name: str, actor: str | None, limit: int) -> dic
     """The newest revisions of an entity, at most ``limit``.
 
     A bounded profile is shown those that it wrote itself, and no profile what they did: their notes may name
-    categories that it does not see. Of a declared entity every reader is shown all.
+    categories that it does not see. What waits for a person, and what became of it, is not among them: the name of its
+    branch would tell of others (``catmem.proposals.disclosure``). Of a declared entity every reader is shown all.
     """
     entity = _entity(workspace, name, _asking(workspace, actor))
     found: Iterator[Revision] = iter(workspace.store.log(entity))
     if actor is None:
         return {"entity_id": entity, "revisions": [each.to_dict() for each in islice(found, limit)]}
     if not (is_declared(entity) or _rights(workspace, _asking(workspace, actor)).unbounded):
-        found = (each for each in found if _acted(each) == actor)
+        found = (each for each in found if _acted(each) == actor and not (each.is_proposal or DECISION in each.note))
     return {"entity_id": entity, "revisions": [_discreet(each) for each in islice(found, limit)]}
 
 

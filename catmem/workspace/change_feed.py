@@ -3,8 +3,8 @@
 A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
 hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
 has yet (``/mem/head`` says the same). Who wrote a revision, when and how, it hears of those that it wrote itself, as in
-the log; of branches that others made, nothing. Of a declared entity that it may read it hears everything. No event has
-a word of an entry, or the name of a category.
+the log; of branches that others made, and of proposals, nothing. Of a declared entity that it may read it hears
+everything. No event has a word of an entry, or the name of a category.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
 def _is_of(news: News, name: str) -> bool:
     """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
     record = news.record
-    own = record is None or not record.is_branch or record.note.get("actor") == name
+    own = record is None or not record.is_branch or (record.note.get("actor") == name and not record.is_proposal)
     return own and news.owner in {None, name}
 
 

@@ -132,14 +132,12 @@ class Attempt:
 
     def hold_back(self, change: Change, current: Current, data: bytes) -> None:
         """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""
-        if is_branch(current.revision):
-            log = self._store.log(self.entity)
-            if any(each.is_proposal for each in log if each.revision == current.revision):
-                raise ProposalError(
-                    f"revision {current.revision} of {self.entity} is a proposal, which nothing can be written on",
-                    code="on_proposal",
-                    hint="Nothing was written. Make the change on what is in the file.",
-                )
+        if self.is_proposal(current.revision):
+            raise ProposalError(
+                f"revision {current.revision} of {self.entity} is a proposal, which nothing can be written on",
+                code="on_proposal",
+                hint="Nothing was written. Make the change on what is in the file.",
+            )
         policy = self.workspace.config.approval
         if policy is None or not has_to_wait(self.workspace, self.entity, change, current.data, data):
             return
@@ -151,6 +149,11 @@ class Attempt:
                 data=data,
                 hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
             )
+
+    def is_proposal(self, revision: str) -> bool:
+        """Whether a revision of the entity waits, or waited, for a person; no digest is looked up."""
+        log = self._store.log(self.entity) if is_branch(revision) and ":" not in revision else ()
+        return any(each.is_proposal for each in log if each.revision == revision)
 
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer of refusals that were not enforced, one line each."""

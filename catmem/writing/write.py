@@ -30,7 +30,7 @@ from catmem.errors import (
 )
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, PROPOSAL, UNREAD, Change, Current, Snapshot
+from catmem.store.contract import PERSON, PROPOSAL, UNREAD, Change, Current, Snapshot, unknown_revision
 from catmem.store.judgement import rehearse
 from catmem.text import size_of, unify_newlines
 from catmem.workspace.profile_memory import read_document
@@ -214,9 +214,13 @@ class Pipeline:
 
     def commit(self) -> Written:
         """Write one revision."""
-        note: dict[str, Any] = {}
+        expected, note = self.write.expected or "0", dict[str, Any]()
+        # A profile may not know that there is a proposal: its branch is a revision like any that is not there.
+        is_hidden = not self.terms.rights.unbounded and self.attempt.is_proposal(expected)
 
         def update(current: Current) -> bytes:
+            if is_hidden:
+                raise unknown_revision(self.terms.entity, expected)
             data = self.updated(current)
             note["actions"] = [] if self.plan is None else list(self.plan.actions)
             unread = [] if self.view is None or self.plan is None else self.view.unread(self.plan.document)
@@ -226,7 +230,12 @@ class Pipeline:
 
         change = self.write.change(note)
 
-        snapshot = self.attempt.commit(self.write.expected, update, change, rebases=True)
+        try:
+            snapshot = self.attempt.commit(self.write.expected, update, change, rebases=True)
+        except (StaleError, DriftError) as error:
+            if is_hidden:
+                raise unknown_revision(self.terms.entity, expected) from error
+            raise
         return self.first_answer(snapshot) if self.plan is None else self.answer(self.plan, snapshot)
 
     def _hold_back(self, change: Change, current: Current, data: bytes) -> None:

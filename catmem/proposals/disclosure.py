@@ -1,0 +1,97 @@
+"""What a caller may know of proposals: a person all; a profile its own, and those that it may approve.
+
+Nothing shows a profile that there are others: it is not given the branch that holds a proposal, whose name counts them
+all. Of its own it is shown the texts that it may see now, without what a prompt would withhold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.access import visible_categories
+from catmem.prompt.styles import blocked_line
+from catmem.proposals.proposal import past_proposals, proposal, proposals, unknown_proposal
+from catmem.workspace.seen_entry import rules_in, value_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from catmem.config.profile import Profile
+    from catmem.errors import CatmemError
+    from catmem.model.version import Version
+    from catmem.proposals.proposal import Proposal, ProposedChange
+    from catmem.workspace.root import Root
+
+MOST_PAST = 20
+"""Of its own that wait no more, a profile is shown so many."""
+
+
+def disclosed_all(
+    workspace: Root, actor: str | None, *, own: bool = False
+) -> tuple[list[dict[str, Any]], tuple[CatmemError, ...]]:
+    """The proposals that wait, the oldest first; for a profile behind them its own that ended, the newest first.
+
+    ``own``: without those of others that it may approve. And, for a person, which entities could not be looked at.
+    """
+    found = proposals(workspace, actor=actor)
+    if actor is None:
+        return [each.to_dict() for each in found.proposals], found.unreadable
+    acting = workspace.profile(actor)
+    waiting = [each for each in found.proposals if each.agent == actor or not own]
+    return [
+        _disclosed(workspace, each, acting) for each in (*waiting, *past_proposals(workspace, actor, MOST_PAST))
+    ], ()
+
+
+def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = False) -> dict[str, Any]:
+    """One proposal, also one that was decided. Raises ``UnknownNameError`` (``unknown_proposal``)."""
+    found = proposal(workspace, name, actor=actor)
+    if actor is None:
+        return found.to_dict()
+    if own and found.agent != actor:
+        raise unknown_proposal(name, actor)
+    return _disclosed(workspace, found, workspace.profile(actor))
+
+
+def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, Any]:
+    sees = _sight(workspace, found, acting)
+    changes = [_changed(change, sees) for change in found.changes]
+    hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
+    ended = found.decision
+    why = None if ended is None or ended.reason is None else _safe(ended.reason)
+    return {
+        "id": found.id,
+        "entity": found.entity,
+        "state": "waiting" if hides_stale else found.state,
+        "agent": found.agent,
+        "reason": found.reason,
+        "timestamp": found.timestamp,
+        "until": found.until.isoformat(),
+        "count": found.count,
+        "changes": changes,
+        "decision": ended and {"verdict": ended.verdict, "timestamp": ended.timestamp, "reason": why},
+    }
+
+
+def _sight(workspace: Root, found: Proposal, acting: Profile) -> Callable[[str], bool]:
+    """Which categories the profile may be shown of a proposal, by its rights of now."""
+    taxonomy, target = workspace.config.taxonomy, found.entity.partition("/")[2]
+    if found.agent != acting.name:
+        return acting.approvable(taxonomy).matches
+    return lambda category: category in visible_categories((category,), target, acting, taxonomy)
+
+
+def _changed(change: ProposedChange, sees: Callable[[str], bool]) -> dict[str, Any]:
+    sides: dict[str, Version | None] = {"before": change.before, "after": change.after, "now": change.now}
+    texts = {name: _text(side) if side is not None and sees(side.category) else None for name, side in sides.items()}
+    return {"category": change.category, "stale": change.is_stale and all(map(sees, change.categories)), **texts}
+
+
+def _text(version: Version) -> str:
+    return _safe(version.text, version.body, *version.tags, *value_texts(version.tags.values()))
+
+
+def _safe(text: str, *parts: str) -> str:
+    """A text, or the line that says why it is withheld."""
+    rules = rules_in([text, *parts])
+    return blocked_line(", ".join(rules)) if rules else text

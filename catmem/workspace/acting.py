@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import getpass
 import os
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 VARIABLE = "CATMEM_PERSON"
@@ -24,6 +26,17 @@ LONGEST = 80
 interface: ContextVar[str] = ContextVar("interface", default="python")
 """How the call came in: ``python``, ``cli``, ``tool``, ``mcp``, ``http``, ``hermes`` or ``anthropic``. A rule of
 ``approval`` in catmem.yaml may ask."""
+
+
+@contextmanager
+def come_in_by(name: str) -> Iterator[None]:
+    """What is done inside came in by this interface."""
+    before = interface.set(name)
+    try:
+        yield
+    finally:
+        interface.reset(before)
+
 
 caller_name: ContextVar[str | None] = ContextVar("caller_name", default=None)
 """The name of the person whose request is served now, ``None`` outside of one."""

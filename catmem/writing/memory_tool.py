@@ -30,6 +30,7 @@ from catmem.names import TARGETS, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
+from catmem.workspace.acting import come_in_by, interface
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing import gate
@@ -60,7 +61,7 @@ GIVEN_TAGS = ", ".join(
 TOOL_SCHEMA: dict[str, Any] = {
     **{key: value for key, value in schema("tool").items() if not key.startswith("$")},
     "properties": {
-        name: {key: value for key, value in form.items() if not key.startswith("x-")}
+        name: {key: value for key, value in form.items() if key != "title" and not key.startswith("x-")}
         for name, form in schema("tool")["properties"].items()
     },
 }
@@ -72,6 +73,8 @@ MOST_CHARACTERS = 8_000
 """Of all entries of one answer, as JSON."""
 
 _LONGEST_BODY = 2_000
+_LONGEST_IN_LIST, _MOST_CHANGES = 300, 20
+"""Characters of each text of a proposal where several are listed, and changes of one that are shown."""
 _FRAME = 100
 """Characters that an entry has in an answer at least, beside its body."""
 
@@ -103,6 +106,8 @@ class ToolSession:
     unread: set[str] = field(default_factory=set)
     """The targets of which an external change was found by a write that was refused, and not looked at since."""
     refusals: int = 0
+    proposes: bool = False
+    """Whether every write waits for a person, whatever the policy of the root says."""
 
     def new_turn(self) -> None:
         """Start counting refusals anew."""
@@ -133,7 +138,7 @@ def memory_tool(
     try:
         entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
         op, writes = "put" if asked == BATCH else asked, _ACTIONS[asked].writes
-        with discreet(workspace, profile):
+        with discreet(workspace, profile), come_in_by("tool" if interface.get() == "python" else interface.get()):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
             return _ACTIONS[call.action].answer(tool, call)
@@ -202,10 +207,36 @@ class _BoundTool:
             shown = [each.entry for each in found if each.target == target]
             count_used(self.workspace, f"{self.profile}/{target}", shown, day)
 
+    def proposed(self, call: Call) -> dict[str, Any]:
+        """What became of the profile's proposals, of one or of all."""
+        from catmem.proposals.disclosure import disclosed, disclosed_all
+
+        if call.proposal == "all":
+            known, longest = disclosed_all(self.workspace, self.profile, own=True)[0], _LONGEST_IN_LIST
+        else:
+            known, longest = [disclosed(self.workspace, call.proposal, self.profile, own=True)], _LONGEST_BODY
+        shown = _fitting(_cut_changes(each, longest) for each in known)
+        waiting = sum(each["decision"] is None for each in known)
+        said = f"{len(shown)} of {len(known)} shown. A person decides on {waiting}."
+        return {"success": True, "action": "proposals", "proposals": shown, "message": said}
+
+    def withdrawn(self, call: Call) -> dict[str, Any]:
+        """Take one of its own back."""
+        from catmem.proposals.deciding import reject
+        from catmem.proposals.disclosure import disclosed
+
+        name = disclosed(self.workspace, call.proposal, self.profile, own=True)["id"]
+        done = reject(self.workspace, name, reason=call.reason, actor=self.profile)
+        self.session.refusals = 0
+        said = f"Proposal {name} is withdrawn. The file is as it was."
+        return {"success": True, "action": "withdraw", "proposal": name, "state": done.verdict, "message": said}
+
     def seeded(self, call: Call) -> dict[str, Any]:
         """What a seed from the profile's own files did, in numbers."""
         from catmem.seeding.applying import seed_answer
 
+        if self.session.proposes:
+            raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
         only = None if call.anywhere else call.target
         answer = seed_answer(self.workspace, self.profile, call.targets, only, call.categories, fit=call.fit)
         self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
@@ -236,7 +267,11 @@ class _BoundTool:
             expected=expected,
             op_id=call.op_id,
             is_shown=call.expected is not None or call.target in self.session.shown,
+            reason=call.reason,
+            proposes=self.session.proposes,
         )
+        if done.waiting is not None:
+            return self._waiting(call, done)
         if done.adopted is not None and (expected is None or self.workspace.config.on_drift == "merge"):
             self.session.shown.discard(call.target)  # the external change that came first was not shown
         # After a retry what is there now may be newer than what the first call made.
@@ -262,6 +297,14 @@ class _BoundTool:
             **({"warnings": list(done.warnings)} if done.warnings else {}),
             "message": " ".join([_message(call, done), *([] if crowded is None else [_crowded_message(crowded)])]),
         }
+
+    def _waiting(self, call: Call, done: Written) -> dict[str, Any]:
+        """That a write waits: the file is as it was, and what the model saw of it is what it saw."""
+        self.session.refusals = 0
+        ask = "memory_list with proposal" if interface.get() == "mcp" else "The action proposals"
+        said = f"Not written yet: it waits as proposal {done.waiting}, and a person decides. Do not repeat it. "
+        answer = {"success": True, "action": call.action, "waiting": done.waiting, "entity": done.entity}
+        return {**answer, "changed": False, "message": f"{said}{ask} shows what became of it."}
 
     def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
         """Why nothing was done, what is on file now, and what to do next."""
@@ -363,6 +406,8 @@ _ACTIONS = {
     "search": _Action(_BoundTool.searched, writes=False),
     "seed": _Action(_BoundTool.seeded),
     "prompt": _Action(_BoundTool.prompted, writes=False),
+    "proposals": _Action(_BoundTool.proposed, writes=False),
+    "withdraw": _Action(_BoundTool.withdrawn),
     "add": _Action(_BoundTool.written, done="Added to"),
     "replace": _Action(_BoundTool.written, done="Replaced in"),
     "remove": _Action(_BoundTool.written, done="Removed from"),
@@ -443,6 +488,15 @@ def _cut(data: dict[str, Any]) -> dict[str, Any]:
     if len(_json(data["tags"])) > _LONGEST_BODY:
         data |= {"tags": {}, "cut": True}
     return data
+
+
+def _cut_changes(known: dict[str, Any], longest: int) -> dict[str, Any]:
+    """A proposal whose changes leave room for others."""
+    changes = [
+        {name: value[:longest] if isinstance(value, str) else value for name, value in change.items()}
+        for change in known["changes"][:_MOST_CHANGES]
+    ]
+    return known | {"changes": changes} | ({} if changes == known["changes"] else {"cut": True})
 
 
 # --- messages ------------------------------------------------------------------------------------------------------

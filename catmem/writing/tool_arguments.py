@@ -63,6 +63,8 @@ class Call(NamedTuple):
     """The profile of whose files a prompt is made; ``None`` is this one."""
     budget: int | None = None
     """Characters that a prompt may have."""
+    reason: str | None = None
+    proposal: str = "all"
 
 
 def read_arguments(arguments: object) -> Call:
@@ -95,6 +97,8 @@ def read_arguments(arguments: object) -> Call:
         given.get("fit", False),
         given.get("from"),
         None if "budget" not in given else int(given["budget"]),
+        given.get("reason"),
+        given.get("proposal", "all"),
     )
 
 

@@ -185,7 +185,7 @@ def test_a_retry_by_op_id(call):
     ("arguments", "error", "remediation"),
     [
         ({}, "the action is missing", "Give action, or several changes as operations."),
-        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, search, seed, prompt, and is the text 'ad'", "Did you mean 'add'?"),
+        ({"action": "ad"}, "action: must be one of add, replace, remove, move, verify, list, search, seed, prompt, proposals, withdraw, and is the text 'ad'", "Did you mean 'add'?"),
         ({"action": "add", "contents": "x"}, "contents: the key 'contents' is not known here", "Did you mean 'content'?"),
         ({"action": "add", "text": "x"}, "text: the key 'text' is not known here", "Did you mean 'content'?"),
         ({"operations": [{"action": "remove", "id": "x"}]}, "operations[0].id: the key 'id' is not known here", "Did you mean 'old_text'?"),

@@ -14,6 +14,7 @@ from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
 from catmem.config.selector import is_pattern
 from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.workspace.acting import come_in_by
 from catmem.writing.memory_tool import GIVEN_TAGS, TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _OWN_TARGET = "user: facts on the user (default); memory: notes."
 _THIS_TARGET = "Default: user."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
 _OFFSET = "Entries to pass over."
-_HOW = {"target": _THIS_TARGET, "expected": "Revision you saw; old: refused.", "op_id": "Same for a repeat."}
+_HOW = {"target": _THIS_TARGET, "expected": "Revision you saw; old: refused.", "op_id": "Same for a repeat.", "reason": "Why."}
 
 
 class _Kind(NamedTuple):
@@ -44,6 +45,8 @@ class _Kind(NamedTuple):
 
 
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
+_OF_WAITING = frozenset({"reason", "proposal"})
+"""Arguments that are offered where ``catmem.yaml`` has writes wait for a person, and taken everywhere."""
 _TEXT = {"type": "string"}
 # What a refusal has instead is not repeated in each: every call pays for what a model is shown.
 _LIST = {"type": "array"}
@@ -77,7 +80,7 @@ _KINDS = {
         "list",
         "List memory",
         "List what is on file, with ids, states and revision, in the prompt or not.",
-        {"target": _OWN_TARGET, "category": _NARROWS, "offset": _OFFSET},
+        {"target": _OWN_TARGET, "category": _NARROWS, "offset": _OFFSET, "proposal": "Yours that wait: all, or an id."},
         (),
         _READS,
         _FOUND,
@@ -177,8 +180,10 @@ _KINDS = {
 }
 
 
-def _tool(name: str, kind: _Kind, rights: Rights | None = None) -> Tool:
-    properties = {argument: {**_form(argument), "description": said} for argument, said in kind.takes.items()}
+def _tool(name: str, kind: _Kind, rights: Rights | None = None, *, waits: bool = True) -> Tool:
+    """``waits``: a write may have to wait for a person."""
+    takes_also = kind.takes.items() if waits else [each for each in kind.takes.items() if each[0] not in _OF_WAITING]
+    properties = {argument: {**_form(argument), "description": said} for argument, said in takes_also}
     if rights is not None:
         if name in _INTO:
             properties["category"] |= _writable(rights)
@@ -226,7 +231,8 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
         "memory_verify": rights[0].may_verify,
         "memory_seed": rights[0].unbounded,
     }
-    return [_tool(name, kind, rights[0]) for name, kind in _KINDS.items() if may.get(name, True)]
+    waits = workspace.config.approval is not None
+    return [_tool(name, kind, rights[0], waits=waits) for name, kind in _KINDS.items() if may.get(name, True)]
 
 
 def _writable(rights: Rights) -> dict[str, Any]:
@@ -259,4 +265,6 @@ def call_tool(
             "reason": "bad_arguments",
             "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(kind.takes)}.",
         }
-    return memory_tool(workspace, profile, {**arguments, "action": kind.action}, session=session)
+    action = "proposals" if kind.action == "list" and arguments.get("proposal") is not None else kind.action
+    with come_in_by("mcp"):
+        return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)

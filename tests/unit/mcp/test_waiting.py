@@ -1,0 +1,69 @@
+"""Over MCP: what an agent is told of a write that waits, how it asks, and what that costs in bytes."""
+
+from __future__ import annotations
+
+import pytest
+from mcp_types import ListToolsResult
+
+from catmem.mcp.introduction import instructions
+from catmem.mcp.tools import tools_of
+from catmem.writing.memory_tool import ToolSession
+from tests.roots import make_root
+from tests.unit.mcp.talk import client_of, talks, told
+from tests.unit.mcp.test_introduction import TWELVE
+
+PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
+CONFIG = "approval: {rules: [{interface: mcp, add: wait}]}\n"
+
+
+@pytest.fixture
+def ws(tmp_path):
+    return make_root(tmp_path, config=CONFIG, profiles=PROFILES, files={"neo/user": "## Talk\nshort answers\n"})
+
+
+@talks
+async def test_a_write_waits_and_its_writer_asks_what_became_of_it(ws):
+    async with client_of(ws) as client:
+        answer = await told(client, "memory_add", content="A new fact.", reason="Ada said so.")
+        assert (answer["changed"], "a person decides" in answer["message"]) == (False, True)
+        assert "memory_list with proposal" in answer["message"]
+        ws.reject(answer["waiting"], reason="Ada is on leave.")
+        listed = await told(client, "memory_list", proposal="all")
+        one = await told(client, "memory_list", proposal=answer["waiting"])
+        refused = await told(client, "memory_list", proposal="all", category="talk")
+        plain = await told(client, "memory_list")
+    assert listed["proposals"] == one["proposals"]
+    assert one["proposals"][0]["decision"]["reason"] == "Ada is on leave."
+    assert refused["reason"] == "bad_arguments"
+    assert plain["total"] == 1
+
+
+def test_what_is_about_waiting_is_offered_where_writes_wait(ws, tmp_path):
+    free = make_root(tmp_path / "free", profiles=PROFILES)
+    for root, offered in ((ws, True), (free, False)):
+        tools = {tool.name: tool.input_schema["properties"] for tool in tools_of(root, "neo")}
+        assert ("proposal" in tools["memory_list"], "reason" in tools["memory_add"]) == (offered, offered)
+        assert not {name for name in tools if "approve" in name or "reject" in name}
+
+
+def test_tools_and_instructions_of_a_specialist_are_short_where_writes_wait(tmp_path):
+    listed = ", ".join(TWELVE)
+    profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
+    text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
+    workspace = make_root(
+        tmp_path,
+        config=f"approval: {{}}\ntaxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n",
+        profiles={"neo": f"{profile}prompt: {{budget: {{user: 600, memory: 600}}}}\n"},
+        files={"neo/user": text, "neo/memory": text},
+    )
+    sent = ListToolsResult(tools=tools_of(workspace, "neo")).model_dump_json(by_alias=True, exclude_none=True)
+    assert len(sent.encode()) + len(instructions(workspace, "neo").encode()) < 8_000
+
+
+@talks
+async def test_it_is_known_by_which_interface_a_call_came(ws):
+    from catmem.writing.memory_tool import memory_tool
+
+    async with client_of(ws) as client:
+        assert "waiting" in await told(client, "memory_add", content="Over MCP.")
+    assert memory_tool(ws, "neo", {"action": "add", "content": "By the tool."}, session=ToolSession())["changed"]

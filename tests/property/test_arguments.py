@@ -33,8 +33,15 @@ VALUES: dict[str, Any] = {
     "targets": ["neo"], "categories": ["talk"], "query": "tea", "target": "user", "content": "Likes milk.",
     "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1, "evidence": "the bill", "confirm": True,
     "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a", "fit": True, "from": "boss", "budget": 900,
+    "proposal": "p-0123456789", "reason": "The user said so.",
 }  # fmt: skip
-NEEDS = {"add": ["content"], "search": ["query"], "move": ["old_text", "category"], "replace": ["old_text", "content"]}
+NEEDS = {
+    "add": ["content"],
+    "search": ["query"],
+    "withdraw": ["proposal"],
+    "move": ["old_text", "category"],
+    "replace": ["old_text", "content"],
+}
 ACTIONS = sorted(set(TAKES) - {"operations"})
 # Names that nobody knows, and those of other actions.
 names = st.sampled_from([*VALUES, "targts", "categorys", "limit", "text", "dry_run", "actor"]) | st.from_regex(
@@ -51,7 +58,7 @@ def workspace(tmp_path_factory):
 
 def call_of(action: str) -> dict[str, Any]:
     """A call that is right."""
-    needs = NEEDS.get(action, [] if action in {"list", "seed", "prompt"} else ["old_text"])
+    needs = NEEDS.get(action, [] if action in {"list", "seed", "prompt", "proposals"} else ["old_text"])
     return {name: VALUES[name] for name in needs}
 
 
@@ -67,7 +74,8 @@ def test_the_schema_and_the_check_are_one_table():
     assert set(VALUES) == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert "x-" not in json.dumps(TOOL_SCHEMA)
     for tool in TOOLS:
-        assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")])
+        also = {"proposal"} if tool.name == "memory_list" else set()  # what waits is listed by it too
+        assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")]) | also
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -94,7 +102,7 @@ def test_the_tool_refuses_what_an_action_does_not_take(workspace, action, name, 
 
 @given(action=st.sampled_from(["add", "replace", "remove", "move", "verify"]), name=names, value=anything)
 def test_the_tool_refuses_it_in_a_batch_as_well(workspace, action, name, value):
-    taken = set(TAKES[action]) - {"target", "expected", "op_id"}
+    taken = set(TAKES[action]) - {"target", "expected", "op_id", "reason"}
     if name in taken or name == "action":
         return
     before = store_of(workspace)
@@ -212,8 +220,9 @@ def test_the_api_refuses_fields_that_a_body_does_not_have(client, workspace, for
     if name in BODIES[form]["properties"]:
         return
     before = store_of(workspace)
-    needed = {"Merge": {"entity_id": "boss/user"}, "Seed": {"source": "boss"}}[form]
-    answer = client.post({"Merge": "/mem/merge", "Seed": "/seed"}[form], json={**needed, name: value})
+    needed = {"Merge": {"entity_id": "boss/user"}, "Seed": {"source": "boss"}}.get(form, {})
+    path = next(each.path for each in ENDPOINTS if each.body == form)
+    answer = client.post(path, json={**needed, name: value})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_body")
     assert name in answer.json()["message"]
     assert store_of(workspace) == before

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import Rights
-from catmem.config.json_schema import faults_by
+from catmem.config.json_schema import faults_by, shown
 from catmem.config.yamlfile import key_text
 from catmem.envelopes.builder import FIELDS, WriteBase, base_named, is_plain, plain_envelope
 from catmem.envelopes.parsing import fields_in, json_of
@@ -21,6 +21,7 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.names import is_declared, is_name
+from catmem.proposals.disclosure import disclosed, disclosed_all
 from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.store.contract import revision_number
@@ -94,6 +95,18 @@ def prompt(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Deferred:
     return Deferred(make, answer.made_of)
 
 
+def proposals(workspace: Workspace, caller: Caller, _: ApiRequest) -> Answer:
+    """What waits for a person, as far as the caller may know of it."""
+    known, unreadable = disclosed_all(workspace, caller.profile)
+    more = {"unreadable": [error.to_dict() for error in unreadable]} if unreadable else {}
+    return Answer({"proposals": list(map(_of_entity, known)), **more})
+
+
+def proposal(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
+    """One proposal, also one that was decided."""
+    return Answer(_of_entity(disclosed(workspace, asked.get("id"), caller.profile)))
+
+
 def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What lint finds."""
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
@@ -137,10 +150,13 @@ def _write(workspace: Workspace, caller: Caller, asked: ApiRequest, value: Any) 
     submit: Callable[..., Written]
     if isinstance(value, dict) and is_plain(value):
         fields = _fit(value, asked.body)
+        reason = fields.pop("reason", None)
+        if not (reason is None or isinstance(reason, str)):
+            raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
         if asked.retry is not None and fields.setdefault("op_id", asked.retry) != asked.retry:
             raise _contrary("Idempotency-Key", "op_id")
         envelope = plain_envelope(workspace, fields, sender, _base(fields, asked))
-        entity, submit = envelope.entity_id, partial(submit_read, workspace, envelope)
+        entity, submit = envelope.entity_id, partial(submit_read, workspace, envelope, reason=reason)
     else:
         if isinstance(value, dict):
             if asked.match is not None and str(value.get("prev_rev")) != asked.match.revision:
@@ -156,10 +172,12 @@ def _write(workspace: Workspace, caller: Caller, asked: ApiRequest, value: Any) 
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
-    shown = _written(written, to_agent=caller.profile is not None)
+    answer = _written(written, to_agent=caller.profile is not None)
     if caller.profile is not None:
-        shown |= advice_on(workspace, written, caller.profile)
-    return Answer(shown, written.revision)
+        answer |= advice_on(workspace, written, caller.profile)
+    if written.waiting is None:
+        return Answer(answer, written.revision)
+    return Answer(answer | {"waiting": written.waiting}, status=202, place=f"/mem/proposals/{written.waiting}")
 
 
 def _base(fields: Mapping[str, Any], asked: ApiRequest) -> WriteBase | None:
@@ -204,6 +222,25 @@ def _written(written: Written, *, to_agent: bool) -> dict[str, Any]:
         **({} if written.crowded is None else {"prompt": answer["prompt"]}),
         **({} if to_agent and not is_declared(written.entity) else {"digest": written.digest}),
     }
+
+
+def approve(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
+    """Write what a proposal says."""
+    words = _fields(asked, "Approve").get("words")
+    done = workspace.approve(asked.get("id"), words=words, actor=caller.profile)
+    return Answer(_of_entity(done.to_dict()), done.revision)
+
+
+def reject(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
+    """Close a proposal, or withdraw it."""
+    reason = _fields(asked, "Reject").get("reason")
+    done = workspace.reject(asked.get("id"), reason=reason, actor=caller.profile)
+    return Answer(_of_entity(done.to_dict()), done.revision)
+
+
+def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same with the name that the API has for an entity."""
+    return {("entity_id" if name == "entity" else name): value for name, value in answer.items()}
 
 
 def merge(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:

@@ -86,6 +86,8 @@ class Answer:
     status: int = 200
     warnings: Sequence[str] = ()
     """What a header says where the answer is a text, which has no field for it."""
+    place: str | None = None
+    """Where to ask what became of what was asked for."""
 
 
 class Deferred(NamedTuple):
@@ -400,6 +402,8 @@ def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
     elif answer.base is not None:
         # What was written is no answer that a caller could ask for again: its tag says where it is, and nothing else.
         headers["ETag"] = f'"{answer.base}"'
+    if answer.place is not None:
+        headers["Location"] = answer.place
     if text is not None and answer.warnings:
         headers["Catmem-Warning"] = "; ".join(answer.warnings)
     return Response(body, answer.status, headers, JSON_TYPE if text is None else TEXT_TYPE)

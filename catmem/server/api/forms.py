@@ -121,12 +121,32 @@ ANSWERS: dict[str, Schema] = {
     "Written": table(
         "What a write did. repeated: this is the first answer to its op_id again. branch: it is kept beside the head. "
         "prompt: entries that the profile's prompt leaves out for it, over its budget. advice is for an agent, where "
-        "an entry is not fresh.",
+        "an entry is not fresh. waiting is there with 202: the proposal as which the write waits, whose entries it "
+        "would make.",
         {
             "entity_id": TEXT, "revision": TEXT_OR_NOT, "mem_rev": NUMBER, "changed": YES, "branch": YES,
             "repeated": YES, "entries": every(part("Entry")), "usage": _USAGE, "notes": TEXTS,
         },
-        {"digest": TEXT, "warnings": TEXTS, "prompt": ANYTHING, "advice": TEXT},
+        {"digest": TEXT, "warnings": TEXTS, "prompt": ANYTHING, "advice": TEXT, "waiting": TEXT},
+    ),
+    "Proposal": table(
+        "A write that waits for a person, or waited. changes are its entries, each before, after and, if it is another "
+        "one by now (stale), now; an agent gets null for what it may not see.",
+        {
+            "id": TEXT, "entity_id": TEXT, "agent": TEXT, "reason": TEXT_OR_NOT, "timestamp": TEXT, "until": DAY,
+            "state": {"enum": ["waiting", "stale", "expired", "approved", "rejected", "withdrawn", "replaced"]},
+            "count": NUMBER, "changes": every(ANYTHING), "decision": {"type": ["object", "null"]},
+        },
+        {"person": TEXT_OR_NOT, "evidence": TEXTS, "base": REVISION, "revision": REVISION},
+    ),
+    "Proposals": table(
+        "Proposals. unreadable: what of the root could not be looked at.",
+        {"proposals": every(part("Proposal"))},
+        {"unreadable": every(ANYTHING)},
+    ),
+    "Decided": table(
+        "How a proposal was decided (verdict). changed: whether the file is another one.",
+        {"id": TEXT, "entity_id": TEXT, "verdict": TEXT, "revision": TEXT_OR_NOT, "changed": YES},
     ),
     "Merged": table(
         "What a merge did, or would do. Conflicts have no texts for an agent.",
@@ -176,6 +196,9 @@ _PLAIN_FIELDS = {
 }
 
 
+_REASON: Schema = {**TEXT, "maxLength": 500, "description": "Why, for the history and for the person who decides."}
+
+
 def taken() -> dict[str, Schema]:
     """The forms of bodies, with those that they refer to: the envelope is that of ``schemas/envelope.schema.json``."""
     envelope = {key: value for key, value in schema("envelope").items() if not key.startswith("$")}
@@ -186,7 +209,7 @@ def taken() -> dict[str, Schema]:
     plain = {name: {**fields[name], "description": _PLAIN_FIELDS[name]} for name in FIELDS}
     plain["entity_id"] |= ENTITY
     needed = {name: plain[name] for name in FIELDS[:2]}
-    optional = {name: plain[name] for name in FIELDS[2:]}
+    optional = {name: plain[name] for name in FIELDS[2:]} | {"reason": _REASON}
     return {
         **forms,
         "PlainWrite": table("A write whose envelope the server makes, for the caller.", needed, optional),
@@ -225,6 +248,10 @@ BODIES: dict[str, Schema] = {
             "dry_run": {**YES, "description": "Write nothing, and tell what would be."},
         },
     ),
+    "Approve": table(
+        "How.", {}, {"words": {**TEXT, "description": "Other words for the one entry that the proposal makes."}}
+    ),
+    "Reject": table("How.", {}, {"reason": {**_REASON, "description": "Why, for the proposer."}}),
     "Seed": table(
         "Whose slices go to whom.",
         {"source": PROFILE},

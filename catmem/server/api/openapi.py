@@ -22,7 +22,7 @@ from catmem.server.api.endpoint import (
     tag_of,
     to_json,
 )
-from catmem.server.api.forms import ANSWERS, CATEGORY, DAY, ENTITY, PROFILE, REVISION, TARGET, part, taken
+from catmem.server.api.forms import ANSWERS, CATEGORY, DAY, ENTITY, PROFILE, REVISION, TARGET, TEXT, part, taken
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -39,6 +39,7 @@ _LIMIT = Parameter("limit", "How many at most.", {"type": "integer", "minimum": 
 _OFFSET = Parameter("offset", "How many to pass over.", {"type": "integer", "minimum": 0, "maximum": 10_000_000})
 _NEWEST = Parameter("limit", "How many at most; 100 by default.", {"type": "integer", "minimum": 1, "maximum": 10_000})
 _STYLE = Parameter("style", "Instead of the profile's own.", {"type": "string", "enum": ["markdown", "xml", "hermes"]})
+_PROPOSAL = Parameter("id", "Which one, such as p-1f0c2a4b6d.", TEXT, required=True, place="path")
 _TARGET = Parameter("target", "Keep to one of the files: user or memory.", TARGET)
 
 IF_MATCH = Parameter(
@@ -79,8 +80,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", "/mem/write", "write", "Make a write",
         "An envelope, or a plain write of which the server makes one. Written as one revision, or refused: 409 with "
-        "reason and head for what is there now (412 where If-Match says what it is made on). A retry under the same "
-        "op_id gets the first answer again.",
+        "reason and head for what is there now (412 where If-Match says what it is made on). 202: it waits, and a "
+        "person decides; Location says where to ask. A retry under the same op_id gets the first answer again.",
         answers.write, "Written",
         (Parameter("confirm", "Write what alert would refuse, and a person's secret.", {"type": "boolean"}),),
         body="Write", refusals=(*_WRITES, 404, 412, 428), statuses={"unknown_revision": 409},
@@ -113,6 +114,25 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST", "/mem/merge", "merge", "Merge branches into the head",
         "For a person and a profile of tier 1. A conflict that nothing decides is a 409, and nothing is written.",
         answers.merge, "Merged", body="Merge", refusals=(*_WRITES, 404), statuses={"unknown_agent": 422},
+    ),
+    Endpoint(
+        "GET", "/mem/proposals", "proposals", "List writes that wait for a person",
+        "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
+        answers.proposals, "Proposals",
+    ),
+    Endpoint(
+        "GET", "/mem/proposals/{id}", "proposal", "What became of one",
+        "Its changes, and how it was decided.", answers.proposal, "Proposal", (_PROPOSAL,), refusals=_READS,
+    ),
+    Endpoint(
+        "POST", "/mem/proposals/{id}/approve", "approve", "Write what a proposal says",
+        "For a person, and a profile that may_approve what others propose. 409 if an entry that it changes is stale.",
+        answers.approve, "Decided", (_PROPOSAL,), body="Approve", refusals=(*_WRITES, 404),
+    ),
+    Endpoint(
+        "POST", "/mem/proposals/{id}/reject", "reject", "Close a proposal",
+        "For the same. Its proposer withdraws it so, and is shown the reason of others.",
+        answers.reject, "Decided", (_PROPOSAL,), body="Reject", refusals=(*_WRITES, 404),
     ),
     Endpoint(
         "GET", "/prompt/{profile}", "prompt", "The prompt of a profile",
@@ -230,6 +250,9 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     answers = {"200": given}
     if not endpoint.writes:
         answers["304"] = {"description": "The caller has it already."}
+    if endpoint.name == "write":
+        place = {"schema": {"type": "string"}, "description": "Where to ask what became of it."}
+        answers["202"] = _json("It waits, and a person decides.", endpoint.gives) | {"headers": {"Location": place}}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,

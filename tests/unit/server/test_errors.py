@@ -7,6 +7,7 @@ import pytest
 from catmem import errors
 from catmem.errors import (
     AmbiguousError,
+    ApprovalError,
     BusyError,
     CatmemError,
     ChangedMeanwhileError,
@@ -22,6 +23,7 @@ from catmem.errors import (
     NotUtf8Error,
     OperationCollisionError,
     OverBudgetError,
+    ProposalError,
     QueryError,
     RefusedError,
     RequestError,
@@ -41,6 +43,7 @@ from tests.golden.case import put
 CASES = [
     (400, RequestError(400, "m", code="c")),
     (403, ForbiddenError("m")),
+    (403, ApprovalError("m", base="0", data=b"")),
     (403, EnvelopeError("m", code="bad_signature")),
     (404, UnknownNameError("m")),
     (404, UnknownRevisionError("m")),
@@ -50,6 +53,7 @@ CASES = [
     (409, DriftError("m")),
     (409, OperationCollisionError("m")),
     (409, MergeConflictError("m", [])),
+    (409, ProposalError("m")),
     (409, ChangedMeanwhileError("m")),
     (413, TooLargeError("text", 2, 1)),
     (422, EnvelopeError("m")),

@@ -30,7 +30,9 @@ from catmem.config.access import Rights, visible
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.names import TARGETS
+from catmem.proposals.disclosure import disclosed_all
 from catmem.staleness.freshness import advice, freshness
+from catmem.workspace.acting import come_in_by
 from catmem.workspace.root import discreet
 from catmem.writing.operation import Operation, refuse_untaken
 
@@ -55,6 +57,9 @@ INSTRUCTIONS = (
     "and tags, and is kept for you."
 )
 """For the system prompt of a model that uses the tool."""
+
+PROPOSALS = f"{ROOT}/.proposals"
+"""What became of changes that had to wait for a person; it can be viewed, and is in no folder."""
 
 _MOST_TEXT = 256 << 10
 _MOST_SHOWN = 60_000
@@ -105,6 +110,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """List a folder, or show a file with line numbers."""
         with self._as_tool_errors():
+            if command.path == PROPOSALS:
+                return self._proposals()
             place = self._place(command.path)
             if not place.category and command.view_range is not None:
                 raise _bad("a folder has no lines, so view takes no view_range here")
@@ -125,8 +132,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             if not entries:
                 raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
             new = [entry for entry in entries if (*place[:2], entry.text) not in self._put_away]
-            if new:
-                self._write(place, list(additions(file.category, new)), digest)
+            if new and (waiting := self._write(place, list(additions(file.category, new)), digest)):
+                return waiting
             if self._file(place).entries:
                 return self._warned(f"File created successfully at: {place.path}", place)
             self._put_away |= {(*place[:2], entry.text) for entry in new}
@@ -149,8 +156,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             refuse_part_of_withheld(file, start, start + len(command.old_str))
             before = block_before(file, start)
             new_text = file.text.replace(command.old_str, command.new_str)
-            self._change(place, operations_for(file, new_text, block_of=before), digest)
-            return f"The memory file has been edited. {self._after(place)}"
+            waiting = self._change(place, operations_for(file, new_text, block_of=before), digest)
+            return waiting or f"The memory file has been edited. {self._after(place)}"
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines behind a line of the file as it was last shown.
@@ -174,8 +181,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             else:
                 lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
                 operations = operations_for(file, "\n".join(lines) + "\n")
-            self._change(place, operations, digest)
-            return f"The file {place.path} has been edited. {self._after(place)}"
+            waiting = self._change(place, operations, digest)
+            return waiting or f"The file {place.path} has been edited. {self._after(place)}"
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Remove all entries of a category that the profile sees."""
@@ -183,8 +190,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             place = self._file_place(command.path)
             file, digest = self._existing(place)
             removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
-            self._write(place, removals, digest)
-            return self._warned(f"Successfully deleted {place.path}", place)
+            waiting = self._write(place, removals, digest)
+            return waiting or self._warned(f"Successfully deleted {place.path}", place)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move all entries of a category that the profile sees into another category of the same target."""
@@ -202,8 +209,8 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
                 Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
                 for entry in file.entries
             ]
-            self._write(old, moves, digest)
-            return self._warned(f"Successfully renamed {old.path} to {new.path}", old)
+            waiting = self._write(old, moves, digest)
+            return waiting or self._warned(f"Successfully renamed {old.path} to {new.path}", old)
 
     def clear_all_memory(self) -> str:
         """Refused: memory is shared, and nothing takes all of it away at once."""
@@ -306,17 +313,31 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def _change(self, place: MemoryPath, operations: list[Operation], digest: str) -> None:
+    def _change(self, place: MemoryPath, operations: list[Operation], digest: str) -> str | None:
         if not operations:
             raise bad_arguments("this changes no fact", "View the file to see what it says.")
-        self._write(place, operations, digest)
+        return self._write(place, operations, digest)
 
-    def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> None:
+    def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> str | None:
+        """Write them; what to say if they wait for a person."""
         # The answer says that the file holds the text now, so no branch is begun.
-        self._workspace.write(
-            self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"
-        )
+        with come_in_by("anthropic"):
+            written = self._workspace.write(
+                self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"
+            )
         self._refusals = 0
+        if written.waiting is None:
+            return None
+        said = f"Not written yet: it waits as proposal {written.waiting}, and a person decides. Do not repeat it."
+        return f"{said} View {PROPOSALS} to see what became of it."
+
+    def _proposals(self) -> str:
+        """What became of those of the profile, one a line."""
+        lines = [f"Changes of yours that had to wait ({PROPOSALS}):"]
+        for each in disclosed_all(self._workspace, self._profile, own=True)[0]:
+            why = (each["decision"] or {}).get("reason")
+            lines.append(f"{each['id']} {each['timestamp'][:10]} {each['state']}{f': {why}' if why else ''}")
+        return "\n".join(lines)
 
     @contextmanager
     def _as_tool_errors(self) -> Iterator[None]:

@@ -33,6 +33,7 @@ from catmem.hermes.setup_homes import (
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
 from catmem.text import size_of
+from catmem.workspace.acting import come_in_by
 from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
 from catmem.writing.written import FileUsage
 
@@ -53,7 +54,7 @@ _DESCRIPTION = (
 )
 _UNREADABLE = "Your memory (catmem) could not be read ({code}), so nothing of it is here. Do not take it for empty."
 _NO_WRITES = "memory is read only in this kind of session ({context})"
-_LOOKING = ("list", "search", "prompt")
+_LOOKING = ("list", "search", "prompt", "proposals")
 
 log = logging.getLogger("catmem.hermes")
 
@@ -71,6 +72,7 @@ class Provider:
         self._shown_by_hermes: tuple[str, ...] = ()
         self._frozen: str | None = None
         self._session = ToolSession()
+        self._home: Home | None = None
 
     @property
     def name(self) -> str:
@@ -94,7 +96,7 @@ class Provider:
         named = kwargs.get("hermes_home")
         home = home_at(str(named)) if named else _current_home()
         self._context = str(kwargs.get("agent_context") or "primary")
-        self._frozen, self._error, self._session = None, None, ToolSession()
+        self._frozen, self._error, self._session, self._home = None, None, ToolSession(), home
         try:
             self._settings, self._workspace = _opened(home)
             self._shown_by_hermes = shown_by_hermes(home, read_config(home), self._workspace, self._settings.profile)
@@ -223,7 +225,11 @@ class Provider:
 
         try:
             settings, workspace = self._at_hand()
-            answer = memory_tool(workspace, settings.profile, args, session=self._session)
+            # Read anew: '/memory approval on' may come at any time.
+            config = None if self._home is None else read_config(self._home)
+            self._session.proposes = config is not None and config.write_approval
+            with come_in_by("hermes"):
+                answer = memory_tool(workspace, settings.profile, args, session=self._session)
             if answer.get("changed"):
                 self._keep_shared(workspace, settings.profile, answer)
             for seeded in answer.get("files", ()):

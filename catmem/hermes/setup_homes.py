@@ -76,6 +76,13 @@ class HermesConfig:
         """The memory provider that it names; empty for none."""
         return str(self.memory.get("provider") or "").strip()
 
+    @property
+    def write_approval(self) -> bool:
+        """Whether memory is to be written only after the user's yes; the words that count are Hermes Agent's."""
+        said = self.memory.get("write_approval", False)
+        words = said.strip().lower() if isinstance(said, str) else ""
+        return said is True or words in {"on", "true", "yes", "1", "approve", "enabled"}
+
     def shows(self, target: str) -> bool:
         """Whether Hermes Agent puts the whole of its own file of that target into the prompt."""
         key = {"user": "user_profile_enabled", "memory": "memory_enabled"}[target]

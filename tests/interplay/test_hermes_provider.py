@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.hermes.setup import FILES
+from catmem.hermes.setup_homes import home_at, read_config
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interplay.model_stub import MODEL, ModelStub, system_prompt, tool_names
@@ -186,6 +187,32 @@ def test_a_whole_turn_sees_the_filtered_block_and_nothing_else(hermes, home, stu
     assert [answer["success"] for answer in answers] == [True, True]
     assert [entry["body"] for entry in answers[1]["entries"]] == ["Tea, not coffee.", "Green tea is best."]
     assert "CANARY" not in asked_in_all(stub)
+
+
+def test_with_write_approval_a_write_waits_and_the_own_command_knows_nothing_of_it(hermes, home, stub):
+    put(home / "config.yaml", CONFIG.replace("URL", stub.url).replace("memory:\n", "memory:\n  write_approval: true\n"))
+    catmem("hermes", "install", "--yes")
+    add = {"action": "add", "content": "Green tea is best.", "category": "tastes", "reason": "The user said so."}
+    stub.answers = [("catmem_memory", add), ("catmem_memory", {"action": "proposals"}), "It waits."]
+    assert "It waits." in hermes("chat", "-Q", "-q", "Remember that green tea is best.")
+    answers = [json.loads(each["content"]) for each in stub.turns[-1]["messages"] if each["role"] == "tool"]
+    assert (answers[0]["success"], answers[0]["changed"]) == (True, False)
+    assert [each["id"] for each in answers[1]["proposals"]] == [answers[0]["waiting"]]
+    assert (home / "memories" / "USER.md").read_text(encoding="utf-8") == USER
+    assert not (home / "pending").exists()
+    workspace = Workspace.open(home.parent.parent, search=False)
+    workspace.approve(answers[0]["waiting"])
+    workspace.store.close()
+    assert "Green tea is best." in (home / "memories" / "USER.md").read_text(encoding="utf-8")
+
+
+def test_the_words_that_turn_write_approval_on_are_those_of_hermes_agent(hermes_python, home):
+    """Read by Hermes Agent itself, from the same file."""
+    asks = "from tools.write_approval import write_approval_enabled; print(write_approval_enabled('memory'))"
+    for word in ("true", "'on'", "' Yes '", "'1'", "approve", "enabled", "false", "'off'", "'maybe'", "1", "[]", "~"):
+        put(home / "config.yaml", f"memory: {{write_approval: {word}}}\n")
+        theirs = process([hermes_python, "-c", asks], home).strip().splitlines()[-1]
+        assert str(read_config(home_at(home)).write_approval) == theirs, word
 
 
 HOSTILE = [

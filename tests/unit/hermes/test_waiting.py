@@ -1,0 +1,108 @@
+"""``memory.write_approval`` of Hermes Agent's ``config.yaml``: where it is on, the provider's writes wait for a person."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from catmem.hermes.provider import TOOL_NAME, Provider
+from catmem.hermes.setup_homes import read_config
+from catmem.hermes.setup_root import make_root_over
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+from tests.unit.hermes.homes import make_homes
+
+CONFIG = "memory: {provider: catmem, memory_enabled: false, user_profile_enabled: false, write_approval: SAID}\n"
+PROFILE = "user_memory_categories: [tastes]\nwritable_categories: [tastes]\n"
+WORDS = (
+    ("true", True),
+    ("'yes'", True),
+    ("on", True),
+    ("approve", True),
+    ("false", False),
+    ("'no'", False),
+    ("1", False),
+)
+
+
+@pytest.fixture
+def home(tmp_path):
+    homes = make_homes(tmp_path, "coder", config=CONFIG.replace("SAID", "true"))
+    make_root_over(homes["default"])
+    put(tmp_path / "catmem-profiles" / "coder.yaml", PROFILE)
+    put(homes["coder"].memories / "USER.md", "## Tastes\nTea, not coffee.\n")
+    return homes["coder"]
+
+
+@pytest.fixture
+def provider(home):
+    made = opened(home)
+    yield made
+    made.shutdown()
+
+
+def opened(home, context="primary"):
+    made = Provider()
+    made.initialize("one", hermes_home=str(home.path), agent_context=context)
+    return made
+
+
+def call(provider, **arguments):
+    return json.loads(provider.handle_tool_call(TOOL_NAME, arguments))
+
+
+ADD = {"action": "add", "content": "Green tea.", "category": "tastes"}
+
+
+def test_a_write_waits_whatever_the_root_says(provider, home):
+    answer = call(provider, **ADD)
+    assert (answer["success"], answer["changed"]) == (True, False)
+    assert "a person decides" in answer["message"]
+    assert "Green" not in (home.memories / "USER.md").read_text()
+    ws = Workspace.open(home.root, search=False)
+    ws.approve(answer["waiting"])
+    ws.store.close()
+    assert "Green" in (home.memories / "USER.md").read_text()
+    assert call(provider, action="proposals")["proposals"][0]["state"] == "approved"
+
+
+def test_it_is_asked_anew_at_each_write(provider, home):
+    """Hermes Agent has a command that turns it on and off in a conversation."""
+    put(home.config, CONFIG.replace("SAID", "false"))
+    assert call(provider, **ADD)["changed"]
+    put(home.config, CONFIG.replace("SAID", "true"))
+    assert "waiting" in call(provider, **ADD | {"content": "Black tea."})
+
+
+def test_nothing_is_written_where_it_cannot_be_asked(provider, home):
+    put(home.config, "memory: [\n")
+    answer = call(provider, **ADD)
+    assert (answer["success"], answer["reason"]) == (False, "hermes_config")
+    assert "Green" not in (home.memories / "USER.md").read_text()
+
+
+@pytest.mark.parametrize(("said", "expected"), WORDS)
+def test_the_words_that_count_are_those_of_hermes_agent(home, said, expected):
+    put(home.config, CONFIG.replace("SAID", said))
+    assert read_config(home).write_approval is expected
+
+
+def test_a_rule_may_name_this_interface(home):
+    put(home.config, CONFIG.replace("SAID", "false"))
+    put(
+        home.root / "catmem.yaml",
+        (home.root / "catmem.yaml").read_text() + "approval: {rules: [{interface: hermes, add: wait}]}\n",
+    )
+    provider = opened(home)
+    assert "waiting" in call(provider, **ADD)
+    provider.shutdown()
+
+
+def test_a_session_that_only_reads_may_ask_and_not_withdraw(provider, home):
+    name = call(provider, **ADD)["waiting"]
+    other = opened(home, "subagent")
+    assert call(other, action="proposals")["proposals"][0]["id"] == name
+    assert call(other, action="withdraw", proposal=name)["reason"] == "read_only"
+    other.shutdown()
+    assert call(provider, action="withdraw", proposal=name)["state"] == "withdrawn"

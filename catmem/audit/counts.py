@@ -20,12 +20,13 @@ CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collis
 """Codes of refusals that are about another writer."""
 
 REASONS = CONFLICTS | frozenset(
-    """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows bad_signature
-    bad_tag changed_meanwhile clock_skew connection_lost damaged database_gone edit empty entry_too_large
-    forbidden io locked missing no_category no_match no_space not_a_branch not_possible not_text not_utf8 not_writable
-    over_budget permission read_only refused role_drift same_category schema sent_before structure symlink threat
-    too_large unknown_agent unknown_category unknown_entity unknown_name unknown_revision unknown_target unmerged
-    unreadable""".split()  # noqa: SIM905 - as a list it has a line for each
+    """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows
+    bad_signature bad_tag changed_meanwhile clock_skew connection_lost damaged database_gone decided edit
+    empty entry_too_large expired_proposal forbidden io locked missing needs_approval no_category no_match
+    no_proposer no_space not_a_branch not_possible not_text not_utf8 not_writable on_proposal over_budget permission
+    read_only refused rejected_before role_drift same_category schema sent_before stale_proposal structure symlink
+    threat too_large too_many_proposals unknown_agent unknown_category unknown_entity unknown_name unknown_proposal
+    unknown_revision unknown_target unmerged unreadable""".split()  # noqa: SIM905 - as a list it has a line for each
 )
 """Codes by which refusals are counted for metrics, each for itself."""
 

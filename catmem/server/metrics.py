@@ -188,6 +188,7 @@ _GAUGES = (
     ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),
     ("mem_waiting_proposals", "Proposals that wait for a person.", "waiting"),
+    ("mem_waiting_seconds", "How long the oldest of them has waited, 0 for none.", "waiting_for"),
 )
 """The gauges of each entity: name, what it is, and the field of ``Standing``."""
 

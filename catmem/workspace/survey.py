@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
@@ -15,11 +16,11 @@ from catmem.config.profile import profile_names
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.staleness.freshness import freshness
-from catmem.store.contract import revision_number
+from catmem.store.contract import PROPOSAL, revision_number
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import date
 
     from catmem.config.profile import Profile
     from catmem.workspace.root import Root
@@ -30,8 +31,8 @@ class Standing(NamedTuple):
 
     ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
     ``stale`` or ``expired`` by the limits of its own profile, or ``unverified``. ``drifted``: it has an
-    external change that no write has taken in yet. ``unmerged`` are its open branches, ``waiting``
-    its proposals.
+    external change that no write has taken in yet. ``unmerged`` are its open branches, ``waiting`` its proposals, of
+    which the oldest waits for so many seconds (``waiting_for``, 0 for none).
     """
 
     entity: str
@@ -43,6 +44,7 @@ class Standing(NamedTuple):
     drifted: bool
     unmerged: int
     waiting: int
+    waiting_for: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date
         return None
     states = Counter(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
     head = next((tip for tip in tips if not tip.is_branch), None)
+    since = [str(tip.note[PROPOSAL].get("since", tip.timestamp)) for tip in tips if tip.is_proposal]
     return Standing(
         entity=entity,
         head=0 if head is None else revision_number(head.revision),
@@ -124,5 +127,6 @@ def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date
         unverified=states["unverified"],
         drifted=head is not None and now.revision is None,
         unmerged=sum(tip.is_branch and not tip.is_proposal for tip in tips),
-        waiting=sum(tip.is_proposal for tip in tips),
+        waiting=len(since),
+        waiting_for=(clock.now() - datetime.fromisoformat(min(since))).total_seconds() if since else 0,
     )

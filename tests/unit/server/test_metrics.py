@@ -6,13 +6,14 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from starlette.testclient import TestClient
 
+from catmem import clock
 from catmem.audit.counts import CONFLICTS, REASONS
 from catmem.errors import CatmemError
 from catmem.server import metrics
@@ -163,6 +164,24 @@ def test_writes_that_the_log_could_not_be_told_of_are_counted(workspace, meter):
     (workspace.root / ".catmem" / "audit.jsonl").mkdir()
     workspace.add("neo", "one", category="work")
     assert asked(meter, "mem_audit_unlogged_total") == {(): 1}
+
+
+def test_what_waits_is_counted_and_grows_old(tmp_path, monkeypatch):
+    workspace = make_audited(tmp_path / "root")
+    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as meter:
+        meter.catch_up()
+        name = workspace.add("neo", "one", category="work", actor="neo", proposes=True).waiting
+        now = clock.now()
+        monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=2))
+        assert asked(meter, "mem_write_total") == {("neo", "neo/user", "waiting"): 1}
+        assert asked(meter, "mem_waiting_proposals")["neo/user",] == 1
+        assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
+        assert 2 * 86400 <= asked(meter, "mem_waiting_seconds")["neo/user",] < 2 * 86400 + 600
+        workspace.reject(name)
+        assert (
+            asked(meter, "mem_waiting_proposals")["neo/user",] == asked(meter, "mem_waiting_seconds")["neo/user",] == 0
+        )
+    workspace.store.close()
 
 
 # --- of entities --------------------------------------------------------------------------------------------------

@@ -164,7 +164,6 @@ def test_a_survey_as_json_names_its_entities(workspace):
     said = Workspace.open(workspace.root).survey(as_of=DAY).to_dict()
     assert said["entities"][0] == {
         "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "unverified": 0, "drifted": False,
-        "unmerged": 0,
-        "waiting": 0,
+        "unmerged": 0, "waiting": 0, "waiting_for": 0,
     }  # fmt: skip
     assert said["unreadable"] == []

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 import tempfile
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import anyio
@@ -42,7 +42,6 @@ from tests.property.test_mcp_access import asked as requests_of_mcp
 from tests.property.test_tool_access import batches, calls, junk, names, tags, well_formed
 from tests.streams import running
 
-MOMENT = timedelta(minutes=1)
 UNRECORDED = re.compile(r'"u[0-9a-f]{32}')
 """What an ETag has for a text without a revision: a digest with a key of the process (docs/http.md)."""
 OF_FILE = re.compile(r'"hidden(_uncategorized)?": \{[^}]*\}|"line": \d+')
@@ -189,12 +188,15 @@ class Doors:
     def answers(self, sequence) -> list[str]:
         found = []
         for number, (door, asked) in enumerate(sequence, 1):
-            self.world.system.at(worlds.NOW + number * MOMENT)
+            self.world.system.at(worlds.NOW + number * worlds.MOMENT)
             said = getattr(self, door.replace(" ", "_"))(asked)
             found.append(UNRECORDED.sub('"u', said.replace(str(self.world.folder), "ROOT")))
+        self.close()
+        return found
+
+    def close(self) -> None:
         self.app.state.workers.close()
         self.world.workspace.store.close()
-        return found
 
     def tool(self, arguments) -> str:
         return json.dumps(memory_tool(self.world.workspace, self.name, arguments, session=self.session))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 KINDS = ("plain", "shared", "verifies", "closed", "by hand", "branches")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MOMENT = timedelta(minutes=1)
+"""Between two calls."""
 PROFILES = {
     "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\n"
     "limits: {user: 2400}\n",

@@ -1,0 +1,111 @@
+"""A profile is told the same at every door, byte for byte, whatever others have waiting for a person."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
+
+from catmem.server.guard import ServerSettings
+from catmem.server.tokens import new_token
+from tests.days import stand_still
+from tests.property import waiting_worlds, worlds
+from tests.property.test_two_worlds import Doors
+from tests.streams import running
+
+PAIRS = 12
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _day():
+    with pytest.MonkeyPatch.context() as patch:
+        stand_still(patch, worlds.NOW.date())
+        patch.setenv("TZ", "UTC")
+        yield
+
+
+@cache
+def told(seed, *, propose):
+    return waiting_worlds.told(seed, propose=propose, make_doors=Doors)
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_a_profile_is_told_the_same_in_both(seed):
+    here, there = (told(seed, propose=each) for each in (False, True))
+    for number, (one, other) in enumerate(zip(here, there, strict=True), 1):
+        assert one == other, [call for call, _ in here[:number]]
+
+
+def test_the_calls_propose_ask_and_withdraw():
+    """So that the two could differ."""
+    said = "".join(said for seed in range(PAIRS) for _, said in told(seed, propose=True))
+    for each in (
+        "a person decides",
+        '"state":"waiting"',
+        "withdrawn",
+        "unknown_proposal",
+        "202 ",
+        "too_many_proposals",
+    ):
+        assert each in said, each
+
+
+def test_who_may_know_is_told_of_each_world_what_waits_in_it():
+    found = []
+    for propose in (False, True):
+        folder = Path(tempfile.mkdtemp())
+        worlds.make(folder, "plain", 0, 0)
+        world = worlds.opened(folder)
+        waiting_worlds.Others(world, propose=propose).have("something")
+        found.append(len(world.workspace.proposals()))
+        world.workspace.store.close()
+        shutil.rmtree(folder)
+    assert found == [0, 7]
+
+
+def test_a_stream_of_events_is_the_same_in_both():
+    found = []
+    for propose in (False, True):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            worlds.make(folder, "plain", 4, 0)
+            found.append(_events(worlds.opened(folder), propose=propose))
+        finally:
+            shutil.rmtree(folder)
+    assert found[0] == found[1]
+    assert [kind for kind, _ in found[0]] == ["revision", "revision", "revision"]
+
+
+def _events(world, *, propose) -> list[tuple[str, str]]:
+    path = world.folder / "tokens.json"
+    _, token = new_token(world.workspace.config, path, "neo")
+    workspace, heard = world.workspace, []
+    others = waiting_worlds.Others(world, propose=propose)
+    with running(workspace, ServerSettings(tokens=path)) as server:
+        stream = server.open(token=token)
+
+        def hear() -> None:
+            event = stream.next()
+            heard.append((event.kind, waiting_worlds.normal(json.dumps(event.data))))
+
+        world.system.at(worlds.NOW)
+        others.have("one")
+        workspace.add("neo", "seen by neo", category="talk", actor="neo")
+        hear()
+        own = workspace.add("neo", "this waits", category="talk", actor="neo", proposes=True).waiting
+        others.have("two")
+        workspace.approve(own)
+        hear()
+        others.have("three")
+        workspace.add("neo", "also seen by neo", category="talk", actor="neo")
+        hear()
+    workspace.store.close()
+    assert not any(re.search(r"\d[a-z]", said) for _, said in heard)
+    return heard

@@ -82,8 +82,8 @@ def _sight(workspace: Root, found: Proposal, acting: Profile) -> Callable[[str],
 
 
 def _changed(change: ProposedChange, sees: Callable[[str], bool]) -> dict[str, Any]:
-    sides: dict[str, Version | None] = {"before": change.before, "after": change.after, "now": change.now}
-    texts = {name: _text(side) if side is not None and sees(side.category) else None for name, side in sides.items()}
+    sides = zip(("before", "after", "now"), change, strict=True)
+    texts = {name: _text(side) if side is not None and sees(side.category) else None for name, side in sides}
     return {"category": change.category, "stale": change.is_stale and all(map(sees, change.categories)), **texts}
 
 

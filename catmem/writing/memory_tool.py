@@ -216,8 +216,7 @@ class _BoundTool:
         else:
             known, longest = [disclosed(self.workspace, call.proposal, self.profile, own=True)], _LONGEST_BODY
         shown = _fitting(_cut_changes(each, longest) for each in known)
-        waiting = sum(each["decision"] is None for each in known)
-        said = f"{len(shown)} of {len(known)} shown. A person decides on {waiting}."
+        said = f"{len(shown)} of {len(known)} shown. A person decides on {sum(not each['decision'] for each in known)}."
         return {"success": True, "action": "proposals", "proposals": shown, "message": said}
 
     def withdrawn(self, call: Call) -> dict[str, Any]:

@@ -29,7 +29,12 @@ _OWN_TARGET = "user: facts on the user (default); memory: notes."
 _THIS_TARGET = "Default: user."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
 _OFFSET = "Entries to pass over."
-_HOW = {"target": _THIS_TARGET, "expected": "Revision you saw; old: refused.", "op_id": "Same for a repeat.", "reason": "Why."}
+_HOW = {
+    "target": _THIS_TARGET,
+    "expected": "Revision you saw; old: refused.",
+    "op_id": "Same for a repeat.",
+    "reason": "Why.",
+}
 
 
 class _Kind(NamedTuple):

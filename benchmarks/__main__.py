@@ -29,6 +29,7 @@ NAMES = (
     "sql_lists",
     "server",
     "fleet",
+    "tidy",
 )
 LONG = ("server_soak", "proposals_page")
 """Run only if they are named."""

@@ -213,6 +213,17 @@ def dates_of(body: str) -> list[str]:
     return list(dict.fromkeys(marks))
 
 
+def with_iso_dates(text: str) -> str:
+    """The text with each day of a year that it names as YYYY-MM-DD."""
+
+    def iso(found: re.Match[str]) -> str:
+        return str((found["day"] and _day(found, last=False)) or found[0])
+
+    for form in _DATES:
+        text = re.sub(form, iso, text, flags=re.IGNORECASE)
+    return text
+
+
 def _day(found: re.Match[str], *, last: bool) -> date | None:
     """The day that a date names; of a month alone its first, or its ``last`` one."""
     year, day, name = int(found["year"]), found["day"], found["month"]

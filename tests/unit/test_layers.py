@@ -35,16 +35,15 @@ LAYERS = [
 
 FEATURES = {
     "config", "prompt", "threats", "linting", "search", "seeding", "staleness",
-    "sorting", "writing", "envelopes", "proposals", "entities", "merging", "audit", "workspace",
+    "sorting", "tidying", "writing", "envelopes", "proposals", "entities", "merging", "audit", "workspace",
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
-    "catmem.sorting",
-    "catmem.workspace.migration",
+    "catmem.sorting", "catmem.tidying", "catmem.workspace.migration", "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
-ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources", "catmem.sorting.sort_files"}
+ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources", "catmem.sorting.sort_files", "catmem.tidying.root_tidy"}
 """The modules of pure packages that are no rules."""
 
 READS = {"catmem.files", "catmem.resources"}

@@ -1,0 +1,65 @@
+"""``catmem tidy``: what could be tidier in memory, printed for a person; nothing is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from catmem.cli.command import Command
+from catmem.cli.options import as_of_option, common_options, open_to_read, profile_option
+from catmem.cli.output import emit, emit_json, first_line, in_json, print_unreadable, say
+from catmem.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from catmem.tidying.suggestions import Kind, Suggestion
+
+_KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long")
+_WIDTH = 300
+
+
+@click.command(cls=Command, examples=("catmem tidy", "catmem tidy -p trinity --kind duplicate --kind expired"))
+@profile_option(required=False)
+@click.option("--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="Only this kind; may be repeated.")
+@as_of_option
+@common_options
+def tidy(*, profile: str | None, kinds: tuple[Kind, ...], as_of: date | None) -> None:
+    """Suggest what memory could say once, shorter, or no longer. Nothing is written.
+
+    Found are entries that are expired, that say the same twice, that contradict each other, that hold several facts,
+    that all specialists hold and the orchestrator does not, and long ones in a file over its limit. With -p only the
+    files of this profile count.
+    """
+    from catmem.tidying.root_tidy import list_tidy
+
+    found = list_tidy(open_to_read(), profile, kinds=kinds, as_of=as_of)
+    if in_json():
+        made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
+        emit_json({"suggestions": made, "private": found.private, "problems": problems})
+    else:
+        emit("".join(f"{line}\n" for each in found.suggestions for line in _lines(each)))
+        count = Counter(each.kind for each in found.suggestions)
+        said = ", ".join(f"{number:,} {kind}" for kind, number in count.items())
+        say(f"{said or 'nothing to tidy'}; nothing was written")
+    if found.private:
+        say(f"{counted(found.private, 'entry')} with a secret or hostile text left out; see catmem lint --select CM6")
+    print_unreadable(found.problems)
+
+
+def _lines(suggestion: Suggestion) -> Iterator[str]:
+    """A suggestion, with the words of its entries below each other, and what would become of each."""
+    yield f"{suggestion.kind}  {suggestion.entity}: {suggestion.reason}"
+    asked = {(each.old_text, each.category): each.action for each in suggestion.operations}
+    for entry in suggestion.entries:
+        place = f"line {entry.line}" if entry.entity == suggestion.entity else f"{entry.entity} line {entry.line}"
+        done = asked.get((entry.id, entry.category), "")
+        yield f"  {done:<6} {place}  {entry.category} | {first_line(entry.body, _WIDTH)}"
+    for operation in suggestion.operations:
+        if operation.action == "add":
+            yield f"  add    {operation.category} | {first_line(operation.content or '', _WIDTH)}"
+    if suggestion.lost:
+        yield f"         words that would go: {', '.join(suggestion.lost)}"

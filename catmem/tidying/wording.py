@@ -1,0 +1,193 @@
+"""What a text says, apart from how it says it; and whether two texts say the same, or the same with another value.
+
+A text is taken for the stems of its words, in any order. Its values stand apart: numbers, dates, and names. Two texts
+say the same if nothing is left over but a few words that one of them adds. They contradict each other if all that is
+left over is one value on each side, in a place where a text says something of its subject.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import day_name, month_name
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from catmem.search.query import fold
+from catmem.search.stems import FUNCTION_WORDS, language_of, stem
+from catmem.sorting.proposals import with_iso_dates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Relation: TypeAlias = Literal["same", "otherwise"]
+WordKind: TypeAlias = Literal["word", "number", "name"]
+
+# Letters and digits, with what joins them in times, amounts, paths and addresses; and signs that end or state.
+_TOKEN = re.compile(
+    r"[^\W_]+(?:(?:[.'\u2019:@/_]|(?<=\d)(?<!:\d\d)-(?=\d)|(?<=\d),(?=\d{3}))[^\W_]+)*|[:=\n]|[.!?](?=\s)"
+)
+_DIGIT = re.compile(r"\d")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_DENIED = re.compile(r".*n['\u2019]t")
+_NUMBER_SIGN = re.compile(r"\bno\. ?(?=\w*\d)", re.IGNORECASE)
+_TITLE = 3  # a point behind so few letters ends no sentence: it may be a title
+
+_NUMBERS = {
+    word: str(number)
+    for number, words in enumerate(["one first", "two second", "three third", "four fourth", "five", "six", "seven"], 1)
+    for word in words.split()
+}
+_DAYS = [name.lower() for name in (*day_name, *month_name) if name]
+_CALENDAR = {form: name[:3] for name in _DAYS for form in (name, name[:3], f"{name}s")}
+# Words that deny; that join and yet turn a sentence round; that add nothing; behind which a text says something of its
+# subject; and prepositions, since what they lead to narrows what is said.
+_LISTS = """\
+not no never without neither nor cannot nicht kein keine nie ohne ne pas jamais sans sin nunca
+before after under over above below until since than but
+user also always all every each any just really please usually generally currently now very quite bit little rather \
+instead get gets got take takes taken must should shall will can has had having per via number nr e mr mrs ms
+: = is are was were be has have must should will can ist sind est son sont es
+in on at of for with to by from into within about against between during through as until since before after under \
+over above below fur mit bei von zu an auf aus im am pour avec de du des dans sur para con en por"""
+_DENIALS, _PIVOTS, _FILLERS, _STATING, _LEADING = (frozenset(words.split()) for words in _LISTS.split("\n"))
+# Stems that mean the same in a note.
+_SAME = (
+    "like prefer favour,want wish,use employ,keep kept store stored,run execut,call name,phone telephon,mail email,"
+    "databas db,christma xmas,request pr,hour h,minut min,go goe,write written"
+)
+_CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
+_CALLED = "call"  # a name stands behind it
+_ADDED = 1 / 3  # the share of its words that one text may have more than the other, and still say the same
+_SHORT = 3  # letters that an abbreviation has at least, and that it lacks at least
+
+
+class ContentWord(NamedTuple):
+    """A word that carries meaning. ``key`` is its stem, or a value in one form; ``place`` counts all words of the text.
+
+    ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it.
+    """
+
+    key: str
+    raw: str
+    kind: WordKind
+    place: int
+    stated: bool
+    narrows: bool
+
+
+class Wording(NamedTuple):
+    """A text taken apart; ``turns`` are the words that turn it round, each with the key of the word behind it."""
+
+    words: tuple[ContentWord, ...]
+    denies: bool
+    turns: frozenset[tuple[str, str]]
+
+    def keys(self, *, values: bool = True) -> list[str]:
+        """The keys of its words, with those that are values or without."""
+        return [word.key for word in self.words if values or word.kind == "word"]
+
+
+def wording_of(text: str) -> Wording:
+    """Take a text apart."""
+    found = _TOKEN.findall(_NUMBER_SIGN.sub("", with_iso_dates(text)))
+    language = language_of(map(fold, found))
+    words: list[ContentWord] = []
+    turns: set[tuple[str, str]] = set()
+    opens, stated, narrows, denies, pivot = True, False, False, False, ""
+    for place, raw in enumerate(found):
+        low = fold(raw).removesuffix("'s").removesuffix("\u2019s")
+        if low in ".!?\n":
+            if low != "." or len(found[place - 1]) > _TITLE:
+                opens, stated, narrows = True, False, False
+            continue
+        if low in _DENIALS or _DENIED.fullmatch(low):
+            denies, pivot = True, "not"
+        elif low in _PIVOTS:
+            pivot, narrows = low, low in _LEADING
+        elif low in FUNCTION_WORDS[language] or low in _STATING:
+            stated = stated or low in _STATING
+            narrows = low in _LEADING or (narrows and low not in _STATING)
+        elif low not in _FILLERS:
+            number, key = _number(raw, low), stem(low, language)
+            # German writes every noun with a capital letter.
+            is_name = (raw[0].isupper() and not opens and language != "german") or (words and words[-1].key == _CALLED)
+            kind: WordKind = "number" if number else "name" if is_name else "word"
+            words.append(ContentWord(number or _CANON.get(key, key), raw, kind, place, stated, narrows))
+            turns |= {(pivot, "" if number else words[-1].key)} if pivot else set()
+            pivot, narrows = "", False
+        opens = False
+    return Wording(tuple(words), denies, frozenset(turns))
+
+
+def _number(raw: str, low: str) -> str | None:
+    """The one form of a number, a day of the week or a month; ``None`` for another word."""
+    if _DIGIT.search(low):
+        return _ORDINAL.sub(r"\1", low).replace(",", "")
+    return _NUMBERS.get(low) or (_CALENDAR.get(low) if raw[0].isupper() else None)
+
+
+# --- two texts -----------------------------------------------------------------------------------------------------
+
+
+def relation(one: Wording, other: Wording) -> Relation | None:
+    """Whether two texts say the same, or the same with another value; ``None`` if they are of different things."""
+    if one.denies != other.denies or (one.turns - other.turns and other.turns - one.turns):
+        return None
+    mine, theirs = differences(one, other)
+    if mine and theirs:
+        return "otherwise" if _differ_in_a_value(one, other, mine, theirs) else None
+    most = _ADDED * max(len(one.words), len(other.words))
+    return None if len(mine + theirs) > most or any(word.narrows for word in mine + theirs) else "same"
+
+
+def differences(one: Wording, other: Wording) -> tuple[list[ContentWord], list[ContentWord]]:
+    """What each of two texts says that the other lacks, in order; an abbreviation is what it stands for."""
+    mine, theirs = _left_over(one, other), _left_over(other, one)
+    for word in [*mine]:
+        full = next((each for each in theirs if _abbreviates(word, each) or _abbreviates(each, word)), None)
+        if full is not None:
+            mine.remove(word)
+            theirs.remove(full)
+    return mine, theirs
+
+
+def _left_over(one: Wording, other: Wording) -> list[ContentWord]:
+    there = Counter(other.keys())
+    found = []
+    for word in one.words:
+        there[word.key] -= 1
+        found += [word] if there[word.key] < 0 else []
+    return found
+
+
+def _abbreviates(word: ContentWord, other: ContentWord) -> bool:
+    """Whether a word is the beginning of another one, or its consonants."""
+    short, full = fold(word.raw).rstrip("s"), fold(other.raw)
+    if other.kind != "word" or len(short) < _SHORT or len(full) - len(short) < _SHORT:
+        return False
+    letters = iter(full)
+    has_all = short[0] == full[0] and set(short[1:]).isdisjoint("aeiou") and all(each in letters for each in short)
+    return has_all or full.startswith(short)
+
+
+def _differ_in_a_value(one: Wording, other: Wording, mine: list[ContentWord], theirs: list[ContentWord]) -> bool:
+    """Whether a value is left over on each side, where something is said of the subject, and one word more at most."""
+    kinds = []
+    for wording, left in ((one, mine), (other, theirs)):
+        values, words = ([word for word in left if (word.kind == "word") is plain] for plain in (False, True))
+        if not _is_said(wording, values) or any(word.narrows or word.place < values[0].place for word in words):
+            return False
+        kinds.append({word.kind for word in values})
+    return (
+        kinds[0] == kinds[1] and sum(word.kind == "word" for word in mine + theirs) <= 1 and len(mine) < len(one.words)
+    )
+
+
+def _is_said(wording: Wording, value: Sequence[ContentWord]) -> bool:
+    """Whether a text says one value, and does not speak of it: behind "is", or at the end, perhaps with a unit."""
+    if not value or value[-1].place - value[0].place >= len(value):
+        return False
+    at, end = wording.words.index(value[0]), wording.words.index(value[-1])
+    behind = wording.words[end + 1 :]
+    is_last = not behind or (len(behind) == 1 and behind[0].place == value[-1].place + 1)
+    return all(word.stated for word in value) or (is_last and at > 1)

@@ -5,8 +5,9 @@ three specialists hold some of them too. Planted among them are pairs written by
 contradictions, and pairs that are alike and neither. So are entries of several facts, and entries of several sentences
 on one thing (``tidy_splits.tsv``), expired facts, and facts of all specialists.
 
-The rules were tuned on every first pair or entry of two; the others were held back. All that was not planted counts as
-wrong.
+The rules were tuned on every first pair or entry of two; the others were held back. All of them were written before the
+rules, and by the same hand. ``tidy_later.tsv`` was written after them, to be harder. Two rules were changed for what it
+showed: fewer removals, and short texts in other languages. All that was not planted counts as wrong.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 DAY = date(2026, 11, 21)
 SPECIALISTS = ("neo", "morpheus", "trinity")
 KINDS = ("duplicate", "contradiction", "split", "expired", "lift")
+_GROUPS = ("tuned on", "held back", "written later")
 _SHARED = 150
 _EXPIRED = 20
 _HERE = Path(__file__).parent
@@ -57,11 +59,11 @@ _MOST_SECONDS = 5.0
 
 
 class Planted(NamedTuple):
-    """What was planted: what it is to be found as (``None``: nothing), its texts, and whether it was held back."""
+    """What was planted: what it is to be found as (``None``: nothing), its texts, and when the rules saw it."""
 
     kind: str | None
     texts: frozenset[str]
-    held_back: bool
+    group: str
 
 
 class Made(NamedTuple):
@@ -73,7 +75,9 @@ class Made(NamedTuple):
 
 def planted_pairs() -> list[Planted]:
     """The pairs, by kind in the order of the file."""
-    return _numbered((kind, first, other) for kind, first, other in _rows("tidy_pairs.tsv"))
+    later = [(kind, first, other) for kind, first, other in _rows("tidy_later.tsv")]
+    first = _numbered((kind, first, other) for kind, first, other in _rows("tidy_pairs.tsv"))
+    return [*first, *(each._replace(group=_GROUPS[2]) for each in _numbered(later))]
 
 
 def planted_splits() -> list[tuple[str, Planted]]:
@@ -91,7 +95,7 @@ def _numbered(rows: Iterable[tuple[str, ...]]) -> list[Planted]:
     count: defaultdict[str, int] = defaultdict(int)
     found = []
     for kind, *texts in rows:
-        found.append(Planted(kind if kind in KINDS else None, frozenset(texts), bool(count[kind] % 2)))
+        found.append(Planted(kind if kind in KINDS else None, frozenset(texts), _GROUPS[count[kind] % 2]))
         count[kind] += 1
     return found
 
@@ -111,10 +115,10 @@ def make(root: Path) -> tuple[list[Planted], int]:
         own += [Made(category, text) for text in each.texts]
     for number in range(_EXPIRED):
         text = f"Lift {number} of the old tower is out of service."
-        planted.append(Planted("expired", frozenset([text]), held_back=bool(number % 2)))
+        planted.append(Planted("expired", frozenset([text]), _GROUPS[number % 2]))
         own.append(Made("notes", f"[expires: {DAY - timedelta(days=1 + lot.randrange(200))}] {text}"))
     for number, text in enumerate(_LIFTED):
-        planted.append(Planted("lift", frozenset([text]), held_back=bool(number % 2)))
+        planted.append(Planted("lift", frozenset([text]), _GROUPS[number % 2]))
     lot.shuffle(own)
     listed = "".join(f"    {slug}: {{title: {title}}}\n" for slug, title in names.items())
     put(root / "catmem.yaml", f"version: 1\ntaxonomy:\n  categories:\n{listed}")
@@ -160,15 +164,17 @@ def texts_of(suggestion: Suggestion) -> frozenset[str]:
 def rows_of(planted: Sequence[Planted], at: set[tuple[str, frozenset[str]]]) -> Iterator[Result]:
     """How much of what was planted is found. Of facts in one line of text, no word says where one ends."""
     for kind in KINDS:
-        for held_back in (False, True):
-            half = [each for each in planted if each.kind == kind and each.held_back == held_back]
+        for group in _GROUPS:
+            half = [each for each in planted if each.kind == kind and each.group == group]
             for in_lines in (True, False) if kind == "split" else (None,):
                 meant = [each for each in half if in_lines in {None, any("\n" in text for text in each.texts)}]
                 hits = sum((kind, each.texts) in at for each in meant)
                 where = {None: "", True: " (paragraphs, list items)", False: " (sentences: not looked for)"}[in_lines]
-                said = f"{kind}{where}: found of those {'held back' if held_back else 'tuned on'}"
-                least, value = None if in_lines is False else _LEAST_FOUND, 100 * hits / len(meant)
-                yield Result(said, hits, len(meant), value, least, at_least=True, unit="%", is_count=True)
+                said = f"{kind}{where}: found of those {group}"
+                least = None if in_lines is False or group == _GROUPS[2] else _LEAST_FOUND
+                if meant:
+                    value = 100 * hits / len(meant)
+                    yield Result(said, hits, len(meant), value, least, at_least=True, unit="%", is_count=True)
 
 
 def run(options: Namespace) -> list[Result]:

@@ -159,12 +159,16 @@ def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, str, int]:
 
 def _disputed(one: TidyEntry, other: TidyEntry) -> Suggestion:
     """Two entries of which one at most is right: the older goes only if the other was verified later."""
-    values = (" ".join(word.raw for word in words) for words in differences(one.wording, other.wording))
-    reason = f"they say otherwise of the same: {' and '.join(values)}"
+    values = differences(one.wording, other.wording)
+    said = " and ".join(" ".join(word.raw for word in words) for words in values)
+    # Without a word such as "is", each may be true: a person speaks two languages.
+    is_one = all(word.stated for word in chain(*values) if word.kind != "word")
     for newer, older in ((one, other), (other, one)):
-        if (verified := newer.verified) and (older.day is None or verified > older.day) and not older.copied:
-            return _removed("contradiction", older, newer, f"{reason}; the first was verified later, on {verified}")
-    return Suggestion("contradiction", one.entity, (), reason, (one, other))
+        later = newer.verified and (older.day is None or newer.verified > older.day)
+        if later and is_one and not older.copied:
+            reason = f"they say otherwise of the same: {said}; the first was verified later, on {newer.verified}"
+            return _removed("contradiction", older, newer, reason)
+    return Suggestion("contradiction", one.entity, (), f"they say otherwise of the same: {said}", (one, other))
 
 
 def _removed(kind: Kind, gone: TidyEntry, kept: TidyEntry, reason: str, *more: Operation) -> Suggestion:
@@ -212,7 +216,7 @@ def long(entries: Iterable[TidyEntry], over: Mapping[str, int]) -> Iterator[Sugg
 def lifted(entries: Sequence[TidyEntry], seeded: Mapping[str, Collection[str]]) -> Iterator[Suggestion]:
     """Facts that all specialists of an orchestrator hold, and it does not."""
     held: defaultdict[tuple[str, str, frozenset[str], bool], list[TidyEntry]] = defaultdict(list)
-    for each in entries:
+    for each in (each for each in entries if not each.copied):
         held[each.target, each.category, frozenset(each.wording.keys()), each.wording.denies].append(each)
     for (target, _, keys, _), same in held.items():
         for source, specialists in seeded.items():

@@ -32,11 +32,8 @@ _DENIED = re.compile(r".*n['\u2019]t")
 _NUMBER_SIGN = re.compile(r"\bno\. ?(?=\w*\d)", re.IGNORECASE)
 _TITLE = 3  # a point behind so few letters ends no sentence: it may be a title
 
-_NUMBERS = {
-    word: str(number)
-    for number, words in enumerate(["one first", "two second", "three third", "four fourth", "five", "six", "seven"], 1)
-    for word in words.split()
-}
+_COUNTED = "one first,two second,three third,four fourth,five,six,seven,eight,nine,ten"
+_NUMBERS = {each: str(number) for number, words in enumerate(_COUNTED.split(","), 1) for each in words.split()}
 _DAYS = [name.lower() for name in (*day_name, *month_name) if name]
 _CALENDAR = {form: name[:3] for name in _DAYS for form in (name, name[:3], f"{name}s")}
 # Words that deny; that join and yet turn a sentence round; that add nothing; behind which a text says something of its
@@ -44,16 +41,17 @@ _CALENDAR = {form: name[:3] for name in _DAYS for form in (name, name[:3], f"{na
 _LISTS = """\
 not no never without neither nor cannot nicht kein keine nie ohne ne pas jamais sans sin nunca
 before after under over above below until since than but
-user also always all every each any just really please usually generally currently now very quite bit little rather \
-instead get gets got take takes taken must should shall will can has had having per via number nr e mr mrs ms
+user also always immer toujours siempre all every each any just really please usually currently now very bit little \
+quite rather instead get gets got take takes taken must should shall will can has had per via number nr e mr ms mrs
 : = is are was were be has have must should will can ist sind est son sont es
 in on at of for with to by from into within about against between during through as until since before after under \
 over above below fur mit bei von zu an auf aus im am pour avec de du des dans sur para con en por"""
+_ALL, _GERMAN = frozenset().union(*FUNCTION_WORDS.values()), FUNCTION_WORDS["german"] - FUNCTION_WORDS["english"]
 _DENIALS, _PIVOTS, _FILLERS, _STATING, _LEADING = (frozenset(words.split()) for words in _LISTS.split("\n"))
 # Stems that mean the same in a note.
 _SAME = (
     "like prefer favour,want wish,use employ,keep kept store stored,run execut,call name,phone telephon,mail email,"
-    "databas db,christma xmas,request pr,hour h,minut min,go goe,write written"
+    "databas db,christma xmas,request pr prs,hour h,minut min,go goe,write written"
 )
 _CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
 _CALLED = "call"  # a name stands behind it
@@ -90,12 +88,15 @@ class Wording(NamedTuple):
 def wording_of(text: str) -> Wording:
     """Take a text apart."""
     found = _TOKEN.findall(_NUMBER_SIGN.sub("", with_iso_dates(text)))
-    language = language_of(map(fold, found))
+    lows = [*map(fold, found)]
+    language = language_of(lows)
+    # A short text may show no language.
+    joins = _ALL if FUNCTION_WORDS[language].isdisjoint(lows) else FUNCTION_WORDS[language]
     words: list[ContentWord] = []
     turns: set[tuple[str, str]] = set()
     opens, stated, narrows, denies, pivot = True, False, False, False, ""
-    for place, raw in enumerate(found):
-        low = fold(raw).removesuffix("'s").removesuffix("\u2019s")
+    for place, (raw, folded) in enumerate(zip(found, lows, strict=True)):
+        low = folded.removesuffix("'s").removesuffix("\u2019s")
         if low in ".!?\n":
             if low != "." or len(found[place - 1]) > _TITLE:
                 opens, stated, narrows = True, False, False
@@ -104,13 +105,15 @@ def wording_of(text: str) -> Wording:
             denies, pivot = True, "not"
         elif low in _PIVOTS:
             pivot, narrows = low, low in _LEADING
-        elif low in FUNCTION_WORDS[language] or low in _STATING:
+        elif low in joins or low in _STATING:
             stated = stated or low in _STATING
             narrows = low in _LEADING or (narrows and low not in _STATING)
         elif low not in _FILLERS:
             number, key = _number(raw, low), stem(low, language)
             # German writes every noun with a capital letter.
-            is_name = (raw[0].isupper() and not opens and language != "german") or (words and words[-1].key == _CALLED)
+            is_name = (raw[0].isupper() and not opens and _GERMAN.isdisjoint(lows)) or (
+                words and words[-1].key == _CALLED
+            )
             kind: WordKind = "number" if number else "name" if is_name else "word"
             words.append(ContentWord(number or _CANON.get(key, key), raw, kind, place, stated, narrows))
             turns |= {(pivot, "" if number else words[-1].key)} if pivot else set()

@@ -1,0 +1,108 @@
+"""``catmem tidy``: the list for people and for programs, which files it is of, and what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.golden.case import put
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+BOSS = f"""\
+## Talk
+[verified_date: 2026-05-01] Prefers short answers in chat.
+§
+In chat the user prefers short answers.
+§
+The deploy token is {TOKEN}
+§
+[expires: 2026-01-31] Book travel early.
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    put(tmp_path / "catmem.yaml", "version: 1\nlimits: {memory: 100}\n")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "boss" / "USER.md", BOSS)
+    for name in ("neo", "tri"):
+        put(tmp_path / "profiles" / f"{name}.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+        put(tmp_path / "homes" / name / "USER.md", BOSS + "§\nThe fiscal year begins in July.\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_prints_what_would_be_done_and_writes_nothing(place):
+    before = snapshot(place)
+    done = run("tidy", "--as-of", "2026-11-21")
+    assert done.exit_code == 0
+    assert (
+        done.stdout
+        == """\
+expired  boss/user: it expired on 2026-01-31
+  remove line 8  talk | Book travel early.
+duplicate  boss/user: they say the same; the first was verified on 2026-05-01
+         line 2  talk | Prefers short answers in chat.
+  remove line 4  talk | In chat the user prefers short answers.
+         words that would go: the, user
+lift  boss/user: all 2 specialists hold it, and boss does not
+         neo/user line 10  talk | The fiscal year begins in July.
+         tri/user line 10  talk | The fiscal year begins in July.
+  add    talk | The fiscal year begins in July.
+"""
+    )
+    assert "1 expired, 1 duplicate, 1 lift; nothing was written" in done.stderr
+    assert "3 entries with a secret or hostile text left out" in done.stderr
+    assert TOKEN not in done.output
+    assert snapshot(place) == before
+
+
+def test_it_is_of_one_profile_and_of_some_kinds(place):
+    assert run_json("tidy", "-p", "neo")["suggestions"] == []
+    found = run_json("tidy", "-p", "boss", "--kind", "expired", "--kind", "split")
+    assert [each["kind"] for each in found["suggestions"]] == ["expired"]
+    assert found["private"] == 1
+    (only,) = found["suggestions"]
+    assert set(only) == {"kind", "entity", "operations", "reason", "entries", "lost"}
+    assert set(only["entries"][0]) == {"entity", "category", "line", "id", "tags", "text"}
+    assert [each["action"] for each in only["operations"]] == ["remove"]
+
+
+def test_what_it_asks_for_can_be_written(place):
+    from catmem import Workspace
+    from catmem.tidying.root_tidy import list_tidy
+
+    put(
+        place / "homes" / "boss" / "USER.md",
+        BOSS + "§\n[domain: code] Likes tea\n§\n- Likes rain\n- Bills come in May\n",
+    )
+    workspace = Workspace.open(place)
+    while found := [each for each in list_tidy(workspace).suggestions if each.operations]:
+        name, _, target = found[0].entity.partition("/")
+        workspace.write(name, list(found[0].operations), target=target)
+    text = (place / "homes" / "boss" / "USER.md").read_text()
+    assert [line for line in text.splitlines() if "token" not in line and line not in {"§", "## Talk"}] == [
+        "[verified_date: 2026-05-01] Prefers short answers in chat.",
+        "[domain: code] Likes tea",
+        "Likes rain",
+        "Bills come in May",
+        "The fiscal year begins in July.",
+    ]
+
+
+def test_a_file_over_its_limit_has_its_long_entries_marked(place):
+    put(place / "homes" / "boss" / "MEMORY.md", f"## Talk\n{'Word ' * 70}\n")
+    (only,) = run_json("tidy", "--kind", "long")["suggestions"]
+    assert (only["entity"], only["operations"]) == ("boss/memory", [])
+
+
+def test_a_file_that_cannot_be_read_hides_no_other(place):
+    (place / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
+    done = run("tidy", "-p", "boss")
+    assert done.exit_code == 0
+    assert "they say the same" in done.stdout
+    assert "USER.md" in done.stderr
+
+
+def test_a_profile_that_there_is_not(place):
+    assert error_of("tidy", "-p", "nemo")["code"] == "unknown_name"

@@ -1,0 +1,162 @@
+"""What is suggested for entries, and the operations that it would take."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from catmem.model.document import parse
+from catmem.tidying.suggestions import TidyEntry, facts_in, suggestions
+
+DAY = date(2026, 11, 21)
+
+
+def entries(text, entity="neo/user", *, copied=False):
+    document = parse(text)
+    return [TidyEntry(entity, document.line(entry.start), entry, copied=copied) for entry in document.entries]
+
+
+def found(*held, seeded=None, over=None):
+    return suggestions([each for some in held for each in some], DAY, seeded or {}, over or {})
+
+
+def said(suggestion):
+    return [(each.action, each.old_text or each.content) for each in suggestion.operations]
+
+
+def test_an_expired_entry_goes_and_nothing_else_is_said_of_it():
+    some = entries("## Talk\n[expires: 2026-11-20] Likes tea at noon.\n§\n[expires: 2026-11-21] Likes tea at noon.\n")
+    (only,) = found(some)
+    assert (only.kind, only.entity, said(only)) == ("expired", "neo/user", [("remove", some[0].id)])
+    assert only.operations[0].category == "talk"
+
+
+def test_of_two_that_say_the_same_the_one_that_was_verified_later_stays():
+    text = "## Talk\nThe user really likes long walks.\n§\n[verified_date: 2026-05-01] Likes long walks.\n"
+    (only,) = found(entries(text))
+    assert [each.body for each in only.entries] == ["Likes long walks.", "The user really likes long walks."]
+    assert said(only) == [("remove", only.entries[1].id)]
+    assert only.lost == ("the", "user", "really")
+    assert only.reason == "they say the same; the first was verified on 2026-05-01"
+
+
+def test_of_two_that_say_the_same_the_longer_stays_and_gets_the_tags_of_the_other():
+    text = "## Talk\n[created: 2026-05-01, domain: code] Likes long walks.\n§\nLikes very long walks.\n"
+    (only,) = found(entries(text))
+    assert only.entries[0].body == "Likes very long walks."
+    remove, replace = only.operations
+    assert (remove.action, replace.action, replace.content, replace.tags) == (
+        "remove",
+        "replace",
+        None,
+        {"domain": "code"},
+    )
+    assert only.lost == ()
+
+
+def test_no_number_or_name_goes_however_late_the_other_was_verified():
+    text = "## Talk\n[verified_date: 2026-05-01] Health insurance: AOK\n§\nHealth insurance: AOK T4829\n"
+    (only,) = found(entries(text))
+    assert only.entries[0].body == "Health insurance: AOK T4829"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Talk\nLikes long walks.\n\n## Home\nLikes long walks.\n",
+        "## Talk\nLikes long walks.\n§\n[expires: 2027-01-01] Likes long walks.\n",
+    ],
+)
+def test_what_has_other_readers_or_another_end_is_only_shown(text):
+    (only,) = found(entries(text))
+    assert (only.kind, only.operations) == ("duplicate", ())
+
+
+def test_of_three_that_are_equal_one_stays():
+    made = found(entries("## Talk\n" + "\n§\n".join(["Likes long walks."] * 3) + "\n"))
+    assert [said(each)[0][0] for each in made] == ["remove", "remove"]
+
+
+@pytest.mark.parametrize("tags", ["", "[created: 2026-05-01] ", "[verified_date: 2026-04-30] "])
+def test_a_contradiction_is_decided_by_a_later_verification_alone(tags):
+    older = f"{tags}The standup is at 9:30."
+    (only,) = found(entries(f"## Talk\n{older}\n§\n[verified_date: 2026-05-02] Standup is at 10:00.\n"))
+    assert [each.body for each in only.entries] == ["Standup is at 10:00.", "The standup is at 9:30."]
+    assert said(only) == [("remove", only.entries[1].id)]
+    assert only.lost == ("the", "9:30")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Talk\nThe standup is at 9:30.\n§\nStandup is at 10:00.\n",
+        "## Talk\n[verified_date: 2026-05-01] The standup is at 9:30.\n§\n[verified_date: 2026-05-01] Standup is at 10:00.\n",
+        "## Talk\n[created: 2026-06-01] The standup is at 9:30.\n§\n[verified_date: 2026-05-01] Standup is at 10:00.\n",
+        "## Talk\nAunt Kim speaks French.\n§\n[verified_date: 2026-05-01] Aunt Kim speaks German.\n",
+    ],
+)
+def test_any_other_contradiction_is_only_shown(text):
+    (only,) = found(entries(text))
+    assert (only.kind, only.operations) == ("contradiction", ())
+
+
+def test_two_profiles_are_not_compared():
+    assert found(entries("Likes long walks.\n"), entries("Likes long walks.\n", "tri/user")) == []
+
+
+def test_copies_are_looked_at_where_they_come_from():
+    text = "## Talk\n[expires: 2026-01-01] Old.\n§\nLikes long walks.\n§\nLong walks he likes.\n§\n- One fact\n- Other news\n"
+    assert found(entries(text, copied=True)) == []
+
+
+def test_of_a_copy_and_an_own_entry_the_own_one_goes():
+    copy, own = (
+        entries("## Talk\nLikes walks by night.\n", copied=True),
+        entries("## Talk\nLikes walks, by night, very.\n"),
+    )
+    (only,) = found(own, copy)
+    assert said(only) == [("remove", own[0].id)]
+
+
+def test_several_facts_become_entries_with_the_same_tags():
+    (only,) = found(entries("## Talk\n[verified_date: 2026-05-01]\n- Likes tea\n- Bills come in May\n"))
+    assert [each.action for each in only.operations] == ["remove", "add", "add"]
+    assert [each.content for each in only.operations[1:]] == ["Likes tea", "Bills come in May"]
+    assert only.operations[1].tags == {"created": None, "verified_date": "2026-05-01"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Likes tea. Bills come in May.",
+        "Packing list\n- warm boots\n- rain jacket",
+        "1. Stop the service\n2. Restore the dump",
+        "The heating is loud.\n\nThe plumber knows it.",
+        "- likes green tea\n- tea with milk",
+        "- milk\n- eggs",
+        "```\na b c\n\nd e f\n```",
+    ],
+)
+def test_what_belongs_together_stays_together(body):
+    assert facts_in(body) == [body]
+
+
+def test_a_fact_of_all_specialists_is_lifted_to_the_orchestrator():
+    one = entries("## Talk\nThe fiscal year begins in July.\n", "neo/user")
+    other = entries("## Talk\n[verified_date: 2026-05-01] In July the fiscal year begins.\n", "tri/user")
+    seeded = {"boss": ["neo", "tri"]}
+    (only,) = found(one, other, seeded=seeded)
+    assert (only.kind, only.entity, said(only)) == ("lift", "boss/user", [("add", "In July the fiscal year begins.")])
+    assert only.operations[0].tags == {"created": None, "verified_date": "2026-05-01"}
+    assert found(one, other, entries("## Else\nFiscal year begins in July.\n", "boss/user"), seeded=seeded) == []
+    assert found(one, seeded=seeded) == []
+    assert found(one, seeded={"boss": ["neo"]}) == []
+
+
+def test_a_long_entry_is_marked_where_its_file_is_over_its_limit():
+    some = entries(f"## Talk\n{'word ' * 61}\n§\nShort.\n")
+    assert found(some) == []
+    (only,) = found(some, over={"neo/user": 20})
+    assert (only.kind, only.operations, only.entries) == ("long", (), (some[0],))
+    assert only.reason == "it has 304 characters, and the file 20 more than it may have"

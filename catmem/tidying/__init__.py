@@ -3,6 +3,4 @@
 ::
 
     files of a root ── root_tidy ──> entries ── suggestions, by the wording of each ──> a list for a person
-
-Nothing is changed here: a suggestion holds the operations that a write would take.
 """

@@ -49,8 +49,8 @@ def list_tidy(
     entries = _entries(seen, profiles)
     threats = scan_each(BuiltinScanner(), [each.entry.text for each in entries])
     harmless = [each for each, found in zip(entries, threats, strict=True) if not found]
-    over = _over(seen, profiles, workspace.config)
-    found = suggestions(harmless, as_of or clock.today(), _seeded(profiles), over)
+    over, seeded = _over(seen, profiles, workspace.config), _seeded(profiles)
+    found = suggestions(harmless, as_of or clock.today(), seeded, over)
     asked = [each for each in found if name in {None, each.entity.partition("/")[0]}]
     private = sum(name in {None, each.owner} for each in {*entries} - {*harmless})
     return TidyList([each for each in asked if not kinds or each.kind in kinds], private, problems)

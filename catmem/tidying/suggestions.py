@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -27,6 +27,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _ALIKE = 1 / 2  # the share of words in common from which on two entries are compared
 _LONG = 300  # characters from which on an entry is long
+_SERIES = 3  # an entry that is otherwise than more entries is one of a list, such as a log
 _SEVERAL = 2
 _LEANS = re.compile(
     r"(?:and|but|or|so|then|also|otherwise|except|because|if|else|only|same|both|therefore|not|no)\b|[^\w\"'`*]"
@@ -131,8 +132,10 @@ def said_again(entries: Iterable[TidyEntry]) -> Iterator[Suggestion]:
         gone: set[TidyEntry] = set()
         pairs = [(own[one], own[other]) for one, other in sorted(near)]
         found = [(relation(one.wording, other.wording), one, other) for one, other in pairs]
+        series = Counter(each for what, *pair in found if what == "otherwise" for each in pair)
         for what, one, other in sorted(found, key=lambda each: each[0] != "same"):
-            if what is not None and gone.isdisjoint({one, other}) and not (one.copied and other.copied):
+            is_series = what == "otherwise" and max(series[one], series[other]) > _SERIES
+            if what and not is_series and gone.isdisjoint({one, other}) and not (one.copied and other.copied):
                 made = _joined(one, other) if what == "same" else _disputed(one, other)
                 gone.update(made.entries[1:] if made.operations else ())
                 yield made
@@ -160,15 +163,16 @@ def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, str, int]:
 def _disputed(one: TidyEntry, other: TidyEntry) -> Suggestion:
     """Two entries of which one at most is right: the older goes only if the other was verified later."""
     values = differences(one.wording, other.wording)
-    said = " and ".join(" ".join(word.raw for word in words) for words in values)
+    reason = f"they say otherwise of the same: {' and '.join(' '.join(word.raw for word in words) for words in values)}"
     # Without a word such as "is", each may be true: a person speaks two languages.
     is_one = all(word.stated for word in chain(*values) if word.kind != "word")
     for newer, older in ((one, other), (other, one)):
         later = newer.verified and (older.day is None or newer.verified > older.day)
         if later and is_one and not older.copied:
-            reason = f"they say otherwise of the same: {said}; the first was verified later, on {newer.verified}"
-            return _removed("contradiction", older, newer, reason)
-    return Suggestion("contradiction", one.entity, (), f"they say otherwise of the same: {said}", (one, other))
+            return _removed(
+                "contradiction", older, newer, f"{reason}; the first was verified later, on {newer.verified}"
+            )
+    return Suggestion("contradiction", one.entity, (), reason, (one, other))
 
 
 def _removed(kind: Kind, gone: TidyEntry, kept: TidyEntry, reason: str, *more: Operation) -> Suggestion:

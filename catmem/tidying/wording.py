@@ -54,7 +54,6 @@ _SAME = (
     "databas db,christma xmas,request pr prs,hour h,minut min,go goe,write written"
 )
 _CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
-_CALLED = "call"  # a name stands behind it
 _ADDED = 1 / 3  # the share of its words that one text may have more than the other, and still say the same
 _SHORT = 3  # letters that an abbreviation has at least, and that it lacks at least
 
@@ -112,7 +111,7 @@ def wording_of(text: str) -> Wording:
             number, key = _number(raw, low), stem(low, language)
             # German writes every noun with a capital letter.
             is_name = (raw[0].isupper() and not opens and _GERMAN.isdisjoint(lows)) or (
-                words and words[-1].key == _CALLED
+                words and words[-1].key == "call"
             )
             kind: WordKind = "number" if number else "name" if is_name else "word"
             words.append(ContentWord(number or _CANON.get(key, key), raw, kind, place, stated, narrows))

@@ -101,6 +101,12 @@ def test_any_other_contradiction_is_only_shown(text):
     assert (only.kind, only.operations) == ("contradiction", ())
 
 
+def test_a_list_of_values_is_no_contradiction():
+    weights = [f"The dog weighs {number} kg." for number in range(11, 16)]
+    assert found(entries("## Talk\n" + "\n§\n".join(weights) + "\n")) == []
+    assert [each.kind for each in found(entries("## Talk\n" + "\n§\n".join(weights[:2]) + "\n"))] == ["contradiction"]
+
+
 def test_two_profiles_are_not_compared():
     assert found(entries("Likes long walks.\n"), entries("Likes long walks.\n", "tri/user")) == []
 

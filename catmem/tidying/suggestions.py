@@ -162,16 +162,14 @@ def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, str, int]:
 
 def _disputed(one: TidyEntry, other: TidyEntry) -> Suggestion:
     """Two entries of which one at most is right: the older goes only if the other was verified later."""
-    values = differences(one.wording, other.wording)
+    values = [[word for word in words if word.kind != "word"] for words in differences(one.wording, other.wording)]
     reason = f"they say otherwise of the same: {' and '.join(' '.join(word.raw for word in words) for words in values)}"
     # Without a word such as "is", each may be true: a person speaks two languages.
-    is_one = all(word.stated for word in chain(*values) if word.kind != "word")
+    is_one = all(word.stated for word in chain(*values))
     for newer, older in ((one, other), (other, one)):
         later = newer.verified and (older.day is None or newer.verified > older.day)
         if later and is_one and not older.copied:
-            return _removed(
-                "contradiction", older, newer, f"{reason}; the first was verified later, on {newer.verified}"
-            )
+            return _removed("contradiction", older, newer, f"{reason}; the newer was verified on {newer.verified}")
     return Suggestion("contradiction", one.entity, (), reason, (one, other))
 
 

@@ -40,7 +40,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
+        "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
@@ -87,6 +87,7 @@ JSON_CALLS = {
     "seed": ["seed", "--all", "--dry-run", "--root", "demo"],
     "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
     "sort": ["sort", "--dry-run", "--yes", "--root", "demo", "demo/homes/trinity/USER.md"],
+    "tidy": ["tidy", "--as-of", "2026-11-21", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM190"],
     "schema": ["schema"],

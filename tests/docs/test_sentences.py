@@ -62,6 +62,7 @@ PAGES = [
     "sql",
     "staleness",
     "stores",
+    "tidy",
     "writing",
 ]
 MOST_WORDS = 35

@@ -43,7 +43,12 @@ PURE = {
     "catmem.sorting", "catmem.tidying", "catmem.workspace.migration", "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
-ON_DISK = {"catmem.linting.root_lint", "catmem.linting.sources", "catmem.sorting.sort_files", "catmem.tidying.root_tidy"}
+ON_DISK = {
+    "catmem.linting.root_lint",
+    "catmem.linting.sources",
+    "catmem.sorting.sort_files",
+    "catmem.tidying.root_tidy",
+}
 """The modules of pure packages that are no rules."""
 
 READS = {"catmem.files", "catmem.resources"}

@@ -53,7 +53,7 @@ def tidy(*, profile: str | None, kinds: tuple[Kind, ...], as_of: date | None) ->
 def _lines(suggestion: Suggestion) -> Iterator[str]:
     """A suggestion, with the words of its entries below each other, and what would become of each."""
     yield f"{suggestion.kind}  {suggestion.entity}: {suggestion.reason}"
-    asked = {(each.old_text, each.category): each.action for each in suggestion.operations}
+    asked = {(each.old_text, each.category): "retag" if each.tags else each.action for each in suggestion.operations}
     for entry in suggestion.entries:
         place = f"line {entry.line}" if entry.entity == suggestion.entity else f"{entry.entity} line {entry.line}"
         done = asked.get((entry.id, entry.category), "")

@@ -90,6 +90,12 @@ def test_what_it_asks_for_can_be_written(place):
     ]
 
 
+def test_tags_that_go_to_the_entry_that_stays_are_named(place):
+    put(place / "homes" / "boss" / "USER.md", "## Talk\n[domain: code] Likes tea.\n§\nLikes very hot tea.\n")
+    lines = run("tidy", "-p", "boss").stdout.splitlines()
+    assert lines[1:3] == ["  retag  line 4  talk | Likes very hot tea.", "  remove line 2  talk | Likes tea."]
+
+
 def test_a_file_over_its_limit_has_its_long_entries_marked(place):
     put(place / "homes" / "boss" / "MEMORY.md", f"## Talk\n{'Word ' * 70}\n")
     (only,) = run_json("tidy", "--kind", "long")["suggestions"]

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import as_of_option, common_options, open_to_read, profile_option
+from catmem.cli.options import as_of_option, common_options, open_to_read, open_with_store, profile_option
 from catmem.cli.output import emit, emit_json, first_line, in_json, print_unreadable, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
+    from catmem.tidying.root_tidy import ProposedTidying
     from catmem.tidying.suggestions import Kind, Suggestion
 
 _KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long")
@@ -25,19 +26,23 @@ _WIDTH = 300
 @click.command(cls=Command, examples=("catmem tidy", "catmem tidy -p trinity --kind duplicate --kind expired"))
 @profile_option(required=False)
 @click.option("--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="Only this kind; may be repeated.")
+@click.option("--propose", is_flag=True, help="Have each suggestion wait as a proposal, for 'catmem proposals'.")
 @as_of_option
 @common_options
-def tidy(*, profile: str | None, kinds: tuple[Kind, ...], as_of: date | None) -> None:
-    """Suggest what memory could say once, shorter, or no longer. Nothing is written.
+def tidy(*, profile: str | None, kinds: tuple[Kind, ...], propose: bool, as_of: date | None) -> None:
+    """Suggest what memory could say once, shorter, or no longer. No file is changed.
 
     Found are entries that are expired, that say the same twice, that contradict each other, that hold several facts,
     that all specialists hold and the orchestrator does not, and long ones in a file over its limit. With -p only the
     files of this profile count.
     """
-    from catmem.tidying.root_tidy import list_tidy
+    from catmem.tidying.root_tidy import list_tidy, propose_tidy
 
-    found = list_tidy(open_to_read(), profile, kinds=kinds, as_of=as_of)
-    if in_json():
+    workspace = open_with_store() if propose else open_to_read()
+    found = list_tidy(workspace, profile, kinds=kinds, as_of=as_of)
+    if propose:
+        _show_proposed(propose_tidy(workspace, [each for each in found.suggestions if each.operations]))
+    elif in_json():
         made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
         emit_json({"suggestions": made, "private": found.private, "problems": problems})
     else:
@@ -48,6 +53,18 @@ def tidy(*, profile: str | None, kinds: tuple[Kind, ...], as_of: date | None) ->
     if found.private:
         say(f"{counted(found.private, 'entry')} with a secret or hostile text left out; see catmem lint --select CM6")
     print_unreadable(found.problems)
+
+
+def _show_proposed(proposed: Sequence[ProposedTidying]) -> None:
+    waiting = [each for each in proposed if each.proposal is not None]
+    if in_json():
+        emit_json({"proposed": [each.to_dict() for each in proposed]})
+        return
+    for each in waiting:
+        emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))
+    left = Counter(each.error.code for each in proposed if each.error is not None)
+    said = "".join(f"; {number:,} left: {code}" for code, number in left.items())
+    say(f"{counted(len(waiting), 'suggestion')} wait{'s' if len(waiting) == 1 else ''} for you: catmem proposals{said}")
 
 
 def _lines(suggestion: Suggestion) -> Iterator[str]:

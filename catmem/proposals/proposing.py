@@ -48,7 +48,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
         return same.id
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     older = [same] if same else [] if policy.stacks else [each for each in own if _overlap(each.changes, would)]
-    if len(own) - len(older) >= policy.most:
+    if agent != PERSON and len(own) - len(older) >= policy.most:
         raise ProposalError(
             f"{agent} has {len(own):,} proposals waiting for {entity}, and {policy.most:,} may wait (approval.most)",
             code="too_many_proposals",

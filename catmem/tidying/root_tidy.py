@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, refuse_no_root
+from catmem.errors import CatmemError
 from catmem.linting.suppress import is_only_marks
 from catmem.threats import BuiltinScanner, scan_each
 from catmem.tidying.suggestions import TidyEntry, suggestions
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import load_each
+from catmem.writing.terms import MOST_REASON
+from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from catmem.config.config import Config
     from catmem.config.profile import Profile
-    from catmem.errors import CatmemError
     from catmem.tidying.suggestions import Kind, Suggestion
     from catmem.workspace.root import Root
     from catmem.workspace.seen_entry import SeenEntry
@@ -87,3 +89,33 @@ def _over(seen: Sequence[SeenEntry], profiles: Sequence[Profile], config: Config
         least = min((bound for bound in bounds if bound is not None), default=each.entry.end)
         found[each.entity] = max(found[each.entity], each.entry.end - least)
     return +found
+
+
+class ProposedTidying(NamedTuple):
+    """A suggestion and the id under which it waits for a person; ``None`` where it was refused, with the ``error``."""
+
+    suggestion: Suggestion
+    proposal: str | None
+    error: CatmemError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The suggestion with its fate, as JSON-ready data."""
+        error = None if self.error is None else self.error.to_dict()
+        return {**self.suggestion.to_dict(), "proposal": self.proposal, "error": error}
+
+
+def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedTidying]:
+    """Have every suggestion that has operations wait as a proposal; no file changes.
+
+    One that was rejected is not proposed again, and one that waits already is counted: so it may run every night.
+    """
+    proposed = []
+    for each in found:
+        owner, _, target = each.entity.partition("/")
+        reason = f"tidy, {each.kind}: {each.reason}"[:MOST_REASON]
+        try:
+            written = write_operations(workspace, owner, each.operations, target=target, reason=reason, proposes=True)
+            proposed.append(ProposedTidying(each, written.waiting))
+        except CatmemError as error:
+            proposed.append(ProposedTidying(each, None, error))
+    return proposed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
 
@@ -112,3 +113,18 @@ def test_a_file_that_cannot_be_read_hides_no_other(place):
 
 def test_a_profile_that_there_is_not(place):
     assert error_of("tidy", "-p", "nemo")["code"] == "unknown_name"
+
+
+def test_proposals_change_no_file_and_are_made_once(place):
+    before = {path: path.read_bytes() for path in place.rglob("*.md")}
+    done = run("tidy", "-p", "boss", "--propose", "--as-of", "2026-11-21")
+    assert done.exit_code == 0
+    assert {path: path.read_bytes() for path in place.rglob("*.md")} == before
+    workspace = Workspace.open(place)
+    waiting = workspace.proposals()
+    assert {each.reason.split(":")[0] for each in waiting} == {"tidy, duplicate", "tidy, expired", "tidy, lift"}
+    for each in waiting:
+        workspace.reject(each.id) if "expired" in each.reason else workspace.approve(each.id)
+    again = run_json("tidy", "-p", "boss", "--propose", "--kind", "expired", "--as-of", "2026-11-21")
+    assert [(each["proposal"], each["error"]["code"]) for each in again["proposed"]] == [(None, "rejected_before")]
+    assert "In chat the user prefers" not in (place / "homes" / "boss" / "USER.md").read_text()

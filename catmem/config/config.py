@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from catmem.config.approval import Approval
 from catmem.config.json_schema import as_error, shown, validate
-from catmem.config.selector import split
+from catmem.config.selector import selector_fault, split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
@@ -337,14 +337,15 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         *("profiles", "homes", "store", "on_drift", "on_stale", "durability", "secrets"),
         *("limits", "prompt", "agents", "lint"),
     )
+    declared = Taxonomy(
+        closed=taxonomy.get("closed", False),
+        card_titles=taxonomy.get("card_titles", False),
+        categories=_categories(source, taxonomy.get("categories", {})),
+    )
     return Config(
         root=root,
         path=source.path,
-        taxonomy=Taxonomy(
-            closed=taxonomy.get("closed", False),
-            card_titles=taxonomy.get("card_titles", False),
-            categories=_categories(source, taxonomy.get("categories", {})),
-        ),
+        taxonomy=declared,
         tag_schemas={name: said for name, said in data.get("tags", {}).items() if name not in _format_tags()},
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
@@ -353,7 +354,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
-        approval=None if data.get("approval") is None else Approval.read(data["approval"]),
+        approval=_approval(source, data.get("approval"), declared),
         entities=_entities(source, data.get("entities", {})),
         server=data.get("server", {}),
         **{key: data[key] for key in plain if key in data},
@@ -366,6 +367,25 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
         _check_tilde(source, ("signing", "keys"), keys)
     ages_unsigned = said.get("clock_skew_for") == "all"
     return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")), ages_unsigned)
+
+
+def _approval(source: _Source, said: Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
+    """The policy; a rule whose selectors can fit nothing would hold back nothing, so it is a fault."""
+    if said is None:
+        return None
+    rules = [dict(rule) for rule in said.get("rules", ())]
+    for number, rule in enumerate(rules):
+        selectors = rule.get("category", ())
+        if selectors:
+            rule["category"] = taxonomy.resolved(selectors)
+        for index, selector in enumerate(selectors):
+            wrong = selector_fault(selector)
+            if wrong:
+                source.fault(("approval", "rules", number, "category", index), "selector", *wrong)
+        if selectors and all(selector.startswith("!") for selector in selectors):
+            message = "the selectors only take away, so the rule fits nothing"
+            source.fault(("approval", "rules", number, "category"), "selector", message, "Put '*' in front of them.")
+    return Approval.read({**said, "rules": rules})
 
 
 def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:

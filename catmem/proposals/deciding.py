@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.digest import content_digest
 from catmem.errors import EditError, ForbiddenError, OperationCollisionError, ProposalError
-from catmem.model.edit import replace_entry
+from catmem.model.edit import replace_entry, retag_entry
 from catmem.model.merge import merge
 from catmem.model.version import Version
-from catmem.names import TARGETS
 from catmem.proposals.proposal import (
     ProposalReader,
     changes_of,
@@ -23,16 +23,18 @@ from catmem.proposals.proposal import (
     proposals,
 )
 from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change, is_branch, revision_number
-from catmem.workspace.history import parent_of
+from catmem.text import size_of
+from catmem.workspace.history import limit_of_entity, parent_of
 from catmem.writing import gate
 from catmem.writing.matching import legible
-from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason, terms_of
-from catmem.writing.written import refuse_over_budget
+from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason
+from catmem.writing.written import over_budget
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from catmem.model.document import Document
+    from catmem.model.document import Entry
+    from catmem.model.edit import Edited
     from catmem.proposals.proposal import Proposal, State
     from catmem.store.contract import Current, Revision
     from catmem.workspace.root import Root
@@ -77,6 +79,11 @@ def approve(
             hint=f"Nothing was written. Reject it (catmem proposals --reject {found.id}), or make the change yourself.",
         )
     if words is not None:
+        if actor is not None:
+            raise ForbiddenError(
+                f"{actor} may not approve other words than those that were proposed",
+                hint=f"Nothing was written. Approve {found.id} as it is or reject it; a person may give other words.",
+            )
         check_threats([words], workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
     approval = _ApprovedText(workspace, found, actor, words)
     return _decide(workspace, found, "approved", actor, update=approval)
@@ -189,19 +196,32 @@ class _ApprovedText:
 
     def __init__(self, workspace: Root, found: Proposal, actor: str | None, words: str | None) -> None:
         reader = ProposalReader(workspace, found.entity)
-        owner, _, target = found.entity.partition("/")
         self._parse, self._found, self.words = workspace.parse, found, words
+        if found.state == "stale":
+            raise self._stale()
         self._base, self._branch = reader.document(found.base), reader.document(found.revision)
-        acting = None if actor is None else workspace.profile(actor)
-        self._terms = terms_of(workspace, owner, target, acting) if target in TARGETS else None
+        self._limit = limit_of_entity(workspace, found.entity)
         self.actions = list(_record(workspace, found).note.get("actions", ()))
         """What it does to entries, as the record of the write would have said it."""
         if words is not None:
-            self._branch = self._reworded(body_of(words))
+            self._reword(body_of(words))
+        if actor is None:
+            self._verify()
         self.changed = False
 
-    def _reworded(self, body: str) -> Document:
-        """The proposed text with other words for the entry that it makes."""
+    def _verify(self) -> None:
+        """Date the new words of verified facts: a person who approves them says that they hold."""
+        names = [action.get("action") for action in self.actions]
+        for before, after, _ in changes_of(self._base, self._branch, None, names):
+            if before is None or after is None or before.body == after.body:
+                continue
+            if "verified_date" in before.tags and "verified_date" not in after.tags:
+                entry = self._entry(after)
+                tags = {"verified_date": clock.today().isoformat(), **entry.tags}
+                self._take(entry, retag_entry(self._branch, entry, tags))
+
+    def _reword(self, body: str) -> None:
+        """Give the entry that the proposal makes other words."""
         made = [each.after for each in self._found.changes if each.after is not None]
         if len(made) != 1:
             raise EditError(
@@ -209,12 +229,25 @@ class _ApprovedText:
                 code="bad_operation",
                 hint="Nothing was written. Approve or reject it as it is, or reject it and make the change yourself.",
             )
-        entry = next(each for each in self._branch.entries if made[0].says(Version.of(each)))
+        entry = self._entry(made[0])
         tags = {key: value for key, value in entry.tags.items() if key != "verified_date"}
-        done = replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags)
-        if done.entry is not None:
-            self.actions = [each | {"id": done.entry.id} if each["id"] == entry.id else each for each in self.actions]
-        return done.document
+        self._take(entry, replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags))
+
+    def _entry(self, version: Version) -> Entry:
+        return next(each for each in self._branch.entries if version.says(Version.of(each)))
+
+    def _take(self, entry: Entry, edited: Edited) -> None:
+        """Go on with an edited branch, whose actions name the entry as it is then."""
+        self._branch = edited.document
+        made = edited.entry
+        if made is not None and len(made.raw) > self._branch.limits.entry_chars:
+            raise EditError(
+                f"an entry may have {self._branch.limits.entry_chars:,} characters, and this one has {len(made.raw):,}",
+                code="too_large",
+                hint="Nothing was written. Split it, or keep it elsewhere and name the place.",
+            )
+        if made is not None:
+            self.actions = [each | {"id": made.id} if each["id"] == entry.id else each for each in self.actions]
 
     def __call__(self, current: Current) -> bytes:
         document = legible(self._parse, self._found.entity, current.data)
@@ -223,8 +256,9 @@ class _ApprovedText:
         if merged.conflicts or any(change.is_stale for change in changes):
             raise self._stale()
         new = self._parse(merged.text)
-        if self._terms is not None:
-            refuse_over_budget(document, new, self._terms, lambda _: False)
+        before, size = size_of(document.text), size_of(new.text)
+        if self._limit is not None and size > max(self._limit, before):
+            raise over_budget(self._found.entity, before, size, self._limit, ())
         self.changed = merged.text != document.text
         return merged.text.encode()
 

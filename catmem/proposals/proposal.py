@@ -263,7 +263,7 @@ class ProposalReader:
     def past(self, agent: str) -> Iterator[Proposal]:
         """Those of an agent that wait no more, the newest first."""
         for revision, after in self._ended():
-            if after is None or not revision.is_proposal or _proposer(revision) != agent:
+            if after is None or not revision.is_proposal or proposer_of(revision) != agent:
                 continue
             if after.note.get(PROPOSAL, {}).get("id") != revision.note[PROPOSAL]["id"]:
                 yield self.read(revision, after)
@@ -289,7 +289,7 @@ class ProposalReader:
             state = decision.verdict
         elif until < self._as_of:
             state = "expired"
-        elif any(change.is_stale for change in changes):
+        elif not changes or any(change.is_stale for change in changes):
             state = "stale"
         actions = revision.note.get("actions", ())
         person = revision.note.get("person")
@@ -298,7 +298,7 @@ class ProposalReader:
             entity=self.entity,
             revision=revision.revision,
             base=base,
-            agent=_proposer(revision),
+            agent=proposer_of(revision),
             person=person if isinstance(person, str) else None,
             reason=revision.note.get("reason"),
             evidence=tuple(dict.fromkeys(each["evidence"] for each in actions if "evidence" in each)),
@@ -353,7 +353,7 @@ def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]
     return found
 
 
-def _proposer(revision: Revision) -> str:
+def proposer_of(revision: Revision) -> str:
     """The profile that made a proposal, ``person`` for a person."""
     return str(revision.note.get("actor") or PERSON)
 

@@ -10,16 +10,18 @@ from uuid import uuid4
 
 from catmem import clock
 from catmem.config.approval import Approval
-from catmem.errors import ProposalError
-from catmem.proposals.proposal import ProposalReader, changes_of
+from catmem.errors import ApprovalError, ProposalError
+from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
 from catmem.store.contract import PERSON, PROPOSAL
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from catmem.model.document import Document
+    from catmem.model.version import Version
     from catmem.proposals.proposal import Proposal, ProposedChange
-    from catmem.store.contract import Change
+    from catmem.store.contract import Change, Current
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 
@@ -30,17 +32,32 @@ _LOOKED_AT = 50
 """So many ended proposals of an agent are held against a new one at most."""
 
 
+class _DecidedMeanwhileError(Exception):
+    """What a proposal was to follow, or to be counted with, is not what waits any more."""
+
+
 def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> str:
     """Keep what a write makes (``data``) of revision ``base`` as a proposal; returns its id.
 
-    The same proposal of the same agent is counted again, under its id. One on the same entry takes the place of the
-    one before, unless the policy stacks them. Raises ``ProposalError`` (``too_many_proposals``, ``rejected_before``).
+    The same proposal of the same agent is counted again, under its id and as it was. One on the same entry takes the
+    place of the one before, unless the policy stacks them. Raises ``ProposalError`` (``too_many_proposals``,
+    ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
+    while True:
+        try:
+            return _propose(workspace, attempt, base, data, change)
+        except _DecidedMeanwhileError:
+            continue  # somebody decided, or proposed, between the look and the lock: look again
+
+
+def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> str:
     policy, entity = workspace.config.approval or Approval(), attempt.entity
     reader = ProposalReader(workspace, entity)
     agent = str(change.note.get("actor") or PERSON)
     names = [action.get("action") for action in change.note.get("actions", ())]
-    would = changes_of(reader.document(base), legible(workspace.parse, entity, data), None, names)
+    old, new = reader.document(base), legible(workspace.parse, entity, data)
+    _refuse_titles(old, new, entity, base, data)
+    would = changes_of(old, new, None, names)
     own = [each for each in reader.open() if each.agent == agent]
     same = next((each for each in own if is_same(each.changes, would)), None)
     if same is not None and same.count >= _MOST_COUNTED and same.state != "expired":
@@ -54,41 +71,57 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
             code="too_many_proposals",
             hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
         )
-    now = clock.now()
-    said: dict[str, Any] = {
-        "id": same.id if same else f"p-{uuid4().hex[:10]}",
-        "base": base,
-        "until": (clock.today() + timedelta(days=policy.days)).isoformat(),
-    }
-    if same:
-        said |= {"count": same.count + 1, "since": same.timestamp}
-    said.setdefault("since", clock.timestamp(now))
-    note = {**change.note, PROPOSAL: said}
+    said: dict[str, Any] = {"until": (clock.today() + timedelta(days=policy.days)).isoformat()}
+    if same is None:
+        said |= {"id": f"p-{uuid4().hex[:10]}", "base": base, "since": clock.timestamp(clock.now())}
+        note = dict(change.note)
+    else:
+        # What a person has looked at under this id stays what it is.
+        said |= {"id": same.id, "base": same.base, "since": same.timestamp, "count": same.count + 1}
+        record = next(each for each in workspace.store.log(entity) if each.revision == same.revision)
+        note = {**change.note, **{key: record.note[key] for key in ("actions", "reason") if key in record.note}}
+        base, data = same.base, workspace.store.read(entity, same.revision).data
+    seen = {each.revision for each in own}
+
+    def update(_: Current) -> bytes:
+        waiting = [each for each in workspace.store.branches(entity) if each.is_proposal]
+        if {each.revision for each in waiting if proposer_of(each) == agent} != seen:
+            raise _DecidedMeanwhileError
+        return data
+
     merges = tuple(each.revision for each in older)
-    waiting = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
-    attempt.commit(base, lambda _: data, waiting)
+    waits = replace(change, op="propose", note={**note, PROPOSAL: said}, waits=True, merges=merges, keeps_note=True)
+    attempt.commit(base, update, waits)
     return str(said["id"])
 
 
+def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:
+    """Raise ``ApprovalError`` for other titles of the file or of a section: a proposal shows entries alone."""
+    was, now = ({each.category: each.title for each in document.scan.headers} for document in (old, new))
+    if (old.title or "") == (new.title or "") and all(now.get(name, title) == title for name, title in was.items()):
+        return
+    raise ApprovalError(
+        f"this changes a title of {entity}, which cannot wait as a proposal",
+        base=base,
+        data=data,
+        hint="Nothing was written. Change the entries alone, or let a person change the title.",
+    )
+
+
 def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
-    """Whether two proposals make the same of the same entries."""
+    """Whether two proposals make the same of the same entries, but for the day on which they were made."""
     return _said(one) == _said(other)
 
 
 def _said(changes: Sequence[ProposedChange]) -> list[tuple[str, ...]]:
-    """What the changes are, apart from the days on which they were made."""
-    return sorted(
-        tuple(
-            part
-            for side in (each.before, each.after)
-            for part in (("", "", "") if side is None else (side.category, side.body, repr(_undated(side.tags))))
-        )
-        for each in changes
-    )
+    sides = [(each.before, each.after) for each in changes]
+    return sorted(tuple(part for side in pair for part in _parts(side)) for pair in sides)
 
 
-def _undated(tags: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - the tags of a version
-    return sorted((key, value) for key, value in tags.items() if key not in {"created", "verified_date"})
+def _parts(side: Version | None) -> tuple[str, ...]:
+    if side is None:
+        return "", "", ""
+    return side.category, side.body, repr(sorted((key, said) for key, said in side.tags.items() if key != "created"))
 
 
 def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:

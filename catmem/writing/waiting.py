@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from catmem.config.approval import Approval
+    from catmem.config.approval import Approval, Level
     from catmem.model.document import Document, Entry
     from catmem.store.contract import Change
     from catmem.workspace.root import Root
@@ -63,31 +63,41 @@ class _Judge:
     def waits(self, old: Document, new: Document, actions: frozenset[str]) -> bool:
         gone, come = _only(*differing(old, new))
         on_old = (actions & {"replace", "remove", "verify", "seed"}) or {"replace", "remove"}
-        on_new = (actions & {"add", "seed"}) or (() if actions else ("add",))
-        return any(self._holds_back(action, each) for each in gone for action in on_old) or any(
-            self._holds_back(action, each) for each in come for action in on_new
-        )
+        if any(self._holds_back(action, each) for each in gone for action in on_old):
+            return True
+        left, dates = Counter(each.category for each in gone), {each.tags.get("verified_date") for each in gone}
+        for entry in come:
+            # What comes into a category is an addition there, whatever brings it.
+            left[entry.category] -= 1
+            on_new = {"add", *(actions & {"seed"})} if left[entry.category] < 0 else set(on_old)
+            if entry.tags.get("verified_date") not in {None, *dates}:
+                on_new.add("verify")
+            if any("wait" in self._levels(action, entry) for action in on_new):
+                return True
+        return False
 
-    def _holds_back(self, action: str, entry: Entry) -> bool:
-        tags = entry.tags
-        said = tags.get("domain")
+    def _levels(self, action: str, entry: Entry) -> set[Level]:
+        said = entry.tags.get("domain")
         declared = self._workspace.config.taxonomy.categories.get(entry.category)
         domains: list[str | None] = [*([said] if isinstance(said, str) else said or [])]
         domains = domains or [declared.domain if declared else None]
-        levels = {self._policy.level(action, self._writer, entry.category, each) for each in domains}
-        if "wait" in levels:
-            return True
-        if action == "add" or "verified_date" not in tags:
-            return False
-        return "verified" in levels or (action in {"replace", "remove"} and self._was_verified_by_person(entry))
+        return {self._policy.level(action, self._writer, entry.category, each) for each in domains}
 
-    def _was_verified_by_person(self, entry: Entry) -> bool:
-        """Whether the newest verification on record of the entry as it is was a person's."""
-        for revision in self._workspace.store.log(self._entity):
-            for action in revision.note.get("actions", ()):
-                if action.get("action") == "verify" and action.get("id") == entry.id:
-                    return revision.agent == PERSON
-        return False
+    def _holds_back(self, action: str, entry: Entry) -> bool:
+        """Whether an action on an entry that is there waits."""
+        levels = self._levels(action, entry)
+        if "wait" in levels or "verified_date" not in entry.tags:
+            return "wait" in levels
+        return "verified" in levels or (action != "verify" and self._is_of_person(entry))
+
+    def _is_of_person(self, entry: Entry) -> bool:
+        """Whether a person wrote, dated, approved or verified a verified entry; yes for one that is there no more."""
+        from catmem.workspace.blame import blame
+
+        lines = blame(self._workspace, self._workspace.store, self._entity)
+        same = [each for each in lines if (each.entry.category, each.entry.raw) == (entry.category, entry.raw)]
+        made = [revision for each in same for revision in each.revisions]
+        return not same or any(each is not None and each.agent == PERSON for each in made)
 
 
 def _only(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:

@@ -8,6 +8,7 @@ import pytest
 
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
+from catmem.store.contract import Change
 from catmem.workspace.acting import interface
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
@@ -36,9 +37,9 @@ VERIFIED = {"replace", "remove", "move"}
 
 
 def root(tmp_path, approval="{}"):
-    return make_root(
-        tmp_path, config=f"approval: {approval}\n" if approval else "", profiles=PROFILES, files={"neo/user": TEXT}
-    )
+    ws = make_root(tmp_path, config=f"approval: {approval}\n" if approval else "", profiles=PROFILES)
+    ws.store.commit("neo/user", None, lambda _: TEXT.encode(), Change(agent="boss"))
+    return ws
 
 
 def waits(ws, name, actor="neo"):

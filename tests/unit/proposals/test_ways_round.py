@@ -1,0 +1,163 @@
+"""Ways round the policy and round a decision, each of which was found open once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from catmem.errors import ApprovalError, CatmemError, ConfigError, ForbiddenError, ProposalError
+from catmem.proposals import proposing
+from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from tests.golden.case import put
+from tests.roots import make_root, text_of
+
+PROFILES = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
+    "neo": "seed_from: boss\nuser_memory_categories: [rules, notes]\nwritable_categories: [rules, notes]\nmay_verify: true\n",
+}
+TEXT = "## Rules\n[verified_date: 2026-10-01] Deploys go out on Fridays.\n§\nInvoices are paid in 30 days.\n\n## Notes\nA note.\n"
+ALL = "add: wait, replace: wait, remove: wait, verify: wait"
+
+
+def root(tmp_path, approval="{}"):
+    ws = make_root(tmp_path, config=f"approval: {approval}\n", profiles=PROFILES)
+    for name in PROFILES:
+        ws.store.commit(f"{name}/user", None, lambda _: TEXT.encode(), Change(agent="boss"))
+    return ws
+
+
+def test_a_move_into_a_guarded_category_is_an_addition_there(tmp_path):
+    ws = root(tmp_path, f"{{replace: free, rules: [{{category: [rules], {ALL}}}]}}")
+    assert ws.add("neo", "Free here.", category="notes", actor="neo").changed
+    assert ws.move("neo", "Free here.", "rules", actor="neo").waiting
+
+
+@pytest.mark.parametrize("by", ["new entry", "tags", "text"])
+def test_a_day_of_verification_is_a_verification_however_it_comes(tmp_path, by):
+    ws = root(tmp_path, "{verify: wait, replace: free}")
+    tags = {"verified_date": "2026-11-01"}
+    if by == "new entry":
+        done = ws.add("neo", "Brand new.", category="rules", tags=tags, actor="neo")
+    elif by == "tags":
+        done = ws.write("neo", [Operation("replace", old_text="Invoices", tags=tags)], actor="neo")
+    else:
+        text = TEXT.replace("Invoices", "[verified_date: 2026-11-01] Invoices")
+        done = ws.submit(ws.envelope("boss", text, agent="boss"))
+    assert done.waiting
+
+
+@pytest.mark.parametrize("tags", [{"domain": "finance"}, {"domain": ["other", "finance"]}])
+def test_a_domain_counts_as_it_will_be(tmp_path, tags):
+    ws = root(tmp_path, f"{{replace: free, rules: [{{domain: [finance], {ALL}}}]}}")
+    assert ws.write("neo", [Operation("replace", old_text="Invoices", tags=tags)], actor="neo").waiting
+
+
+@pytest.mark.parametrize("trick", ["nothing", "verify again", "verify with evidence", "a copy"])
+def test_what_a_person_verified_stays_guarded(tmp_path, trick):
+    ws = root(tmp_path, "{replace: free, remove: free}")
+    ws.verify("neo", "Invoices")
+    if trick == "verify again":
+        ws.verify("neo", "Invoices", actor="neo")
+    elif trick == "verify with evidence":
+        ws.verify("neo", "Invoices", actor="neo", evidence="I looked.")
+    elif trick == "a copy":
+        ws.add("neo", "Invoices are paid in 30 days.", category="notes", actor="neo")
+        ws.verify("neo", "Invoices", category="notes", actor="neo")
+    done = ws.replace("neo", "Invoices", content="Invoices are paid never.", category="rules", actor="neo")
+    assert done.waiting
+
+
+def test_new_words_that_a_person_approves_are_guarded_as_the_old_ones_were(tmp_path):
+    ws = root(tmp_path)
+    ws.approve(ws.replace("neo", "Fridays", content="Deploys go out on Mondays.", actor="neo").waiting)
+    assert ws.replace("neo", "Mondays", content="Deploys never go out.", actor="neo").waiting
+
+
+def test_an_agent_that_approves_gives_no_words(tmp_path):
+    ws = root(tmp_path, "{add: wait}")
+    name = ws.add("neo", "From neo.", category="rules", actor="neo").waiting
+    with pytest.raises(ForbiddenError):
+        ws.approve(name, words="From boss.", actor="boss")
+    assert ws.approve(name, actor="boss").changed
+
+
+def test_what_was_looked_at_under_an_id_stays_what_it_is(tmp_path):
+    ws = root(tmp_path, f"{{{ALL}}}")
+    first = ws.add("neo", "The limit is 9.", category="rules", actor="neo", reason="First.").waiting
+    tags = {"created": "2020-01-01"}
+    again = ws.add("neo", "The limit is 9.", category="rules", tags=tags, actor="neo", reason="Other.").waiting
+    dated = ws.add(
+        "neo", "The limit is 9.", category="rules", tags={"verified_date": "2026-11-01"}, actor="neo"
+    ).waiting
+    assert again == first != dated
+    assert ws.proposal(first).reason == "First."
+    ws.approve(first)
+    assert "2020-01-01" not in text_of(ws)
+
+
+def test_a_title_cannot_ride_along(tmp_path):
+    ws = root(tmp_path, "{add: wait}")
+    text = f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n"
+    with pytest.raises(ApprovalError):
+        ws.submit(ws.envelope("boss", text, agent="boss"))
+    assert ws.proposals() == []
+
+
+@pytest.mark.parametrize("selectors", ["['!notes']", "['Rules Of Mine']"])
+def test_a_rule_that_fits_nothing_is_a_fault(tmp_path, selectors):
+    with pytest.raises(ConfigError) as caught:
+        root(tmp_path, f"{{rules: [{{category: {selectors}, add: wait}}]}}")
+    assert caught.value.code == "selector"
+
+
+def test_an_alias_in_a_rule_is_its_category(tmp_path):
+    ws = root(
+        tmp_path,
+        "{rules: [{category: [law], add: wait}]}\ntaxonomy: {categories: {rules: {title: Rules, aliases: [law]}}}",
+    )
+    assert ws.add("neo", "New.", category="rules", actor="neo").waiting
+
+
+def test_a_decision_between_the_look_and_the_lock_leaves_no_second_one(tmp_path, monkeypatch):
+    ws = root(tmp_path, "{add: wait}")
+    name = ws.add("neo", "Again and again.", category="rules", actor="neo").waiting
+    real, decided = proposing.replace, []
+
+    def decide_first(*arguments, **more):
+        if not decided:
+            decided.append(ws.reject(name, reason="No."))
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(proposing, "replace", decide_first)
+    with pytest.raises(ProposalError) as caught:
+        ws.add("neo", "Again and again.", category="rules", actor="neo")
+    assert caught.value.code == "rejected_before"
+    assert ws.proposals() == []
+    assert ws.proposal(name).state == "rejected"
+
+
+@pytest.mark.parametrize("store", ["files", "sqlite:///.catmem/memory.db"])
+def test_a_limit_and_a_count_hold_among_threads(tmp_path, store):
+    put(tmp_path / "catmem.yaml", f"approval: {{add: wait, most: 3}}\nstore: {store}\n")
+    for name, text in PROFILES.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", text)
+
+    def work(words):
+        ws = Workspace.open(tmp_path)
+        try:
+            ws.add("neo", words, category="rules", actor="neo")
+        except CatmemError:
+            pass
+        finally:
+            ws.store.close()
+
+    threads = [threading.Thread(target=work, args=(f"Fact {n % 6} of this.",)) for n in range(12)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    found = Workspace.open(tmp_path).proposals()
+    assert 1 <= len(found) == len({each.changes[0].after.body for each in found}) <= 3

@@ -12,6 +12,9 @@ FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 
 TARGETS = tuple(FILE_NAMES)
 
+HERMES_FOLDER = "memories"
+"""What Hermes Agent calls the folder of its memory files."""
+
 _PROFILE = r"[a-z0-9][a-z0-9_-]{0,63}"
 _NAME = re.compile(_PROFILE)
 _ENTITY = re.compile(rf"{_PROFILE}/(?:{'|'.join(TARGETS)})")

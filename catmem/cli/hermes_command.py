@@ -183,7 +183,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     """
     from catmem import clock
     from catmem.hermes.setup_homes import all_homes, find_home
-    from catmem.hermes.sync import apply_sync, plan_sync
+    from catmem.hermes.sync import plan_sync
     from catmem.seeding.plan import SeedPlan
 
     if everybody == bool(names) or (source is None and not everybody):
@@ -199,7 +199,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     for each in sources:
         plan = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
         unreadable = plan.unreadable
-        done = plan if dry_run else apply_sync(workspace, plan)
+        done = plan if dry_run else workspace.apply_seed(plan)
         status = max(status, done.exit_status)
         shown.append(done.to_dict())
         if in_json():

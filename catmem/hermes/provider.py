@@ -32,10 +32,8 @@ from catmem.hermes.setup_homes import (
 )
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
-from catmem.text import size_of
 from catmem.workspace.acting import come_in_by
-from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool, usage_dict
-from catmem.writing.written import FileUsage
+from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -221,35 +219,15 @@ class Provider:
         if self._context != "primary" and action not in _LOOKING:
             why = _NO_WRITES.format(context=self._context)
             return _refusal(why, "read_only", "Say what is worth keeping in your answer.")
-        from catmem.hermes.sync import keep_shared
-
         try:
             settings, workspace = self._at_hand()
             # Read anew: '/memory approval on' may come at any time.
             config = None if self._home is None else read_config(self._home)
             self._session.proposes = config is not None and config.write_approval
             with come_in_by("hermes"):
-                answer = memory_tool(workspace, settings.profile, args, session=self._session)
-            if answer.get("changed"):
-                self._keep_shared(workspace, settings.profile, answer)
-            for seeded in answer.get("files", ()):
-                if seeded.get("revision") is not None:
-                    keep_shared(workspace, *seeded["entity"].split("/"))
+                return memory_tool(workspace, settings.profile, args, session=self._session)
         except CatmemError as error:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
-        return answer
-
-    def _keep_shared(self, workspace: Workspace, profile: str, answer: dict[str, Any]) -> None:
-        """Keep a file that Hermes Agent's own tool may edit in the layout that is safe there."""
-        from catmem.hermes.sync import keep_shared
-
-        target = str(answer["entity"]).partition("/")[2]
-        kept = keep_shared(workspace, profile, target)
-        # With another writer's edit in it, it is not what the agent has seen: its next write is to learn of that.
-        if kept is not None and kept.adopted is None:
-            self._session.seen[target] = kept.digest
-            usage = FileUsage(size_of(kept.data.decode()), answer["usage"]["limit"])
-            answer |= {"revision": kept.revision, "usage": usage_dict(usage)}
 
     def on_memory_write(self, action: str, target: str, content: str, metadata: dict[str, Any] | None = None) -> None:
         """The agent wrote with Hermes Agent's own tool: what it last saw of that file no longer holds it back.

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.profile import profile_names
 from catmem.errors import CatmemError
 from catmem.hermes.provider import shown_by_hermes, unfiltered
 from catmem.hermes.setup import installed
 from catmem.hermes.setup_homes import HermesConfig, read_config, read_settings
+from catmem.hermes.sync import unshared
+from catmem.writing.written import on_unshared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,19 +96,22 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
         )
     root = profile = None
     twice: tuple[str, ...] = ()
-    if is_there or active:
-        try:
-            settings = read_settings(home)
-            if settings is None:
-                problems.append("no root is set: run 'catmem hermes install'")
-            else:
+    own_tool = config.shows("user") or config.shows("memory")
+    try:
+        settings = read_settings(home)
+        if settings is None:
+            problems += ["no root is set: run 'catmem hermes install'"] if is_there or active else []
+        else:
+            workspace = Workspace.open(settings.root, search=False)
+            if is_there or active:
                 root, profile = str(settings.root), settings.profile
-                workspace = Workspace.open(settings.root, search=False)
                 workspace.prompt(settings.profile)
                 twice = shown_by_hermes(home, config, workspace, settings.profile)
                 problems += unfiltered(workspace, settings.profile, twice if active else ())
-        except CatmemError as error:
-            problems.append(str(error))
+            if own_tool and settings.profile in profile_names(workspace.config.profiles_dir):
+                problems += map(on_unshared, unshared(workspace, settings.profile))
+    except CatmemError as error:
+        problems.append(str(error))
     return HomeStatus(
         name=home.name,
         home=str(home.path),
@@ -113,7 +119,7 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
         provider=config.provider,
         root=root,
         profile=profile,
-        own_tool=config.shows("user") or config.shows("memory"),
+        own_tool=own_tool,
         shown_by_hermes=twice,
         loads=loads if is_there or active else None,
         problems=tuple(problems),

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from catmem.config.config import NO_ROOT
 from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import read_bounded, take_lock
+from catmem.names import HERMES_FOLDER
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.file_store import LOCK_TIMEOUT, FileStore
-from catmem.store.files.folder import HERMES_FOLDER, Place
+from catmem.store.files.folder import Place
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import merge_files
 

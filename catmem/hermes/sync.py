@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
-from catmem.model.layout import formatted, is_shared
+from catmem.model.layout import in_shared, is_shared
+from catmem.names import TARGETS
 from catmem.seeding.order import seed_order
 from catmem.seeding.plan import SeedRefusal
-from catmem.store.contract import Change
-from catmem.store.files.folder import HERMES_FOLDER
 from catmem.text import size_of
+from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each
-from catmem.writing import gate
-from catmem.writing.written import could_go, over_budget
+from catmem.workspace.stores import hermes_edits
+from catmem.writing.written import could_go, on_unshared, over_budget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from catmem.hermes.setup_homes import Home
-    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import FilePlan
-    from catmem.store.contract import Current, Snapshot
     from catmem.workspace.workspace import Workspace
 
 
@@ -71,18 +70,23 @@ def plan_sync(
             kept.append(_for_hermes(workspace, each, home, as_of))
         except CatmemError as error:
             refused.append(SeedRefusal(each.target, error))
-    return replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable)
+    mended = {each.target for each in kept if each.changes}
+    left = [each for name in (source, *names) for each in unshared(workspace, name) if each not in mended]
+    notes = (*plan.notes, *map(on_unshared, left))
+    return replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable, notes=notes)
 
 
-def apply_sync(workspace: Workspace, plan: SeedPlan) -> SeedResult:
-    """Carry it out. Raises as ``apply_seed`` does; what goes wrong with one file stands in the result."""
-    result = workspace.apply_seed(plan)
-    for each in result.files:
-        if each.revision is not None:
-            # The file may have changed since the plan: then the merge was made anew, in the plain layout.
-            name, _, target = each.plan.target.partition("/")
-            keep_shared(workspace, name, target)
-    return result
+def unshared(workspace: Workspace, name: str) -> list[str]:
+    """The entities of a profile that stock Hermes Agent edits and that are not in the layout for that."""
+    profile = workspace.profile(name)
+    if not hermes_edits(workspace.config, profile):
+        return []
+    found = {target: read_document(workspace, profile, target) for target in TARGETS}
+    return [
+        f"{profile.name}/{target}"
+        for target, document in found.items()
+        if document.scan.headers and not is_shared(document)
+    ]
 
 
 def hermes_profiles(workspace: Workspace, homes: Sequence[Home]) -> dict[str, Home]:
@@ -96,32 +100,11 @@ def hermes_profiles(workspace: Workspace, homes: Sequence[Home]) -> dict[str, Ho
     return found
 
 
-def keep_shared(workspace: Workspace, name: str, target: str) -> Snapshot | None:
-    """Put a file with sections into the ``shared`` layout, if Hermes Agent's own tool may edit it.
-
-    Returns what it is then, or ``None`` where nothing was to do: another folder, no sections, or no room for the few
-    characters more within the limit.
-    """
-    if workspace.path(name, target).parent.name != HERMES_FOLDER:
-        return None
-    reading = workspace.read(name, target)
-    text = _shared(workspace, reading.document.text)
-    limit = limit_of(workspace.profile(name), target, workspace.config)
-    if text == reading.document.text or (limit is not None and size_of(text) > limit):
-        return None
-
-    def update(current: Current) -> bytes:
-        # What is there by now, which Hermes Agent may have changed since it was read.
-        return _shared(workspace, workspace.parse(current.data).text).encode()
-
-    return gate.commit(workspace, reading.entity, None, update, Change(op="fmt"))
-
-
 def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -> FilePlan:
     """The plan of one file with its text in the ``shared`` layout. Raises ``OverBudgetError`` and ``EditError``."""
     if not plan.changes:
         return plan
-    after = _shared(workspace, plan.after)
+    after = in_shared(workspace.parse(plan.after))
     name, _, target = plan.target.partition("/")
     profile = workspace.profile(name)
     limits = [(read_config(home) or HermesConfig("", {}, {})).limit(target)]
@@ -136,14 +119,6 @@ def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -
         )
         raise error
     return replace(plan, after=after)
-
-
-def _shared(workspace: Workspace, text: str) -> str:
-    """A text in the ``shared`` layout; one without sections, or in it already, as it is."""
-    document = workspace.parse(text)
-    if not document.sections or is_shared(document):
-        return text
-    return formatted(document, "shared")
 
 
 def _elsewhere(workspace: Workspace, name: str, homes: Sequence[Home]) -> ConfigError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from catmem.errors import EditError
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans, with_backslashes
-from catmem.text import BOM, unify_newlines, with_newline
+from catmem.text import BOM, size_of, unify_newlines, with_newline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,6 +210,23 @@ def is_shared(document: Document) -> bool:
     return all(
         delimiter_behind(document, header.end) or not document.text[header.end :].strip() for header in headers
     ) and all(delimiter_before(document, header.start) or header is headers[0] for header in headers)
+
+
+def in_shared(document: Document) -> str:
+    """The document's text in the ``shared`` layout; one without sections, or in it already, as it is.
+
+    Raises ``EditError`` (``not_possible``).
+    """
+    return formatted(document, "shared") if document.sections and not is_shared(document) else document.text
+
+
+def shared_within(document: Document, most: int | None) -> str | None:
+    """The same; ``None`` where it would have more than ``most`` characters, or would say something else."""
+    try:
+        text = in_shared(document)
+    except EditError:
+        return None
+    return None if most is not None and size_of(text) > most else text
 
 
 def formatted(document: Document, layout: Layout) -> str:

@@ -27,6 +27,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
+from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
@@ -51,6 +52,7 @@ from catmem.staleness.freshness import DATED_BY
 from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
 from catmem.workspace.root import load_each
 from catmem.workspace.seen_entry import texts_of
+from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
 from catmem.writing.terms import check_threats
 from catmem.writing.written import could_go, over_budget
@@ -467,6 +469,10 @@ def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Pa
         plan = plan_fitting(parts, document, profile, workspace.config, resolve=asked.resolve)
     else:
         plan = plan_file(parts, document, resolve=asked.resolve)
+    if plan.changes and hermes_edits(workspace.config, profile):
+        limit = limit_of(profile, plan.target.partition("/")[2], workspace.config)
+        most = None if limit is None else max(limit, size_of(plan.before))
+        plan = replace(plan, after=shared_within(workspace.parse(plan.after), most) or plan.after)
     refuse_too_long(workspace, profile, plan, asked.as_of)
     return plan
 

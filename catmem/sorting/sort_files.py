@@ -12,7 +12,7 @@ from catmem.config.rights_table import Held, fleet_of
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
-from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED
 from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Proposer
 from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
@@ -187,7 +187,8 @@ def apply_sort(
     workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = {**plan.titles, **{category_of(line): line.choice[1:].strip() for line in lines if line.choice[0] == "+"}}
-    migration = sort_document(plan.document, lines, titles)
+    shared = plan.path.resolve().parent.name == HERMES_FOLDER
+    migration = sort_document(plan.document, lines, titles, shared=shared)
     known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
     used = {category_of(line) for line in lines} - known if config.path is not None else set()
     declared = {slug: title for slug, title in titles.items() if slug in used}

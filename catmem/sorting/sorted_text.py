@@ -25,11 +25,13 @@ def category_of(line: SortLine) -> str:
     return slugify(line.choice[1:]) if line.choice.startswith("+") else line.choice
 
 
-def sort_document(document: Document, lines: Sequence[SortLine], titles: Mapping[str, str]) -> Migration:
+def sort_document(
+    document: Document, lines: Sequence[SortLine], titles: Mapping[str, str], *, shared: bool = False
+) -> Migration:
     """What the lines of a list make of a document, as a ``Migration``.
 
     The lines were made of ``titled(document)``; ``titles`` are those of all categories, in the order of new sections.
-    Raises ``EditError`` (``not_possible``) if there is no text that says all this.
+    ``shared`` is as in ``tidied``. Raises ``EditError`` (``not_possible``) if there is no text that says all this.
     """
     kept = [line for line in lines if line.choice not in {DROP, SECRET}]
     planned = tuple(_planned(line) for line in kept)
@@ -53,7 +55,7 @@ def sort_document(document: Document, lines: Sequence[SortLine], titles: Mapping
             first[version.category].append(version)
     headed = {category: versions for category, versions in first.items() if versions}
     text = spliced(written, list(slots.values()), headed, titles, written.title)
-    new = tidied(document, text)
+    new = tidied(document, text, shared=shared)
     return Migration(document.text, new, planned, read.title if document.title is None else None)
 
 

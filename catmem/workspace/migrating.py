@@ -19,7 +19,7 @@ from catmem.config.yamlfile import YAML_LIMIT
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded, rewrite_file
-from catmem.names import UNCATEGORIZED
+from catmem.names import HERMES_FOLDER, UNCATEGORIZED
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
@@ -65,7 +65,8 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
     """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     try:
-        migration = plan_migration(workspace.parse(data), workspace.config)
+        shared = path.resolve().parent.name == HERMES_FOLDER
+        migration = plan_migration(workspace.parse(data), workspace.config, shared=shared)
     except CatmemError as error:
         error.path = str(path)
         raise

@@ -137,8 +137,8 @@ def _title(label: str) -> str:
     return label.replace("-", " ").title()
 
 
-def plan_migration(document: Document, config: Config) -> Migration:
-    """What the labels of a document make of it by the root's taxonomy.
+def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
+    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``.
 
     Running it on the result changes nothing. Raises ``EditError`` (``not_possible``) if there is no text that says all
     this, as beside a code fence that is not closed.
@@ -151,7 +151,7 @@ def plan_migration(document: Document, config: Config) -> Migration:
         read, planned = document, _planned(document, meanings)
     if all(each.action == "stayed" for each in planned):
         return Migration(document.text, document.text, planned, None)
-    text = tidied(document, _written(with_one_title(read, planned), planned, config))
+    text = tidied(document, _written(with_one_title(read, planned), planned, config), shared=shared)
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
@@ -231,13 +231,16 @@ def _version(plan: PlannedEntry) -> Version:
     return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
 
 
-def tidied(old: Document, text: str) -> str:
-    """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
+def tidied(old: Document, text: str, *, shared: bool) -> str:
+    """A text in the layout that the file had; one that gets its first sections is put into the plain one.
+
+    ``shared`` says that stock Hermes Agent edits the file too: the layout is the shared one then.
+    """
     document = Document(scan(text, old.scan.categories), old.limits)
     if not document.scan.headers:
         return text
-    layout: Literal["plain", "shared"] = "shared" if is_shared(old) else "plain"
-    if old.scan.headers and not _is_in_layout(old, layout):
+    layout: Literal["plain", "shared"] = "shared" if shared or is_shared(old) else "plain"
+    if not shared and old.scan.headers and not _is_in_layout(old, layout):
         return text
     return formatted(document, layout)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from catmem.config.config import DeclaredEntity, expand_user
 from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, StoreError, UnknownNameError
-from catmem.names import DECLARED_RULE, FILE_NAMES
+from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
 from catmem.resources import schema
 
 if TYPE_CHECKING:
@@ -271,6 +271,11 @@ def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
         return {}
     folder = memory_dir(profile, config)
     return {target: folder / name for target, name in FILE_NAMES.items()}
+
+
+def hermes_edits(config: Config, profile: Profile) -> bool:
+    """Whether stock Hermes Agent may edit the files of a profile: their folder is called as its own are."""
+    return any(path.parent.name == HERMES_FOLDER for path in memory_files(config, profile).values())
 
 
 def places(config: Config, profile: Profile) -> Mapping[str, Path]:

@@ -15,11 +15,12 @@ from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
-from catmem.model.layout import is_shared, last_entries, spans_of
+from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import UNCATEGORIZED
 from catmem.store.judgement import REMEDY
-from catmem.syntax.scan import rescan
+from catmem.syntax.scan import rescan, scan
+from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, value_texts
 from catmem.writing.matching import Says, find_entry, says
 from catmem.writing.terms import body_of, each_of
@@ -32,6 +33,7 @@ from catmem.writing.written import (
     on_tags,
     on_title,
     on_unread,
+    on_unshared,
     on_verification,
     refuse_over_budget,
 )
@@ -327,7 +329,7 @@ class _Draft:
     def plan(self) -> Plan:
         document = self.original
         if self.document.text != self.original.text:
-            document = ended(self.document)
+            document = self._in_layout(ended(self.document))
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
         put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
@@ -339,9 +341,21 @@ class _Draft:
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
+    def _in_layout(self, document: Document) -> Document:
+        """The document; where stock Hermes Agent edits it too, in the layout that is safe there, if that has room."""
+        if not document.scan.headers or not self.terms.hermes_edits:
+            return document
+        limit = self.terms.limit
+        text = shared_within(document, None if limit is None else max(limit, size_of(self.original.text)))
+        if text is None:
+            self.warnings.append(on_unshared(self.terms.entity))
+            return document
+        known = document.scan
+        return Document(scan(text, known.categories, always_titled=known.always_titled), document.limits)
+
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""
-        if len(self.touched) == 1 and not self.touched[0][1]:
+        if len(self.touched) == 1 and not self.touched[0][1] and not self.terms.hermes_edits:
             start = self.touched[0][0].start  # nothing came after it, so it stands where it was put
             return [entry for entry in document.entries_between(start, start + 1) if entry.start == start]
         left: dict[tuple[str, str], list[Entry]] = {}

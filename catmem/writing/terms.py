@@ -21,6 +21,7 @@ from catmem.staleness.freshness import stale_after_days
 from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
+from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import no_match
 from catmem.writing.operation import refuse_surrogates
 
@@ -63,6 +64,11 @@ class Terms:
     def limit(self) -> int | None:
         """How many characters the file may have."""
         return limit_of(self.owner, self.target, self.config)
+
+    @property
+    def hermes_edits(self) -> bool:
+        """Whether stock Hermes Agent may edit the file too."""
+        return hermes_edits(self.config, self.owner)
 
     def unmerged(self, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:
         """What the one who acts should know of git's conflict markers in the text of the file."""

@@ -216,6 +216,14 @@ def on_title(before: Document, after: Document) -> str | None:
     )
 
 
+def on_unshared(entity: str) -> str:
+    """What to know of a file with sections that stock Hermes Agent edits, and that is not in the layout for that."""
+    return (
+        f"{entity} is not in the shared layout, so Hermes Agent's own tool may take neighbours and headers along with "
+        "an entry; mend it, where its limit leaves room: catmem fmt --layout shared"
+    )
+
+
 def on_double(category: str) -> str:
     """What to know of an entry whose words its category had already."""
     return f"is in {category} twice now"

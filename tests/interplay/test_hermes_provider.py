@@ -299,10 +299,12 @@ def test_what_the_own_tool_writes_is_in_the_same_file_and_nothing_is_shown_twice
     assert list((home / "memories").glob("*.bak.*")) == []
 
 
-def test_by_default_the_own_tool_is_off_and_says_so(hermes, home, stub):
+def test_by_default_the_own_tool_refuses_and_nothing_is_written(hermes, home, stub):
     catmem("hermes", "install", "--yes")
     stub.answers = [("memory", {"action": "add", "target": "user", "content": "By the own tool."}), "Done."]
     hermes("chat", "-Q", "-q", "Remember this.")
     (told,) = (each["content"] for each in stub.turns[-1]["messages"] if each["role"] == "tool")
     assert json.loads(told)["success"] is False
     assert (home / "memories" / "USER.md").read_text(encoding="utf-8") == USER
+    # Hermes Agent offers it all the same, and with its toolset it would take the tool of the provider away too.
+    assert {"memory", "catmem_memory"} <= {tool["function"]["name"] for tool in stub.turns[-1]["tools"]}

@@ -53,10 +53,10 @@ def fleet(tmp_path, monkeypatch):
 def hermes(hermes_python, fleet):
     """Calls one method of Hermes Agent's own store on the user file of ``coder``; it has to succeed."""
 
-    def call(action, *arguments):
+    def call(action, *arguments, name="coder"):
         done = subprocess.run(
             [hermes_python, STORE, action, "user", *arguments],
-            env={**os.environ, "HERMES_HOME": str(fleet / "profiles" / "coder")},
+            env={**os.environ, "HERMES_HOME": str(fleet if name == "default" else fleet / "profiles" / name)},
             check=True,
             capture_output=True,
             text=True,
@@ -74,6 +74,8 @@ def catmem(*arguments):
 
 
 def user_file(fleet, name="coder"):
+    if name == "default":
+        return fleet / "memories" / "USER.md"
     return fleet / "profiles" / name / "memories" / "USER.md"
 
 
@@ -118,6 +120,21 @@ def test_a_flat_file_of_hermes_gets_its_slice_and_hermes_goes_on(fleet, hermes):
     before = user_file(fleet).read_bytes()
     catmem("hermes", "sync", "--all")
     assert user_file(fleet).read_bytes() == before
+
+
+def test_hermes_removes_one_entry_of_sorted_files_and_nothing_else(fleet, hermes, tmp_path):
+    facts_of_all = {"Tea.": "tastes", "Uses vim.": "tools", "Salaries on the 25th.": "payroll", "No sugar.": "tastes"}
+    put(user_file(fleet, "default"), "\n§\n".join(facts_of_all))
+    chosen = enumerate(facts_of_all.values(), 1)
+    put(tmp_path / "list.txt", "".join(f"{number} +{category}\n" for number, category in chosen))
+    catmem("sort", "--root", str(fleet), "-p", "default", "-t", "user", "--read", str(tmp_path / "list.txt"))
+    assert facts(fleet, "default") == facts_of_all
+    catmem("hermes", "sync", "--all")
+    hermes("remove", "Uses vim", name="default")
+    del facts_of_all["Uses vim."]
+    assert facts(fleet, "default") == facts_of_all
+    hermes("remove", "Uses vim", name="coder")
+    assert facts(fleet) == {"Tea.": "tastes", "No sugar.": "tastes"}
 
 
 def test_both_at_once_lose_nothing(fleet, hermes_python):

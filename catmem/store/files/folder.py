@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.errors import BusyError, DamagedError
+from catmem.names import HERMES_FOLDER
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
 from catmem.store.files.observed_file import SupersededFiles
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 Identity: TypeAlias = tuple[int, int]
 """Which file or folder it is, whatever its name: the device and the inode."""
-
-HERMES_FOLDER = "memories"
-"""What Hermes Agent calls the folder of its memory files."""
 
 _PARTS = ("journal", "tmp", "gen")
 _NEXT_JOURNAL = "journal.new"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import date
 
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.hermes.sync import apply_sync, keep_shared, plan_sync
+from catmem.hermes.setup_root import make_root_over
+from catmem.hermes.setup_status import statuses
+from catmem.hermes.sync import plan_sync
 from catmem.model.document import parse
-from catmem.model.layout import is_shared
+from catmem.model.layout import formatted, is_shared
+from catmem.sorting.sort_list import read_list
+from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
@@ -46,7 +51,7 @@ def workspace(tmp_path, homes):
 def sync(workspace, homes):
     def run(names=None, **how):
         plan = plan_sync(workspace, list(homes.values()), "boss", names, as_of=DAY, **how)
-        return apply_sync(workspace, plan)
+        return workspace.apply_seed(plan)
 
     return run
 
@@ -120,7 +125,7 @@ def test_a_limit_of_the_root_counts_too(sync, workspace, user):
 def test_a_file_changed_between_the_plan_and_the_write_is_merged_and_put_into_the_layout(workspace, homes, user):
     plan = plan_sync(workspace, list(homes.values()), "boss", ["coder"], as_of=DAY)
     put(user, "By Hermes.")
-    apply_sync(workspace, plan)
+    workspace.apply_seed(plan)
     assert bodies(user) == ["By Hermes.", "Tea.", "No sugar."]
     assert is_shared(parse(user.read_bytes()))
 
@@ -151,14 +156,79 @@ def test_a_source_that_nobody_in_hermes_names_is_refused(workspace, homes):
     assert caught.value.code == "hermes_homes"
 
 
+SHARED = "No sugar.\n§\n## Tastes\n§\nTea.\n§\n## __uncategorized__"
+LABELLED = "[tastes] Tea.\n§\nNo sugar.\n"
+TASTES = "taxonomy:\n  categories:\n    tastes: {title: Tastes}\n"
+
+
+def sort_one(workspace):
+    plan = workspace.plan_sort("coder", "user")
+    workspace.apply_sort(plan, plan.chosen(read_list("1 +Tastes\n2 uncategorized\n")))
+
+
+def migrate_one(workspace):
+    config = workspace.root / "catmem.yaml"
+    put(config, config.read_text(encoding="utf-8") + TASTES)
+    with workspace.anew() as now:
+        apply_migration(now, plan_file(now, now.path("coder", "user")))
+
+
+@pytest.mark.parametrize(
+    ("text", "write"),
+    [
+        ("Tea.\n§\nNo sugar.\n", sort_one),
+        ("Tea.\n§\nNo sugar.\n", lambda root: root.move("coder", "Tea.", "tastes")),
+        (LABELLED, migrate_one),
+        ("## Tastes\nTea, green.\n", lambda root: root.replace("coder", "Tea, green.", "Tea.")),
+        ("", lambda root: root.add("coder", "Tea.", category="tastes", tags={"created": None})),
+        ("No sugar.\n", lambda root: root.apply_seed(root.plan_seed("boss", "coder"))),
+    ],
+    ids=["sort", "move", "migrate", "replace", "add", "seed"],
+)
+def test_each_write_that_makes_sections_keeps_to_the_layout_that_hermes_does_no_harm_to(workspace, user, text, write):
+    put(workspace.root / "boss" / "USER.md", "## Tastes\nTea.\n")
+    put(user, text)
+    write(workspace)
+    expected = SHARED if "No sugar." in text else SHARED.removeprefix("No sugar.\n§\n")
+    assert user.read_text(encoding="utf-8") == expected
+    assert len(list(workspace.store.log("coder/user"))) == (2 if text else 1)  # what was there, and one write
+
+
+def test_the_answer_to_a_write_names_the_entry_where_the_layout_put_it(workspace, user):
+    put(user, "## Tastes\nTea.\n")
+    written = workspace.add("coder", "No sugar.", category="tastes", tags={"created": None})
+    (entry,) = written.entries
+    assert (entry.body, entry.category) == ("No sugar.", "tastes")
+    assert user.read_text(encoding="utf-8")[entry.start : entry.end] == "No sugar."
+
+
 def test_a_file_without_sections_and_one_elsewhere_keep_their_layout(workspace, user):
     put(user, "Flat.\n§\nStill flat.\n")
-    assert keep_shared(workspace, "coder", "user") is None
-    assert keep_shared(workspace, "boss", "user") is None
-    assert user.read_text(encoding="utf-8") == "Flat.\n§\nStill flat.\n"
+    workspace.replace("coder", "Still flat.", "Flat still.")
+    assert user.read_text(encoding="utf-8") == "Flat.\n§\nFlat still.\n"
+    workspace.replace("boss", "No sugar.", "Sugar.")
+    assert workspace.path("boss", "user").read_text(encoding="utf-8") == SOURCE.replace("No sugar.", "Sugar.")
 
 
-def test_a_file_without_room_for_the_layout_stays_as_it_is(workspace, user):
+def test_a_file_without_room_for_the_layout_keeps_its_own_and_the_answer_says_so(workspace, user):
     put(workspace.root / "profiles" / "coder.yaml", PROFILE + "limits: {user: 20}\n")
-    put(user, "## Tastes\nTea.\n")
-    assert keep_shared(workspace, "coder", "user") is None
+    put(user, "## Tastes\nTea, tea.\n")
+    written = workspace.replace("coder", "Tea, tea.", "Tea.")
+    assert user.read_text(encoding="utf-8") == "## Tastes\nTea.\n"
+    assert "catmem fmt --layout shared" in written.warnings[0]
+
+
+def test_a_sync_warns_of_a_source_that_hermes_would_break(tmp_path):
+    homes = make_homes(tmp_path / "hermes", "coder", config="memory: {}\n")
+    put(tmp_path / "hermes" / "memories" / "USER.md", SOURCE)
+    root = make_root_over(homes["default"]).made.root
+    put(root / "catmem-profiles" / "coder.yaml", PROFILE.replace("boss", "default"))
+    workspace = Workspace.open(root, search=False)
+    with closing(workspace.store):
+        plan = plan_sync(workspace, list(homes.values()), "default", None, as_of=DAY)
+        assert [note for note in plan.notes if "default/user is not in the shared layout" in note]
+        (home,) = statuses([homes["default"]])
+        assert [problem for problem in home.problems if "fmt --layout shared" in problem]
+        put(homes["default"].memories / "USER.md", formatted(parse(SOURCE), "shared"))
+        assert plan_sync(workspace, list(homes.values()), "default", None, as_of=DAY).notes == ()
+        assert statuses([homes["default"]])[0].problems == ()

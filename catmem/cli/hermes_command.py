@@ -92,12 +92,14 @@ def install(  # noqa: PLR0913 - one parameter an option
 
     What would change is shown first, config.yaml as a diff. The root is what --root says, else the folder of Hermes
     Agent's homes if it has a catmem.yaml, else the one that this folder lies in. A second run changes nothing, and
-    uninstall undoes it.
+    uninstall undoes it. If 'hermes' on the PATH names a Python that cannot import catmem, nothing is changed.
     """
     from catmem.hermes.setup import plan_install
     from catmem.hermes.setup_homes import chosen_homes, find_home
+    from catmem.hermes.setup_status import hermes_python, install_command, refuse_no_catmem
 
     _refuse_mixed(profile, name, everybody=everybody)
+    refuse_no_catmem()
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     workspace = _workspace(chosen[0])
     steps: list[SetupStep] = []
@@ -107,7 +109,9 @@ def install(  # noqa: PLR0913 - one parameter an option
         steps.append(plan_install(each, settings, folder, keep_tool=keep_tool, any_version=any_version))
     if not _carried_out(steps, yes=yes, dry_run=dry_run) or in_json():
         return
-    say("Next: catmem has to be installed for the Python of Hermes Agent too; 'hermes memory status' says if it is.")
+    if hermes_python() is None:
+        say("Next: 'hermes memory status' says whether its Python can import catmem.")
+        say(f"If it cannot: {install_command('PYTHON')}, with the Python of Hermes Agent.")
     say("It counts from the next conversation on.")
 
 

@@ -46,7 +46,7 @@ try:
 except ImportError as error:
     logging.getLogger("catmem.hermes").error(
         "The memory provider catmem is switched on, and the Python of Hermes Agent cannot import it (%s). This "
-        "conversation has no memory of catmem. Install it with: %s -m pip install catmem",
+        "conversation has no memory of catmem. 'catmem hermes status' has the command that installs it for %s",
         error,
         sys.executable,
     )

@@ -1,16 +1,21 @@
-"""How catmem stands in each home of Hermes Agent, and whether the Python of Hermes Agent can import it."""
+"""How catmem stands in each home of Hermes Agent; whether its Python can import catmem, and what installs it there."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from catmem.config.profile import profile_names
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, ConfigError
 from catmem.hermes.provider import shown_by_hermes, unfiltered
 from catmem.hermes.setup import installed
 from catmem.hermes.setup_homes import HermesConfig, read_config, read_settings
@@ -89,10 +94,9 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
     active = config.provider == "catmem"
     if active and not is_there:
         problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
-    if active and loads is False:
+    if active and python is not None and loads is False:
         problems.append(
-            "Hermes Agent cannot load it: its Python cannot import catmem. Install it with: "
-            f"{python} -m pip install catmem"
+            f"Hermes Agent cannot load it: its Python cannot import catmem. Install it with: {install_command(python)}"
         )
     root = profile = None
     twice: tuple[str, ...] = ()
@@ -124,6 +128,32 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
         loads=loads if is_there or active else None,
         problems=tuple(problems),
     )
+
+
+def refuse_no_catmem() -> None:
+    """Raise ``ConfigError`` (``hermes_import``) if the Python of Hermes Agent is known and cannot import catmem."""
+    python = hermes_python()
+    if python is not None and can_import(python) is False:
+        raise ConfigError(
+            "the Python of Hermes Agent cannot import catmem, so its agents would have no memory",
+            code="hermes_import",
+            path=python,
+            hint=f"Nothing was changed. Install catmem there first: {install_command(python)}",
+        )
+
+
+def install_command(python: Path | str) -> str:
+    """The command that installs this catmem for another Python: from where this one was installed from."""
+    found = metadata.distribution("catmem").read_text("direct_url.json")
+    said = json.loads(found) if found else {}
+    source = said.get("url", "catmem")
+    if source.startswith("file:"):
+        path = url2pathname(urlsplit(source).path)
+        source = path if Path(path).exists() else "catmem"
+    elif "vcs_info" in said:
+        source = f"{said['vcs_info']['vcs']}+{source}@{said['vcs_info']['commit_id']}"
+    editable = "-e " if said.get("dir_info", {}).get("editable") and source != "catmem" else ""
+    return f"{quote(str(python))} -m pip install {editable}{quote(source)}"
 
 
 def hermes_python() -> Path | None:

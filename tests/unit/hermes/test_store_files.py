@@ -134,4 +134,4 @@ def test_outside_of_hermes_it_says_what_is_missing(use):
     with pytest.raises(ConfigError, match="no Hermes Agent to work for") as raised:
         use()
     assert raised.value.code == "no_hermes"
-    assert "pip install catmem" in raised.value.hint
+    assert "PYTHON -m pip install " in raised.value.hint

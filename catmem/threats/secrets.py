@@ -286,14 +286,18 @@ def _login(text: str, place: int) -> re.Match[str] | None:
     return link
 
 
-# The value of a password that a person chose has fewer signs than a run, and more kinds of them than a word has.
+# The value of a password that a person chose has more kinds of signs than a word has.
 _PASSWORD = pattern(
     r"(?:password|passwort|passwd|pwd)\b(?: (?:for|of|to|on|at|in|f\u00fcr|von|zu) [^\n:=]{1,40}?)?"
     r"[\"'`*]{0,3}(?:\s{0,2}(?::=|=>|[:=])| is| ist)\s{0,2}[\"'`]?"
-    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,15})(?![^\s\"'`,;<>(){}\[\]])",
+    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,64})(?![^\s\"'`,;<>(){}\[\]])",
     re.IGNORECASE,
 )
 PASSWORD_SIGNS = ("passw", "pwd")
+_RARE_SIGN = pattern(r"[!$%^*]")
+_SIGN = pattern(r"[#&?~=|\\]")
+_NAME = pattern(r"[/:]|[A-Za-z0-9]\.[A-Za-z]|\d\.\d|\d{4}-\d\d-\d\d")
+"""What is in names of files, hosts, places in a vault and versions, in days and in links."""
 
 
 def passwords(text: str, found: Places) -> list[Threat]:
@@ -308,8 +312,18 @@ def _is_chosen(value: str) -> bool:
     """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
     inner = value.rstrip(".!?:")
     mixed = any(map(str.isupper, inner)) or any(not letter.isalnum() for letter in inner)
+    mixed = mixed and (len(inner) < _RUN or _is_no_name(inner))
     is_reference = inner.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in inner or _PLACEHOLDER.search(inner)
     return mixed and any(map(str.isdigit, inner)) and any(map(str.isalpha, inner)) and not is_reference
+
+
+def _is_no_name(value: str) -> bool:
+    """Whether a long value has a sign that names seldom have, or a common one beside letters of both cases."""
+    rare = _RARE_SIGN.search(value)
+    if rare or _NAME.search(value):
+        return rare is not None
+    has_sign = any(not letter.isalnum() for letter in value)
+    return bool(_SIGN.search(value)) or (has_sign and not value.islower() and not value.isupper())
 
 
 def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:

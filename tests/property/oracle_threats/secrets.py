@@ -215,7 +215,7 @@ def find_secrets(text: str) -> list[Threat]:
 _PASSWORD = re.compile(
     r"(?:password|passwort|passwd|pwd)\b(?: (?:for|of|to|on|at|in|f\u00fcr|von|zu) [^\n:=]{1,40}?)?"
     r"[\"'`*]{0,3}(?:\s{0,2}(?::=|=>|[:=])| is| ist)\s{0,2}[\"'`]?"
-    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,15})(?![^\s\"'`,;<>(){}\[\]])",
+    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,64})(?![^\s\"'`,;<>(){}\[\]])",
     re.IGNORECASE,
 )
 
@@ -229,6 +229,14 @@ def find_passwords(text: str) -> list[Threat]:
         kinds = {"digit" if each.isdigit() else "letter" if each.isalpha() else "sign" for each in value}
         capital = any(each.isupper() for each in value)
         example = _PLACEHOLDER.search(value) or "://" in value or value[:1] in "$%/~" or value[:2].lower() == "1p"
+        if len(value) >= 16 and not set(value) & set("!$%^*"):
+            named = set(value) & set("/:") or re.search(
+                r"[a-zA-Z0-9]\.[a-zA-Z]|[0-9]\.[0-9]|[0-9]{4}-[0-9]{2}-[0-9]{2}", value
+            )
+            plain = not set(value) & set("#&?~=|\\") and (
+                "sign" not in kinds or value in {value.lower(), value.upper()}
+            )
+            example = example or named or plain
         if match and {"digit", "letter"} <= kinds and (capital or "sign" in kinds) and not example:
             found.append(Threat("assigned-secret", match.start(), match.end()))
     return found

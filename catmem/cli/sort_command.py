@@ -270,6 +270,7 @@ class _Questions(Dialogue):
         super().__init__()
         self._plan = plan
         self._chosen = list(plan.lines)
+        self._checker = plan.checker
 
     def run(self) -> list[SortLine]:
         """The lines with what was chosen."""
@@ -307,13 +308,14 @@ class _Questions(Dialogue):
                 self.explain(answer)
                 continue
             try:
-                chosen = self._plan.checker.answered(line, words.get(given, given)) if given else line
+                chosen = self._checker.answered(line, words.get(given, given)) if given else line
             except ConfigError as error:
                 if not self.on_terminal:
                     error.path, error.line, error.hint = self.source, answer.number, self.refused
                     raise
                 say(f"{error.message} (? explains)")
                 continue
+            self._checker.learn(chosen.choice)
             parts = self._plan.proposer.parted(chosen) if chosen.choice == SPLIT else [chosen]
             self._chosen[at : at + 1] = parts
             return at + (len(parts) == 1)

@@ -186,7 +186,10 @@ def apply_sort(
     """
     workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
-    titles = {**plan.titles, **{category_of(line): line.choice[1:].strip() for line in lines if line.choice[0] == "+"}}
+    titles = dict(plan.titles)
+    for line in lines:
+        if line.choice.startswith("+"):
+            titles.setdefault(category_of(line), line.choice[1:].strip())
     shared = plan.path.resolve().parent.name == HERMES_FOLDER
     migration = sort_document(plan.document, lines, titles, shared=shared)
     known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}

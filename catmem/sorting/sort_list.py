@@ -184,6 +184,8 @@ class Checker:
         self._lines = lines
         self._titles = titles
         self._config = config
+        self._new: dict[str, str] = {}
+        """The new categories that were named so far, each as it was spelled first, with ``+``."""
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines with what a list chooses for them, each entry once. Raises ``ConfigError`` (``bad_list``)."""
@@ -214,6 +216,11 @@ class Checker:
             raise ConfigError(fault, code="bad_answer")
         return replace(line, choice=self._choice(choice), tags=tags)
 
+    def learn(self, choice: str) -> None:
+        """Know a new category by its name from now on: the ``+`` is needed once."""
+        if choice.startswith("+") and self._slug(choice) not in self._titles:
+            self._new.setdefault(self._slug(choice), choice)
+
     def _matched(self, read: ReadList, lines: Sequence[SortLine]) -> tuple[dict[int, SortLine], list[tuple[str, str]]]:
         """What is chosen for the lines, by number, and what is wrong.
 
@@ -226,6 +233,8 @@ class Checker:
         at: dict[int, str] = {}
         made: dict[int, SortLine] = {}
         faults = [*read.faults]
+        for row in read.rows:
+            self.learn(row.choice)
         for row in read.rows:
             number, fault = row.number, None
             if row.shown is not None and number not in free[row.shown]:
@@ -262,17 +271,20 @@ class Checker:
         slug = slugify(name)
         if not slug or len(name) > _LONGEST_NAME or "\n" in name or scan(name):
             return "gives no name of a category"
-        if choice.startswith("+") or self._choice(choice) in self._titles:
+        if choice.startswith("+") or slug in self._new or self._slug(choice) in self._titles:
             return None
-        near = nearest(slug, [*self._titles, *ACTIONS])
+        near = nearest(slug, [*self._titles, *self._new, *ACTIONS])
         return f"there is no category {name}{f'; did you mean {near}?' if near else ''} (+{name} makes a new one)"
 
     def _choice(self, choice: str) -> str:
-        """A choice, with a category that it names by its slug."""
+        """A choice, with a category that it names by its slug; a new one as it was spelled first."""
         if choice in ACTIONS:
             return choice
-        slug = self._config.taxonomy.category(choice.removeprefix("+").strip())
-        return slug if slug in self._titles else choice
+        slug = self._slug(choice)
+        return slug if slug in self._titles else self._new.get(slug, choice)
+
+    def _slug(self, choice: str) -> str:
+        return self._config.taxonomy.category(choice.removeprefix("+").strip())
 
 
 def _hint(faults: Sequence[tuple[str, str]]) -> str:

@@ -359,6 +359,21 @@ def test_a_list_of_your_own_stays_after_it_was_applied(place):
     assert (place / "list.txt").read_text() == LIST
 
 
+def test_a_new_category_is_named_with_a_plus_once_and_its_first_spelling_is_the_title(place):
+    rows = [("1", "odd things"), ("2", "+Odd Things"), ("3", "+odd things"), ("4", "Odd-Things"), ("5", "finance")]
+    put(place / "list.txt", "".join(f"{number} {choice}\n" for number, choice in rows))
+    said = run("sort", "-p", "neo", "--read", "list.txt").stdout
+    assert "sorted: odd-things 4, finance 1\ndeclared in catmem.yaml: odd-things (Odd Things)\n" in said
+    assert "## Odd Things\n" in user(place)
+
+
+def test_in_one_session_too(place):
+    put(place / "answers.txt", "+Odd Things\nodd things\nq\n")
+    with (place / "answers.txt").open() as stream:
+        said = run("sort", "-p", "neo", "--ask-each", input=stream).stdout
+    assert "odd-things 2" in said
+
+
 def test_what_a_person_calls_a_secret_is_in_no_kept_list(place):
     file = place / "homes" / "neo" / "USER.md"
     plan = Workspace.open(place).plan_sort("neo")

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.command import Group
-from catmem.cli.options import as_of_option, common_options, dry_run_option, format_option, given_root
+from catmem.cli.options import (
+    as_of_option,
+    common_options,
+    dry_run_option,
+    format_option,
+    given_root,
+    replace_cloned_option,
+)
 from catmem.cli.output import (
     columns,
     emit,
@@ -172,12 +179,20 @@ def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
     help="Every profile that names SOURCE in seed_from and keeps its files in a home of Hermes Agent. Without SOURCE: "
     "every source in turn.",
 )
+@replace_cloned_option
 @_home_option
 @dry_run_option
 @as_of_option
 @common_options
 def sync(  # noqa: PLR0913 - one parameter an option
-    source: str | None, names: tuple[str, ...], home: str | None, as_of: date | None, *, everybody: bool, dry_run: bool
+    source: str | None,
+    names: tuple[str, ...],
+    home: str | None,
+    as_of: date | None,
+    *,
+    everybody: bool,
+    replace_cloned: bool,
+    dry_run: bool,
 ) -> None:
     """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
 
@@ -201,7 +216,8 @@ def sync(  # noqa: PLR0913 - one parameter an option
     unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
-        plan = plan_sync(workspace, homes, each, names or None, as_of=as_of or clock.today())
+        day = as_of or clock.today()
+        plan = plan_sync(workspace, homes, each, names or None, as_of=day, replace_cloned=replace_cloned)
         unreadable = plan.unreadable
         done = plan if dry_run else workspace.apply_seed(plan)
         status = max(status, done.exit_status)

@@ -171,6 +171,12 @@ category_option = click.option("-c", "--category", metavar="SLUG", help="Only th
 
 entity_argument = click.argument("entity")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; show what would change.")
+replace_cloned_option = click.option(
+    "--replace-cloned",
+    is_flag=True,
+    help="Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
+    "that the source has too and that no seed put there. What the source does not have stays.",
+)
 expected_option = click.option(
     "--expected",
     metavar="REVISION|DIGEST",

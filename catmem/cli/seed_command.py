@@ -15,6 +15,7 @@ from catmem.cli.options import (
     dry_run_option,
     open_with_store,
     secret_option,
+    replace_cloned_option,
     target_option,
 )
 from catmem.cli.output import (
@@ -100,6 +101,7 @@ _OUT_OF_SYNC = 1
     help="Where a slice is over a target's limit, seed what fits and name the rest: expired and stale entries stay out "
     "first, then those of the last category in the target's profile.",
 )
+@replace_cloned_option
 @click.option(
     "--on-drift",
     type=click.Choice(["adopt", "refuse"]),
@@ -124,6 +126,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     resolve: Settlements,
     interactive: bool,
     fit: bool,
+    replace_cloned: bool,
     on_drift: OnDrift | None,
     allow_secret: bool,
     actor: str | None,
@@ -155,7 +158,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     dialogue = SeedDialogue(workspace.config, answers) if interactive else None
     for each, named in seeds:
         try:
-            how = {**filters, "fit": fit, "target": target, "every_entry": status}
+            how = {**filters, "fit": fit, "target": target, "every_entry": status, "replace_cloned": replace_cloned}
             plan = settled(dialogue or resolve, partial(workspace.plan_seed, each, named, **how))
         except UnknownNameError as error:
             # Of all sources one may have a category that another has not.

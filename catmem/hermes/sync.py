@@ -16,6 +16,7 @@ from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.hermes.setup_homes import HermesConfig, read_config
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
+from catmem.seeding.cloned import CLONED_HINT
 from catmem.seeding.order import seed_order
 from catmem.seeding.plan import SeedRefusal
 from catmem.text import size_of
@@ -34,10 +35,16 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 
-def plan_sync(
-    workspace: Workspace, homes: Sequence[Home], source: str, names: Sequence[str] | None, *, as_of: date
+def plan_sync(  # noqa: PLR0913 - what is asked for
+    workspace: Workspace,
+    homes: Sequence[Home],
+    source: str,
+    names: Sequence[str] | None,
+    *,
+    as_of: date,
+    replace_cloned: bool = False,
 ) -> SeedPlan:
-    """What a sync would do; nothing is written.
+    """What a sync would do; nothing is written. ``replace_cloned`` is as for ``Workspace.plan_seed``.
 
     Without ``names`` the targets are those profiles that name the source in ``seed_from`` and keep their files in one
     of ``homes``. Raises ``ConfigError`` (``hermes_homes``) for a target that does not, and as ``plan_seed`` does.
@@ -61,7 +68,7 @@ def plan_sync(
         workspace.profile(name)
         if name not in found:
             raise _elsewhere(workspace, name, homes)
-    plan = workspace.plan_seed(source, names, as_of=as_of)
+    plan = workspace.plan_seed(source, names, as_of=as_of, replace_cloned=replace_cloned)
     kept: list[FilePlan] = []
     refused = list(plan.refused)
     for each in plan.files:
@@ -114,7 +121,8 @@ def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -
         named = could_go(workspace.parse(after).entries, profile, workspace.config, as_of, to_agent=False)
         error: OverBudgetError = over_budget(plan.target, size_of(plan.before), size_of(after), limit, named)
         error.hint = (
-            "Nothing was written to it. Let the profile name fewer categories, shorten entries, or raise "
+            f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Let the profile name fewer categories, "
+            "shorten entries, or raise "
             f"memory.{target}_char_limit in Hermes Agent's {home.config.name} and the limit in catmem.yaml."
         )
         raise error

@@ -26,7 +26,8 @@ OVER = "over the limit"
 class SeedRequest(NamedTuple):
     """What was asked for, so that a plan can be made again.
 
-    ``categories`` are slugs, ``None`` for all; ``fit`` leaves out what is over a target's limit.
+    ``categories`` are slugs, ``None`` for all; ``fit`` leaves out what is over a target's limit, and
+    ``replace_cloned`` takes out the ``FilePlan.cloned``.
     """
 
     source: str
@@ -37,6 +38,7 @@ class SeedRequest(NamedTuple):
     actor: str | None
     categories: tuple[str, ...] | None = None
     fit: bool = False
+    replace_cloned: bool = False
 
 
 class SeedRefusal(NamedTuple):

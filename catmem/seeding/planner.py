@@ -31,6 +31,7 @@ from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
+from catmem.seeding.cloned import CLONED_HINT, cloned_entries, on_cloned, without_cloned
 from catmem.seeding.fitting import plan_fitting
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.order import known_profiles, seed_chain, seed_order
@@ -87,6 +88,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     categories: Sequence[str] | str | None = None,
     fit: bool = False,
     allow_secret: bool = False,
+    replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
     """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
@@ -110,7 +112,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
         named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
         only = None if target is None else known_target(target)
         slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
-        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, fit)
+        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, fit, replace_cloned)
         plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
         return replace(plan, unreadable=unreadable) if unreadable else plan
 
@@ -361,13 +363,15 @@ class _Planning:
         )
         if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
             self.starved.append(entity)
-        if record is None and not parts.slice:
+        replaces = self.asked.replace_cloned and not _is_flat(offered)
+        if record is None and not (parts.slice or replaces):
             return None
         data = self.workspace.bytes_of(profile, target)
         _refuse_unfit(self.workspace, entity, data)
-        if data and not every_entry and is_settled(parts):
+        if data and not (every_entry or replaces) and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
-        return plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
+        plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
+        return plan if record is not None or parts.slice or plan.cloned else None
 
     def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
         """What a profile is to have of an offer, of the categories that are asked for."""
@@ -391,6 +395,7 @@ class _Planning:
     def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
         """What is there twice, and what no target gets."""
         notes = [_on_doubles(each) for each in files if each.doubles]
+        notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
         notes += [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
         return tuple(notes)
@@ -465,10 +470,13 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
 
 def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Parts, document: Document) -> FilePlan:
     """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
+    cloned = cloned_entries(parts, document)
+    ours = without_cloned(parts, document, cloned) if asked.replace_cloned else document
     if asked.fit:
-        plan = plan_fitting(parts, document, profile, workspace.config, resolve=asked.resolve)
+        plan = plan_fitting(parts, ours, profile, workspace.config, resolve=asked.resolve)
     else:
-        plan = plan_file(parts, document, resolve=asked.resolve)
+        plan = plan_file(parts, ours, resolve=asked.resolve)
+    plan = replace(plan, before=document.text, cloned=len(cloned))
     if plan.changes and hermes_edits(workspace.config, profile):
         limit = limit_of(profile, plan.target.partition("/")[2], workspace.config)
         most = None if limit is None else max(limit, size_of(plan.before))
@@ -498,7 +506,7 @@ def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: da
             over -= each["size"]
     error = over_budget(plan.target, before, after, limit, enough)
     error.hint = (
-        "Nothing was written to it. Seed what fits (--fit), remove or shorten entries there or in the source, or raise "
-        "its limit."
+        f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Seed what fits (--fit), remove or shorten "
+        "entries there or in the source, or raise its limit."
     )
     raise error

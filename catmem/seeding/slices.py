@@ -180,6 +180,8 @@ class FilePlan:
     """The categories in which an entry arrives that looks like one of the target's own, once for each such entry."""
     is_known: bool = True
     """Whether a base was on record; without one a seed only adds."""
+    cloned: int = 0
+    """How many entries of the target are the source's too, and were not seeded."""
 
     @property
     def changes(self) -> bool:

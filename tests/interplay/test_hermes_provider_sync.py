@@ -137,6 +137,22 @@ def test_hermes_removes_one_entry_of_sorted_files_and_nothing_else(fleet, hermes
     assert facts(fleet) == {"Tea.": "tastes", "No sugar.": "tastes"}
 
 
+def test_a_profile_that_hermes_cloned_gets_its_slice_in_the_place_of_the_clone(fleet, hermes_python, tmp_path):
+    flat = ["Tea.", "No sugar.", "Uses vim.", "CANARY."]
+    put(user_file(fleet, "default"), "\n§\n".join(flat))
+    put(fleet / "config.yaml", "memory: {}\n")
+    program = str(Path(hermes_python).parent / "hermes")
+    subprocess.run([program, "profile", "create", "clone", "--clone"], check=True, capture_output=True, timeout=120)
+    assert facts(fleet, "clone") == dict.fromkeys(flat, "__uncategorized__")
+    catmem("init", "--from-hermes")
+    put(fleet / "catmem-profiles" / "clone.yaml", PROFILE)
+    put(tmp_path / "list.txt", "1 +Tastes\n2 tastes\n3 +Tools\n4 +Payroll\n")
+    catmem("sort", "--root", str(fleet), "-p", "default", "-t", "user", "--read", str(tmp_path / "list.txt"))
+    catmem("hermes", "sync", "default", "clone", "--replace-cloned")
+    assert facts(fleet, "clone") == {"Tea.": "tastes", "No sugar.": "tastes", "Uses vim.": "tools"}
+    assert b"CANARY" not in user_file(fleet, "clone").read_bytes()
+
+
 def test_both_at_once_lose_nothing(fleet, hermes_python):
     number = 40
     environment = {**os.environ, "HERMES_HOME": str(fleet / "profiles" / "coder")}

@@ -162,6 +162,8 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 
 _FEW_OWNERS = 8
+_FEW_IN_COMMON = 3
+"""Entries that two files have in common and that are told one by one."""
 _DIGIT = re.compile(r"\d")
 
 
@@ -332,6 +334,9 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
     Profiles of which one is seeded from the other, or both from a third, are meant to hold the same and are not
     compared. Nor are files without a profile.
 
+    Where two files have more than three entries in common, one may be a clone of the other: there is one finding for
+    all of them. Name the other as ``seed_from`` in its profile; ``catmem seed --replace-cloned`` then takes them out.
+
     ## Example
     Bad: `Vendor is Acme.` in `homes/trinity/USER.md` and in `homes/trinity/MEMORY.md`.
 
@@ -342,6 +347,7 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
     """
     first: dict[str, list[_Place]] = {}
     for path, file in files.items():
+        found: dict[str, list[tuple[LintedEntry, _Place]]] = {}
         for entry in file.entries if file.owner is not None else ():
             if not entry.words:
                 continue
@@ -353,12 +359,18 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
             )
             before = next(same, None)
             if before is not None:
-                other_file, other = before
-                message = f"this entry stands in {other_file.path} too, on line {other_file.line(other.start)}"
-                related = Related(other_file.path, other.start, other.end, "the other of the two")
-                yield Finding(entry.start, entry.end, message, "Keep it in one place.", related=(related,), path=path)
+                found.setdefault(before[0].path, []).append((entry, before))
             if len(known) < _FEW_OWNERS and all(place[0].path != path for place in known):
                 known.append((file, entry))
+        for pairs in found.values():
+            many = f"{len(pairs):,} entries stand in" if len(pairs) > _FEW_IN_COMMON else ""
+            for entry, (other_file, other) in pairs[: 1 if many else None]:
+                said = many or "this entry stands in"
+                line = f"{'the first ' if many else ''}on line {other_file.line(other.start)}"
+                related = Related(other_file.path, other.start, other.end, "the other of the two")
+                advice = "Keep each in one place." if many else "Keep it in one place."
+                message = f"{said} {other_file.path} too, {line}"
+                yield Finding(entry.start, entry.end, message, advice, related=(related,), path=path)
 
 
 # --- across entries ------------------------------------------------------------------------------------------------

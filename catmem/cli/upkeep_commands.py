@@ -213,19 +213,20 @@ def _show_plan(plan: RepairPlan) -> None:
     cls=Command,
     examples=(
         "catmem purge trinity/user 'The card number is' --dry-run",
-        "catmem purge trinity/user - --yes < secret.txt",
+        "catmem purge trinity/user - --every --yes < secret.txt",
     ),
 )
 @entity_argument
 @text_argument("old", "OLD")
+@click.option("--every", is_flag=True, help="Erase all entries that hold OLD, also where several do now.")
 @click.option("--yes", is_flag=True, help="Do it. It cannot be undone.")
 @dry_run_option
 @common_options
-def purge(entity: str, old: str, *, yes: bool, dry_run: bool) -> None:
+def purge(entity: str, old: str, *, every: bool, yes: bool, dry_run: bool) -> None:
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
-    OLD is a piece of the text of one entry, its id, or - for stdin. Every entry that ever held that text is erased, an
-    older wording too; for an id, that body alone. --dry-run lists them. What could not be reached is named: exit
+    OLD is a piece of the text of one entry, its id, or - for stdin. Older wordings that held it go too; for an id, that
+    body alone. If several entries hold OLD now, nothing is erased without --every. --dry-run lists them. What could not be reached is named: exit
     status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
     Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
@@ -235,7 +236,7 @@ def purge(entity: str, old: str, *, yes: bool, dry_run: bool) -> None:
     if yes == dry_run:
         raise click.UsageError("Purging cannot be undone. See what would go with --dry-run, then do it with --yes.")
     workspace = open_with_store()
-    report = purge(workspace, entity, old, dry_run=dry_run)
+    report = purge(workspace, entity, old, every=every, dry_run=dry_run)
     if in_json():
         emit_json(report.to_dict())
     else:

@@ -96,13 +96,13 @@ class PurgeReport:
         }
 
 
-def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False) -> PurgeReport:
+def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, dry_run: bool = False) -> PurgeReport:
     """Forget an entry for good: from the file, its history, retired files and backups, and wherever else it stands.
 
     Every entry of the entity that holds ``old_text``, now or at any revision, is forgotten; for an id, those with the
     body of that entry. Entries with the same bodies in the files of other profiles (a seeded copy) go too. What could
-    not be reached is named. Raises ``NoMatchError``, and ``AmbiguousError`` if entries of several bodies hold the text
-    now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError`` (``in_key``, ``in_mark``).
+    not be reached is named. Raises ``NoMatchError``, and, without ``every``, ``AmbiguousError`` if entries of several
+    bodies hold the text now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError`` (``in_key``, ``in_mark``).
     """
     # A refusal is on record under the entity too.
     named = entity if "/" in entity or ":" in entity else f"{entity}/user"
@@ -111,7 +111,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, dry_run: bool = False)
         name = entity_of(workspace, entity)
         declared = workspace.config.entities.get(name)
         if declared is None:
-            entries = _entries_to_forget(workspace, store, name, old_text)
+            entries = _entries_to_forget(workspace, store, name, old_text, every=every)
             redaction = _redaction(workspace, entries, old_text)
         else:
             entries, redaction = [], _words_to_forget(store, declared, old_text)
@@ -157,7 +157,7 @@ def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
 # --- which entries ------------------------------------------------------------------------------------------------
 
 
-def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_text: str) -> list[Entry]:
+def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_text: str, *, every: bool) -> list[Entry]:
     """One entry of each body and category, the newest."""
     refuse_empty(old_text)
     found = read(workspace.config.taxonomy.parse, store.peek(entity))
@@ -173,9 +173,9 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
         )
     bodies = {says(entry) for entry in holding}
     present = [entry for entry in now if says(entry) in bodies]
-    if found and len({says(entry) for entry in present}) > 1:
+    if found and not every and len({says(entry) for entry in present}) > 1:
         error = ambiguous(found.document, old_text, present, entity, to_agent=False)
-        error.hint = "Nothing was forgotten. Give a longer piece of the text, or the id of the entry."
+        error.hint = "Nothing was forgotten. To forget all of them give --every. For one, give a longer piece of the text, or its id."
         raise error
     return _newest(entry for entry in (*present, *old) if says(entry) in bodies)
 

@@ -90,6 +90,16 @@ def test_several_present_bodies_are_ambiguous(workspace, old_text):
     assert kept(workspace) == before
 
 
+def test_with_every_all_bodies_go_at_once(workspace):
+    for text in ("4711 opens the door.", "The card is 4711. Sign for it."):
+        workspace.add("neo", text, category="pay")
+    assert set(texts(purge(workspace, "neo", "4711", every=True, dry_run=True))) >= {"4711 opens the door."}
+    assert "4711" in kept(workspace)
+    report = purge(workspace, "neo", "4711", every=True)
+    assert set(texts(report)) == {"The card is 4711.", "4711 opens the door.", "The card is 4711. Sign for it."}
+    assert "4711" not in kept(workspace)
+
+
 def test_one_body_in_several_places_is_not(workspace):
     workspace.add("neo", "The card is 4711.", category="talk")
     purge(workspace, "neo", "4711")

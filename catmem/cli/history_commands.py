@@ -26,6 +26,7 @@ from catmem.cli.options import (
     root_option,
 )
 from catmem.cli.output import (
+    TOOK_BACK,
     emit,
     emit_json,
     fault_lines,
@@ -196,7 +197,8 @@ def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run
         workspace, entity, found = found_file(entity, actor)
         store = None if found is workspace.store else found
     done = history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store)
-    show_written(done, "took back the last revision", {"dry_run": dry_run})
+    again = history.MADE_AGAIN in done.notes
+    show_written(done, "made again what was taken back" if again else TOOK_BACK, {"dry_run": dry_run})
 
 
 @click.command(

@@ -205,6 +205,10 @@ def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     return "".join(lines)
 
 
+TOOK_BACK = "took back the last revision"
+"""What the line for people says of an undo."""
+
+
 def show_written(written: Written, done: str, how: How) -> None:
     """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run.
 
@@ -250,7 +254,7 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
         say_all(written.notes)
         # An agent may write what it may not take back.
         if not (written.bounded or written.branch or written.repeated or is_declared(written.entity)):
-            say(f"'{_undo_line(written)}' takes it back")
+            say(f"'{_undo_line(written)}' {'makes it again' if done == TOOK_BACK else 'takes it back'}")
 
 
 def _undo_line(written: Written) -> str:

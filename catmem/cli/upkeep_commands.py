@@ -226,8 +226,8 @@ def purge(entity: str, old: str, *, every: bool, yes: bool, dry_run: bool) -> No
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
     OLD is a piece of the text of one entry, its id, or - for stdin. Older wordings that held it go too; for an id, that
-    body alone. If several entries hold OLD now, nothing is erased without --every. --dry-run lists them. What could not be reached is named: exit
-    status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    body alone. If several entries hold OLD now, nothing is erased without --every. --dry-run lists them. What could not
+    be reached is named: exit status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
     Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
     """

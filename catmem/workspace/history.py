@@ -160,7 +160,11 @@ def undo(  # noqa: PLR0913 - as above
     if DECISION in record.note and done.changed and not dry_run:
         again = f"'catmem proposals --reopen {record.note[DECISION]['proposal']}' lets the proposal wait again"
         done = replace(done, notes=(*done.notes, again))
-    return done
+    return replace(done, notes=(MADE_AGAIN, *done.notes)) if record.op == "restore" else done
+
+
+MADE_AGAIN = "the last revision was an undo or a restore itself, so what it took back is there again"
+"""What to know of an undo that takes back another one."""
 
 
 def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | None) -> Revision | None:

@@ -102,7 +102,8 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
     Every entry of the entity that holds ``old_text``, now or at any revision, is forgotten; for an id, those with the
     body of that entry. Entries with the same bodies in the files of other profiles (a seeded copy) go too. What could
     not be reached is named. Raises ``NoMatchError``, and, without ``every``, ``AmbiguousError`` if entries of several
-    bodies hold the text now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError`` (``in_key``, ``in_mark``).
+    bodies hold the text now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError``
+    (``in_key``, ``in_mark``).
     """
     # A refusal is on record under the entity too.
     named = entity if "/" in entity or ":" in entity else f"{entity}/user"
@@ -175,7 +176,7 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     present = [entry for entry in now if says(entry) in bodies]
     if found and not every and len({says(entry) for entry in present}) > 1:
         error = ambiguous(found.document, old_text, present, entity, to_agent=False)
-        error.hint = "Nothing was forgotten. To forget all of them give --every. For one, give a longer piece of the text, or its id."
+        error.hint = "Nothing was forgotten. --every forgets all. For one, give a longer piece of its text, or its id."
         raise error
     return _newest(entry for entry in (*present, *old) if says(entry) in bodies)
 

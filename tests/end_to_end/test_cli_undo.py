@@ -18,7 +18,7 @@ def user(tmp_path, monkeypatch):
 
 def way_back(result):
     """The arguments of the command that the answer to a write names."""
-    (line,) = re.findall(r"^'catmem (undo .*)' takes it back$", result.stderr, re.MULTILINE)
+    (line,) = re.findall(r"^'catmem (undo .*)' (?:takes it back|makes it again)$", result.stderr, re.MULTILINE)
     return shlex.split(line)
 
 
@@ -38,8 +38,11 @@ def test_the_line_after_a_write_takes_it_back(user, write):
     undone = run(*back)
     assert undone.stdout == "took back the last revision in neo/user (revision 3)\n"
     assert user.read_text() == USER
-    # And so does the line after that.
-    run(*way_back(undone))
+    # And the line after that makes it again, and says so.
+    assert "makes it again" in undone.stderr
+    again = run(*way_back(undone))
+    assert again.stdout == "made again what was taken back in neo/user (revision 4)\n"
+    assert "was an undo or a restore itself" in again.stderr
     assert user.read_text() != USER
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,14 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.cli.seed_command import plan_diff, say_refused
-from catmem.cli.seed_conflicts import conflict_lines, next_steps
+from catmem.cli.seed_conflicts import ConflictDialogue, conflict_lines, next_steps, settled, settlements
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
+    from catmem.cli.seed_conflicts import Settlements
     from catmem.hermes.setup import SetupStep
     from catmem.hermes.setup_homes import HermesSettings, Home
     from catmem.hermes.setup_status import HomeStatus
@@ -180,6 +182,14 @@ def status(home: str | None, profile: str | None, *, everybody: bool) -> None:
     "every source in turn.",
 )
 @replace_cloned_option
+@click.option(
+    "--resolve",
+    metavar="[ID=]SIDE",
+    multiple=True,
+    callback=settlements,
+    help="Settle conflicts: target, source or both, as for catmem seed.",
+)
+@click.option("-i", "--interactive", is_flag=True, help="Show each conflict, and ask.")
 @_home_option
 @dry_run_option
 @as_of_option
@@ -192,6 +202,8 @@ def sync(  # noqa: PLR0913 - one parameter an option
     *,
     everybody: bool,
     replace_cloned: bool,
+    resolve: Settlements,
+    interactive: bool,
     dry_run: bool,
 ) -> None:
     """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
@@ -207,17 +219,22 @@ def sync(  # noqa: PLR0913 - one parameter an option
 
     if everybody == bool(names) or (source is None and not everybody):
         raise click.UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
+    if interactive and (any(resolve) or dry_run or in_json()):
+        raise click.UsageError("--interactive asks and writes: leave --resolve, --dry-run and --format json out.")
+    if resolve[1] and source is None:
+        raise click.UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
     found = find_home(home)
     workspace = _workspace(found)
     click.get_current_context().call_on_close(workspace.store.close)
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
+    dialogue = ConflictDialogue() if interactive else None
     shown: list[dict[str, Any]] = []
     unreadable: Sequence[CatmemError] = ()
     status = 0
     for each in sources:
-        day = as_of or clock.today()
-        plan = plan_sync(workspace, homes, each, names or None, as_of=day, replace_cloned=replace_cloned)
+        how: dict[str, Any] = {"as_of": as_of or clock.today(), "replace_cloned": replace_cloned}
+        plan = settled(dialogue or resolve, partial(plan_sync, workspace, homes, each, names or None, **how))
         unreadable = plan.unreadable
         done = plan if dry_run else workspace.apply_seed(plan)
         status = max(status, done.exit_status)

@@ -233,7 +233,13 @@ class _ReviewDialogue(Dialogue):
         else:
             say("All done." if self._answered else "Nothing is due.")
         if self._review.copies and self._answered:
-            say("'catmem seed --all' brings this to the copies in other profiles' files.")
+            from catmem.workspace.root import load_each
+            from catmem.workspace.stores import hermes_edits
+
+            config, profiles = self._review.workspace.config, load_each(self._review.workspace)[0]
+            in_hermes = any(hermes_edits(config, profile) for profile in profiles if profile.seed_from)
+            brings = "catmem hermes sync --all" if in_hermes else "catmem seed --all"
+            say(f"'{brings}' brings this to the copies in other profiles' files.")
 
     def _goes_back(self) -> bool:
         """Nothing is left: whether the last answer is taken back. Only ``u`` is an answer then."""

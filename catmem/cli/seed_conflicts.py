@@ -173,14 +173,14 @@ def _text(side: Version, reason: Reason) -> str:
 
 
 def next_steps(plans: Iterable[FilePlan]) -> list[str]:
-    """How to settle the conflicts that are open, a line for each source."""
+    """How to settle the conflicts that are open after a sync, a line for each source."""
     names: dict[str, dict[str, None]] = {}
     for plan in plans:
         if plan.conflicts:
             source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
             names.setdefault(source, {})[target] = None
     return [
-        f"Conflicts are left to you: 'catmem seed {source} {' '.join(targets)} --resolve target' keeps what is there "
-        "for good, '--resolve source' takes the source's."
+        f"Conflicts are left to you: 'catmem hermes sync {source} {' '.join(targets)} --interactive' asks who wins; "
+        "--resolve target keeps what is there for good, --resolve source takes the source's."
         for source, targets in names.items()
     ]

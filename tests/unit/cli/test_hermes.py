@@ -293,8 +293,9 @@ def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
     assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()
 
 
+@pytest.mark.parametrize("asks", [True, False], ids=["asks", "is told"])
 @pytest.mark.parametrize("side", ["target", "source"])
-def test_a_conflict_is_shown_with_both_sides_and_the_next_step(rooted, side):
+def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(rooted, side, asks):
     put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
     put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
     run("hermes", "sync", "--all")
@@ -306,6 +307,18 @@ def test_a_conflict_is_shown_with_both_sides_and_the_next_step(rooted, side):
         assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded it", done.stdout)
         assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
         assert "in sync" not in done.stdout
-        assert "catmem seed default coder --resolve target" in done.stderr
-    run("seed", "default", "coder", "--resolve", side, "--root", str(rooted))
+        assert "'catmem hermes sync default coder --interactive' asks who wins" in done.stderr
+    if asks:
+        run("hermes", "sync", "default", "coder", "--interactive", input=f"{side[0]}\n")
+    else:
+        run("hermes", "sync", "default", "coder", "--resolve", side)
+    assert f"Tea with milk at {'five' if side == 'source' else 'six'}." in file.read_text(encoding="utf-8")
     assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout
+
+
+def test_the_next_step_after_a_review_is_a_sync(rooted):
+    put(rooted / "memories" / "USER.md", "## Tastes\n[verified_date: 2020-01-01] Tea.\n")
+    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
+    run("hermes", "sync", "--all")
+    said = run("review", "--root", str(rooted), input="k\n").stderr
+    assert "'catmem hermes sync --all' brings this to the copies" in said

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.compose import read_like
 from catmem.model.edit import remove_entry
+from catmem.model.splice import read_like
 from catmem.model.version import Version
 from catmem.text import counted
 

@@ -51,7 +51,7 @@ class Measure(NamedTuple):
     ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: unverified,
     stale, expired, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
     budgets of the prompt and limits of files, in characters. ``prompt`` and ``flat`` are the characters of the prompt
-    and of flat files of the same facts, as ``catmem stats`` has them.
+    and of its files without tags and headers, as ``catmem stats`` has them.
     """
 
     entries: int
@@ -67,11 +67,6 @@ class Measure(NamedTuple):
     """The ids of all entries, by entity."""
     unsorted: Mapping[str, int]
     """How many entries without a category each file has."""
-
-    @property
-    def percent(self) -> float | None:
-        """The prompt in percent of flat files; ``None`` without any."""
-        return percent_of(self.prompt, self.flat)
 
     @property
     def fullest(self) -> Use | None:
@@ -114,6 +109,11 @@ class ProfileOverview:
     seeded: SeedState | None
     problems: tuple[CatmemError, ...]
 
+    @property
+    def slice_of(self) -> str | None:
+        """The profile whose slice it holds; ``None`` also for one that holds nothing yet."""
+        return self.seeded.source if self.seeded and self.measure and self.measure.entries else None
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -137,19 +137,26 @@ class Overview:
         return sum(line.measure.entries for line in self.lines if line.measure)
 
     @property
-    def prompts(self) -> int:
-        """The characters of all prompts."""
-        return sum(line.measure.prompt for line in self.lines if line.measure)
+    def specialists(self) -> list[ProfileOverview]:
+        """The profiles that hold a slice of another's memory, and can be measured; all that can, if none does."""
+        measured = [line for line in self.lines if line.measure]
+        return [line for line in measured if line.slice_of] or measured
 
-    @property
-    def flat(self) -> int:
-        """The characters of flat files of the same facts; what several profiles have counts each time."""
-        return sum(line.measure.flat for line in self.lines if line.measure)
+    def flat(self, line: ProfileOverview) -> int:
+        """The characters that a profile would load without sections: its source's flat files, or those of its own."""
+        names = {line.name, line.slice_of}
+        sizes = [each.measure.flat for each in self.lines if each.measure and each.name in names]
+        return max(sizes, default=0)
 
-    @property
-    def percent(self) -> float | None:
-        """The prompts in percent of flat files; ``None`` without any."""
-        return percent_of(self.prompts, self.flat)
+    def saved(self, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
+        """The characters of these profiles' prompts, those without sections, and how much of them is saved, in percent.
+
+        Below 0 the prompts are longer, for headers and notes.
+        """
+        prompts = sum(line.measure.prompt for line in lines if line.measure)
+        flat = sum(map(self.flat, lines))
+        share = percent_of(prompts, flat)
+        return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
     @property
     def unmerged(self) -> int:

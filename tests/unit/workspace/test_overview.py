@@ -219,10 +219,18 @@ def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, 
     overview, stats = overviews.read(DAY), read_stats(workspace, as_of=DAY)
     for each in stats.profiles:
         measure = line(overview, each.profile).measure
-        assert (measure.prompt, measure.flat, measure.percent) == (
-            each.sizes.prompt.characters,
-            each.sizes.flat.characters,
-            each.sizes.percent,
-        )
-    assert (overview.prompts, overview.flat) == (stats.total.prompt.characters, stats.total.flat.characters)
-    assert overview.percent == stats.total.percent
+        assert (measure.prompt, measure.flat) == (each.sizes.prompt.characters, each.sizes.flat.characters)
+
+
+def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overviews, workspace):
+    overview = overviews.read(DAY)
+    for each in overview.specialists:
+        source = each.slice_of or each.name
+        (sizes,) = (found.sizes for found in read_stats(workspace, (each.name,), source=source, as_of=DAY).profiles)
+        prompts, flat, saved = overview.saved([each])
+        assert flat == max(sizes.flat.characters, each.measure.flat)
+        assert saved == (round(100 - (100 * prompts / flat), 1) if flat else 0)
+    prompts, flat, _ = overview.saved(overview.specialists)
+    assert (prompts, flat) == tuple(
+        map(sum, zip(*(overview.saved([each])[:2] for each in overview.specialists), strict=True))
+    )

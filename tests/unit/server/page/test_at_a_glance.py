@@ -167,10 +167,21 @@ def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):
 
 
 def test_the_overview_says_what_prompts_save(client, workspace):
+    put(workspace.root / "profiles" / "zoe.yaml", "seed_from: neo\nuser_memory_categories: [talk]\n")
+    put(workspace.root / "homes" / "zoe" / "USER.md", "## Talk\nTea.\n")
     text = Markup(client.get("/").text).text
+    (flat,) = (each.sizes.flat.characters for each in read_stats(workspace, ("zoe",), source="neo").profiles)
+    (prompt,) = (each.sizes.prompt.characters for each in read_stats(workspace, ("zoe",)).profiles)
+    said = f"Their prompts have {prompt}: {round(100 - 100 * prompt / flat, 1)}% saved."
+    assert f"Without sections 1 specialist would load {flat} characters. {said}" in " ".join(text.split())
+
+
+def test_without_specialists_it_says_how_much_longer_prompts_are(client, workspace):
+    text = " ".join(Markup(client.get("/").text).text.split())
     total = read_stats(workspace).total
-    said = f"{total.percent}% of the {total.flat.characters} of flat files"
-    assert f"Prompts have {total.prompt.characters} characters, {said}" in text
+    said = f"Without sections {len(workspace.profiles())} profiles would load {total.flat.characters} characters. "
+    more = f"{round(total.percent - 100, 1)}% more, for headers and notes."
+    assert f"{said}Their prompts have {total.prompt.characters}: {more}" in text
 
 
 def test_the_prompt_is_a_link_away_as_plain_text(client):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
+_ORDER: tuple[DueState, ...] = ("expired", "future", "stale", "unverified")
+"""What is wrong for sure comes first in a review, then what may be; a file that was just sorted is all unverified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ class Due(SeenEntry):
         return "future" if state == "fresh" or (self.future and not self.freshness.overdue) else state
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """What comes first in a review is least: facts that were never verified, and of these the most used."""
-        return self.freshness.state != "unverified", 0 if self.use is None else -self.use.times
+    def rank(self) -> tuple[int, int]:
+        """What comes first in a review is least: by state, and of each the most used."""
+        return _ORDER.index(self.state), 0 if self.use is None else -self.use.times
 
     @property
     def key(self) -> tuple[str, str]:

@@ -130,8 +130,8 @@ class Review:
     def due(self) -> list[Due]:
         """The facts that are still to be asked about.
 
-        Facts that were never verified come first; of these the most used, then those of tier 1, then the oldest.
-        The others follow in the same order.
+        The expired come first, then those dated in the future, the stale, and those that were never verified; of each
+        the most used, then those of tier 1, then the oldest.
         """
         return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)
 

@@ -22,7 +22,7 @@ NEO = """\
 [verified_date: 2026-11-20] No tabs.
 """
 DAY = ("--as-of", "2026-11-21")
-THREE = ["Likes tea.", "Prefers short answers.", "Two spaces."]
+THREE = ["Two spaces.", "Prefers short answers.", "Likes tea."]
 
 
 @pytest.fixture(autouse=True)
@@ -49,24 +49,24 @@ def text(place):
 
 
 def test_a_whole_review(place):
-    result = review(place, "k\ne Likes green tea.\nr\n")
+    result = review(place, "r\ne Likes green tea.\nk\n")
     assert result.stdout == (
-        "1 of 3  neo/user:2  talk\n"
-        "  Likes tea.\n"
-        "unverified: created 2026-07-01, 143 days ago\n"
+        "1 of 3  neo/user:7  rules\n"
+        "  Two spaces.\n"
+        "expired 2026-11-01, 20 days ago\n"
         "\n"
         "2 of 3  neo/user:4  talk\n"
         "  Prefers short answers.\n"
         "stale: verified 2026-08-01, 112 days ago; stale after 30\n"
         "\n"
-        "3 of 3  neo/user:7  rules\n"
-        "  Two spaces.\n"
-        "expired 2026-11-01, 20 days ago\n"
+        "3 of 3  neo/user:2  talk\n"
+        "  Likes tea.\n"
+        "unverified: created 2026-07-01, 143 days ago\n"
     )
     assert [line for line in result.stderr.splitlines() if not line.startswith("note:")] == [
-        "kept and verified (revision 2)",
+        "removed (revision 2)",
         "changed and verified (revision 3)",
-        "removed (revision 4)",
+        "kept and verified (revision 4)",
         "All done.",
     ]
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
@@ -77,7 +77,7 @@ def test_a_whole_review(place):
 def test_answers_that_end_early(place):
     result = review(place, "k\n", status=1)
     assert "2 of 3 are left. What was answered is written; run it again to go on." in result.stderr
-    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
     assert "Prefers" in review(place, "", status=1).stdout
     assert "All done." in review(place, "s\ns\n").stderr
 
@@ -97,13 +97,13 @@ def test_what_is_skipped_is_not_asked_again_in_this_round(place):
     review(place, "s\n", status=1)
     result = review(place, "s\ns\n")
     assert "1 more was answered or skipped in this round; --restart asks again." in result.stderr
-    assert "Likes tea" not in result.stdout
+    assert "Two spaces" not in result.stdout
     assert "1 of 3" in review(place, "", status=1).stdout  # the next round
 
 
 def test_restart(place):
     review(place, "s\n", status=1)
-    assert "Likes tea" in review(place, "", "--restart", status=1).stdout
+    assert "Two spaces" in review(place, "", "--restart", status=1).stdout
 
 
 @pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "KK", "1", "\x1b[2J", "x" * 5000])
@@ -121,7 +121,7 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
 def test_answers_that_are_no_text(place):
     result = review(place, b"k\n\xff\n", status=2)
     assert "error[not_utf8]: standard input:2" in result.stderr
-    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
 
 
 def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
@@ -162,7 +162,7 @@ def test_undo_where_nothing_is_due(place):
     review(place, "k\nk\nk\n")
     assert "Nothing is due." in review(place, "").stderr
     assert "taken back in neo/user (revision 5)" in review(place, "u\n", status=1).stderr
-    assert "Two spaces." in review(place, "", status=1).stdout
+    assert "Likes tea." in review(place, "", status=1).stdout
 
 
 def test_undo_without_a_dialogue(place):
@@ -188,7 +188,7 @@ def test_answers_in_a_file(place, tmp_path):
 def test_a_list(place):
     before = snapshot(place)
     result = run("review", "--root", place, *DAY, "--list")
-    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:2", "neo/user:4", "neo/user:7"]
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:7", "neo/user:4", "neo/user:2"]
     assert "Likes tea." in result.stdout
     assert snapshot(place) == before
 

@@ -104,32 +104,33 @@ def at(review, body):
 # --- what is due ----------------------------------------------------------------------------------------------------
 
 
-def test_what_was_never_verified_comes_first_then_tier_1_then_the_oldest(place):
+def test_what_has_expired_comes_first_then_tier_1_then_the_oldest(place):
     assert [(due.entity, due.entry.body) for due in opened(place).due()] == [
+        ("neo/user", "gone by"),
+        ("neo/user", "from the future"),
+        ("neo/user", "stale"),
         ("boss/user", "of the boss"),
         ("neo/user", "older"),
         ("neo/memory", "in memory"),
         ("neo/user", "without a date"),
-        ("neo/user", "from the future"),
-        ("neo/user", "stale"),
-        ("neo/user", "gone by"),
     ]
 
 
-def test_what_agents_used_most_and_was_never_verified_comes_before_all_others(place):
+def test_what_agents_used_most_comes_before_all_others_of_its_state(place):
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\ninclude_uncategorized: true\n")
     (place / ".catmem").mkdir()  # uses are counted where something was ever written
     for words in ("memory", "memory", "date", "stale", "stale", "stale", "stale"):
         assert memory_tool(workspace_of(place), "neo", {"action": "search", "query": words})["total"] == 1
     review = opened(place)
-    assert [(due.entry.body, due.use and due.use.times) for due in review.due()][:3] == [
+    assert [(due.entry.body, due.use and due.use.times) for due in review.due()][:6] == [
+        ("gone by", None), ("from the future", None), ("stale", 4),
         ("in memory", 2), ("without a date", 1), ("of the boss", None),
     ]  # fmt: skip
-    assert [due.entry.body for due in review.due()][-2:] == ["stale", "gone by"]
-    first = review.next()
+    unverified = opened(place, states=["unverified"])
+    first = unverified.next()
     assert first is not None
-    review.keep(first)
-    second = review.next()
+    unverified.keep(first)
+    second = unverified.next()
     assert second is not None
     assert (first.entry.body, second.entry.body) == ("in memory", "without a date")
 
@@ -152,7 +153,7 @@ def test_why(place):
         "from the future": "dated in the future: verified 2030-01-01",
     }
     assert [(due.line, due.state) for due in review.due() if due.entity == "neo/user"] == [
-        (4, "unverified"), (10, "unverified"), (15, "future"), (2, "stale"), (8, "expired"),
+        (8, "expired"), (15, "future"), (2, "stale"), (4, "unverified"), (10, "unverified"),
     ]  # fmt: skip
 
 
@@ -167,7 +168,7 @@ def test_what_an_addition_leaves_undated_is_first_seen(place):
     [
         ({"profiles": ["boss"]}, ["of the boss"]),
         ({"profiles": ["neo", "boss", "neo"], "states": ["expired"]}, ["gone by"]),
-        ({"states": ["future", "expired"]}, ["from the future", "gone by"]),
+        ({"states": ["future", "expired"]}, ["gone by", "from the future"]),
         ({"category": "speech", "profiles": ["boss"]}, ["of the boss"]),
         ({"category": "slow"}, ["from the future"]),
         ({"category": "__uncategorized__"}, ["in memory"]),
@@ -370,9 +371,9 @@ def test_what_others_do_elsewhere_in_the_file_is_no_hindrance(place):
 
 def test_the_next_fact_is_shown_as_its_file_is_now(place):
     review = opened(place, profiles=["neo"])
-    assert review.next().line == 4
+    assert review.next().line == 8
     put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
-    assert review.next().line == 6
+    assert review.next().line == 10
 
 
 # --- rounds and undo ------------------------------------------------------------------------------------------------
@@ -388,7 +389,7 @@ def test_a_review_that_was_stopped_goes_on_and_begins_again_when_it_is_over(plac
     while (due := again.next()) is not None:
         again.keep(due)
     again.finish()
-    assert bodies(opened(place)) == ["stale", "gone by"]
+    assert bodies(opened(place)) == ["gone by", "stale"]
 
 
 def test_restart_asks_again(place):

@@ -31,7 +31,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.cli.seed_command import plan_diff, say_refused
-from catmem.cli.seed_conflicts import ConflictDialogue, conflict_lines, next_steps, settled, settlements
+from catmem.cli.seed_conflicts import SeedDialogue, conflict_lines, next_steps, settled, settlements
 from catmem.errors import CatmemError, ConfigError
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     click.get_current_context().call_on_close(workspace.store.close)
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
-    dialogue = ConflictDialogue() if interactive else None
+    dialogue = SeedDialogue(workspace.config, {"actor": None, "allow_secret": False}) if interactive else None
     shown: list[dict[str, Any]] = []
     unreadable: Sequence[CatmemError] = ()
     status = 0

@@ -14,8 +14,8 @@ from catmem.cli.options import (
     common_options,
     dry_run_option,
     open_with_store,
-    secret_option,
     replace_cloned_option,
+    secret_option,
     target_option,
 )
 from catmem.cli.output import (

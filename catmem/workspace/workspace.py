@@ -482,9 +482,9 @@ class Workspace(Root):
         ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
         conflict has in ``to_dict`` of the plan to one of these, or to the ``Version`` that is to stand there.
         ``fit`` leaves out what would put a file over its limit, as a prompt over its budget does; it is ``withheld`` in
-        the plan. ``allow_secret`` is a person's yes to a secret in such a ``Version``. ``replace_cloned`` takes out of a
-        file that is a clone of the source's, as after ``hermes profile create --clone``, what the source has too and no
-        seed put there. Raises ``ConfigError`` and its kinds, ``EditError`` (``secret``), ``ForbiddenError``,
+        the plan. ``allow_secret`` is a person's yes to a secret in such a ``Version``. ``replace_cloned`` takes out of
+        a file that is a clone of the source's, as after ``hermes profile create --clone``, what the source has too and
+        no seed put there. Raises ``ConfigError`` and its kinds, ``EditError`` (``secret``), ``ForbiddenError``,
         ``DriftError``, ``UnreadableError``.
         """
         from catmem.seeding.planner import plan_seed

@@ -208,7 +208,7 @@ def test_as_json(place):
     assert [(each["answer"], each["entity"], each["revision"]) for each in said["answers"]] == [
         ("keep", "neo/user", "2"), ("skip", "neo/user", None),
     ]  # fmt: skip
-    assert [each["body"] for each in said["due"]] == ["Two spaces."]
+    assert [each["body"] for each in said["due"]] == ["Likes tea."]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 _FEW_OWNERS = 8
 _FEW_IN_COMMON = 3
-"""Entries that two files have in common and that are told one by one."""
+"""So many entries that two files share get a finding each."""
 _DIGIT = re.compile(r"\d")
 
 

@@ -11,6 +11,8 @@ from catmem.hermes.setup import FILES, apply_step, installed, plan_install, plan
 from catmem.hermes.setup_homes import HermesSettings, read_config, read_settings, write_settings
 from catmem.hermes.setup_root import make_root_over
 from catmem.hermes.setup_status import statuses
+from catmem.model.document import parse
+from catmem.model.layout import formatted
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
@@ -319,7 +321,10 @@ def test_the_status_says_when_hermes_shows_what_is_hidden_from_the_profile(homes
     install(homes["coder"], keep_tool=True)
     (status,) = statuses([homes["coder"]])
     assert status.shown_by_hermes == ("user",)
-    assert bool(status.problems) is is_hidden
+    hidden, layout = "hidden from it" in str(status.problems), "fmt --layout shared" in str(status.problems)
+    assert (hidden, layout) == (is_hidden, True)
+    put(homes["coder"].memories / "USER.md", formatted(parse(text), "shared"))
+    assert bool(statuses([homes["coder"]])[0].problems) is is_hidden
 
 
 WRONG = {

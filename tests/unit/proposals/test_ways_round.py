@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import pytest
@@ -124,7 +125,7 @@ def test_an_alias_in_a_rule_is_its_category(tmp_path):
 def test_a_decision_between_the_look_and_the_lock_leaves_no_second_one(tmp_path, monkeypatch):
     ws = root(tmp_path, "{add: wait}")
     name = ws.add("neo", "Again and again.", category="rules", actor="neo").waiting
-    real, decided = proposing.replace, []
+    real, decided = dataclasses.replace, []
 
     def decide_first(*arguments, **more):
         if not decided:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.asking import answer_of
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import (
@@ -228,21 +228,7 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
     private = sum(line.private for line in plan.lines)
     if private:
         say(f"{counted(private, 'entry')} with a secret or hostile text left out of the prompt")
-    asked = question(plan.lines, plan.titles).encode()
-    hint = "Nothing was written. The command gets the prompt on standard input, and prints JSON."
-    try:
-        words = shlex.split(command) or [""]
-        done = subprocess.run(words, input=asked, stdout=subprocess.PIPE, check=False)  # noqa: S603 - the user names it
-        failed = f"ended with status {done.returncode}" if done.returncode else ""
-    except (OSError, ValueError) as error:
-        failed = f"cannot be run: {getattr(error, 'strerror', None) or error}"
-    if failed:
-        raise ConfigError(f"the command of --ask {failed}", code="ask_failed", hint=hint)
-    try:
-        answer = read_json(decode(done.stdout))
-    except UnreadableError as error:
-        error.hint = hint
-        raise
+    answer = read_json(answer_of(command, question(plan.lines, plan.titles)))
     return replace(plan, lines=plan.checker.proposed(answer))
 
 

@@ -7,39 +7,55 @@ from typing import TYPE_CHECKING
 
 import click
 
+from catmem.cli.asking import answer_of
 from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, common_options, open_to_read, open_with_store, profile_option
 from catmem.cli.output import emit, emit_json, first_line, in_json, print_unreadable, say
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
     from catmem.tidying.root_tidy import ProposedTidying
-    from catmem.tidying.suggestions import Kind, Suggestion
+    from catmem.tidying.suggestions import Kind, Suggestion, TidyEntry
 
-_KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long")
+_KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long", "shorter")
 _WIDTH = 300
 
 
-@click.command(cls=Command, examples=("catmem tidy", "catmem tidy -p trinity --kind duplicate --kind expired"))
+@click.command(
+    cls=Command, examples=("catmem tidy", "catmem tidy -p trinity --kind expired", "catmem tidy --ask 'llm -m MODEL'")
+)
 @profile_option(required=False)
 @click.option("--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="Only this kind; may be repeated.")
 @click.option("--propose", is_flag=True, help="Have each suggestion wait as a proposal, for 'catmem proposals'.")
+@click.option(
+    "--ask",
+    "command",
+    metavar="CMD",
+    help="Give long entries to this command, and take the JSON that it prints as shorter wordings. No secret is in it.",
+)
 @as_of_option
 @common_options
-def tidy(*, profile: str | None, kinds: tuple[Kind, ...], propose: bool, as_of: date | None) -> None:
+def tidy(
+    *, profile: str | None, kinds: tuple[Kind, ...], propose: bool, command: str | None, as_of: date | None
+) -> None:
     """Suggest what memory could say once, shorter, or no longer. No file is changed.
 
     Found are entries that are expired, that say the same twice, that contradict each other, that hold several facts,
     that all specialists hold and the orchestrator does not, and long ones in a file over its limit. With -p only the
     files of this profile count.
     """
+    if "shorter" in kinds and command is None:
+        raise click.UsageError("--kind shorter goes with --ask.")
+
     from catmem.tidying.root_tidy import list_tidy, propose_tidy
 
     workspace = open_with_store() if propose else open_to_read()
     found = list_tidy(workspace, profile, kinds=kinds, as_of=as_of)
+    if command is not None:
+        found.suggestions.extend(_shorter(found.entries, command))
     if propose:
         _show_proposed(propose_tidy(workspace, [each for each in found.suggestions if each.operations]))
     elif in_json():
@@ -67,6 +83,17 @@ def _show_proposed(proposed: Sequence[ProposedTidying]) -> None:
     say(f"{counted(len(waiting), 'suggestion')} wait{'s' if len(waiting) == 1 else ''} for you: catmem proposals{said}")
 
 
+def _shorter(entries: Iterable[TidyEntry], command: str) -> list[Suggestion]:
+    """What a command suggests in the place of long entries."""
+    from catmem.tidying.shortening import long_entries, shortened, shortening_question
+
+    asked = long_entries(entries)
+    if not asked:
+        say("no entry is long enough to be asked about")
+        return []
+    return shortened(answer_of(command, shortening_question(asked)), asked)
+
+
 def _lines(suggestion: Suggestion) -> Iterator[str]:
     """A suggestion, with the words of its entries below each other, and what would become of each."""
     yield f"{suggestion.kind}  {suggestion.entity}: {suggestion.reason}"
@@ -76,7 +103,8 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
         done = asked.get((entry.id, entry.category), "")
         yield f"  {done:<6} {place}  {entry.category} | {first_line(entry.body, _WIDTH)}"
     for operation in suggestion.operations:
-        if operation.action == "add":
-            yield f"  add    {operation.category} | {first_line(operation.content or '', _WIDTH)}"
+        if operation.content is not None:
+            what = "add" if operation.action == "add" else "with"
+            yield f"  {what:<6} {operation.category} | {first_line(operation.content, _WIDTH)}"
     if suggestion.lost:
         yield f"         words that would go: {', '.join(suggestion.lost)}"

@@ -142,18 +142,12 @@ def _tagged(words: str) -> tuple[str, dict[str, Any]]:
 
 
 def read_json(text: str) -> ReadList:
-    """A list in JSON, or the answer of a model: one object, perhaps in a fence."""
-    text = re.sub(r"\A\s*```\w*\s*\n(.*)\n```\s*\Z", r"\1", text, flags=re.DOTALL)
-    try:
-        data = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        said = f"is no JSON: {error}" if isinstance(error, ValueError) else "is nested too deeply"
-        return ReadList((), None, [("the text", said)])
-    entries = data.get("entries") if isinstance(data, dict) else None
-    if not isinstance(entries, list):
-        return ReadList((), None, [("the text", 'is no JSON object with a list "entries"')])
+    """A list in JSON, or the answer of a model."""
+    data = read_answer(text)
+    if isinstance(data, str):
+        return ReadList((), None, [("the text", data)])
     rows, faults = [], []
-    for at, each in enumerate(entries, 1):
+    for at, each in enumerate(data["entries"], 1):
         given = each if isinstance(each, dict) else {}
         number, choice, tags, begins = (given.get(key) for key in ("entry", "category", "tags", "text"))
         tags = {} if tags is None else tags
@@ -164,6 +158,17 @@ def read_json(text: str) -> ReadList:
             faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
     digest = data.get("digest")
     return ReadList(rows, digest if isinstance(digest, str) and digest else None, faults)
+
+
+def read_answer(text: str) -> dict[str, Any] | str:
+    """The JSON object of a text, perhaps in a fence, that has a list ``entries``; or what is wrong with the text."""
+    text = re.sub(r"\A\s*```\w*\s*\n(.*)\n```\s*\Z", r"\1", text, flags=re.DOTALL)
+    try:
+        data = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        return f"is no JSON: {error}" if isinstance(error, ValueError) else "is nested too deeply"
+    is_answer = isinstance(data, dict) and isinstance(data.get("entries"), list)
+    return data if is_answer else 'is no JSON object with a list "entries"'
 
 
 def _are_tags(tags: object) -> bool:
@@ -204,8 +209,7 @@ class Checker:
         made, faults = self._matched(read, [line for line in self._lines if not line.private])
         wrong = [row for row in read.rows if row.choice in {DROP, SECRET} or row.tags]
         faults += [(row.at, "only categories may be proposed") for row in wrong]
-        if faults:
-            raise ConfigError("the answer of --ask is not right", code="bad_answer", hint=_hint(faults))
+        refuse_answer(faults)
         return tuple(made.get(line.number, line) for line in self._lines)
 
     def answered(self, line: SortLine, words: str) -> SortLine:
@@ -285,6 +289,12 @@ class Checker:
 
     def _slug(self, choice: str) -> str:
         return self._config.taxonomy.category(choice.removeprefix("+").strip())
+
+
+def refuse_answer(faults: Sequence[tuple[str, str]]) -> None:
+    """Raise ``ConfigError`` (``bad_answer``) for what is wrong in a model's answer, if anything is."""
+    if faults:
+        raise ConfigError("the answer of --ask is not right", code="bad_answer", hint=_hint(faults))
 
 
 def _hint(faults: Sequence[tuple[str, str]]) -> str:

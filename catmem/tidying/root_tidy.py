@@ -10,7 +10,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, refuse_no_root
 from catmem.errors import CatmemError
 from catmem.linting.suppress import is_only_marks
 from catmem.threats import BuiltinScanner, scan_each
-from catmem.tidying.suggestions import TidyEntry, suggestions
+from catmem.tidying.suggestions import TidyEntry, suggestions, untouched
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import load_each
 from catmem.writing.terms import MOST_REASON
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 
 class TidyList(NamedTuple):
-    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read."""
+    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read.
+
+    ``entries`` are those of the profile that was asked about which no suggestion would change.
+    """
 
     suggestions: list[Suggestion]
+    entries: list[TidyEntry]
     private: int
     problems: list[CatmemError]
 
@@ -55,7 +59,8 @@ def list_tidy(
     found = suggestions(harmless, as_of or clock.today(), seeded, over)
     asked = [each for each in found if name in {None, each.entity.partition("/")[0]}]
     private = sum(name in {None, each.owner} for each in {*entries} - {*harmless})
-    return TidyList([each for each in asked if not kinds or each.kind in kinds], private, problems)
+    left = untouched([each for each in harmless if name in {None, each.owner}], asked)
+    return TidyList([each for each in asked if not kinds or each.kind in kinds], left, private, problems)
 
 
 def _entries(seen: Sequence[SeenEntry], profiles: Sequence[Profile]) -> list[TidyEntry]:

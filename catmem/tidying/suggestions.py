@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Entry
 
-Kind: TypeAlias = Literal["expired", "duplicate", "contradiction", "split", "lift", "long"]
+Kind: TypeAlias = Literal["expired", "duplicate", "contradiction", "split", "lift", "long", "shorter"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _ALIKE = 1 / 2  # the share of words in common from which on two entries are compared
-_LONG = 300  # characters from which on an entry is long
+LONG = 300  # characters from which on an entry is long
 _SERIES = 3  # an entry that is otherwise than more entries is one of a list, such as a log
 _SEVERAL = 2
 _LEANS = re.compile(
@@ -207,7 +207,7 @@ def facts_in(body: str) -> list[str]:
 def long(entries: Iterable[TidyEntry], over: Mapping[str, int]) -> Iterator[Suggestion]:
     """Long entries of the files that are over what they may have."""
     for each in entries:
-        if each.entity in over and len(each.body) > _LONG and not each.copied:
+        if each.entity in over and len(each.body) > LONG and not each.copied:
             reason = f"it has {len(each.body):,} characters, and the file {over[each.entity]:,} more than it may have"
             yield Suggestion("long", each.entity, (), reason, (each,))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from catmem.workspace.workspace import Workspace
@@ -128,3 +130,26 @@ def test_proposals_change_no_file_and_are_made_once(place):
     again = run_json("tidy", "-p", "boss", "--propose", "--kind", "expired", "--as-of", "2026-11-21")
     assert [(each["proposal"], each["error"]["code"]) for each in again["proposed"]] == [(None, "rejected_before")]
     assert "In chat the user prefers" not in (place / "homes" / "boss" / "USER.md").read_text()
+
+
+def test_a_command_is_asked_for_shorter_wordings(place):
+    long = "The user would really like it if invoices from Acme were paid by bank transfer within 30 days. " * 4
+    put(place / "homes" / "boss" / "USER.md", f"## Talk\n{long}\n§\nThe deploy token is {TOKEN} {long}\n")
+    put(place / "model.py", "import sys\nopen('asked', 'w').write(sys.stdin.read())\nprint(open('answer').read())\n")
+    put(place / "answer", '{"entries": [{"entry": 1, "text": "Invoices from Acme: bank transfer within 30 days."}]}')
+    before = snapshot(place / "homes")
+    ask = ("--ask", f"{sys.executable} model.py")
+    done = run("tidy", "-p", "boss", "--kind", "shorter", *ask)
+    assert "shorter  boss/user: 49 characters in the place of 379\n" in done.stdout
+    assert "  with   talk | Invoices from Acme: bank transfer within 30 days.\n" in done.stdout
+    assert TOKEN not in (place / "asked").read_text()
+    put(place / "answer", '{"entries": [{"entry": 1, "text": "Invoices from Globex: bank transfer."}]}')
+    error = error_of("tidy", "-p", "boss", *ask)
+    assert (error["code"], "Globex" in error["hint"]) == ("bad_answer", True)
+    assert error_of("tidy", "--ask", "no-such-command")["code"] == "ask_failed"
+    assert run_json("tidy", "-p", "neo", "--kind", "shorter", *ask)["suggestions"] == []
+    assert snapshot(place / "homes") == before
+
+
+def test_shorter_wordings_need_a_command(place):
+    assert "--kind shorter goes with --ask" in run("tidy", "--kind", "shorter", status=2).stderr

@@ -78,7 +78,11 @@ class Dialogue:
             raise self.unknown(answer)
         if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
             return (click.edit(body, extension=".md") or "").strip()
-        self._prompt("New words: ")
+        return self.line("New words: ")
+
+    def line(self, prompt: str) -> str:
+        """The next line as it is, empty where there are no more."""
+        self._prompt(prompt)
         self._keys = ""
         return next(self._lines, (0, ""))[1].strip()
 

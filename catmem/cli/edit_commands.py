@@ -21,7 +21,7 @@ from catmem.cli.options import (
     text_argument,
     whose_options,
 )
-from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, say_all, show_written
+from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, say_all, show_waiting, show_written
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -245,7 +245,9 @@ def _show_all(done: Sequence[tuple[Written, Sequence[Entry]]], *, dry_run: bool)
         return
     for written, entries in done:
         say_all((*written.warnings, *written.notes))
-        if dry_run:
+        if written.waiting is not None:
+            show_waiting(written)
+        elif dry_run:
             lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in entries)
             emit(printable("".join(lines)))
         elif written.changed:

@@ -15,6 +15,7 @@ from catmem.cli.options import common_options, entity_argument
 from catmem.cli.output import columns, emit, emit_json, first_line, in_json, printable, say, shown_moment
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
+from catmem.store.contract import DECISION, PROPOSAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,16 +162,23 @@ def blame(entity: str) -> None:
 def _blame_row(blamed: Blamed) -> tuple[str, ...]:
     worded, verified = blamed.worded, blamed.verified
     day = blamed.entry.tags.get("verified_date")
-    by = "" if verified is None else f" by {verified.who}"
+    by = "" if verified is None else f" by {_maker(verified)}"
     return (
         str(blamed.line),
         "-" if worded is None else worded.revision,
         "(not recorded yet)" if worded is None else shown_moment(worded.timestamp),
-        "" if worded is None else printable(worded.who),
+        "" if worded is None else printable(_maker(worded)),
         "not verified" if day is None else printable(f"verified {day}{by}"),
         blamed.entry.category,
         first_line(blamed.entry.body, _WORDS),
     )
+
+
+def _maker(revision: Revision) -> str:
+    """Who made a revision, and of one that approved a proposal also who proposed it."""
+    said = revision.note.get(DECISION)
+    done = "reworded" if said and said.get("reworded") else "approved"
+    return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who
 
 
 def _files_of(name: str) -> list[tuple[Workspace, str, Store]]:
@@ -238,6 +246,11 @@ def _put(lines: list[str | None], revision: str) -> None:
 def _remarks(revision: Revision, words: str) -> str:
     from catmem.workspace.changed_entries import did
 
-    origin = f" (branch from {', '.join(revision.parents) or 'nothing'})" if revision.is_branch else ""
-    remarks = printable(did(revision) + origin)
+    decision = revision.note.get(DECISION, {})
+    name = decision.get("proposal", revision.note.get(PROPOSAL, {}).get("id"))
+    aside = [name] if name else []
+    aside += ["in other words"] if decision.get("reworded") else []
+    aside += [f"branch from {', '.join(revision.parents) or 'nothing'}"] if revision.is_branch else []
+    said = did(revision) + (f" ({', '.join(aside)})" if aside else "")
+    remarks = printable(f"{said}: {decision['reason']}" if "reason" in decision else said)
     return f"{remarks}: {first_line(words, _WORDS)}" if words else remarks

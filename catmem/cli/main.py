@@ -25,8 +25,10 @@ GROUPS = {
         "move": "Put an entry into another category.",
         "verify": "Say that an entry still holds.",
         "search": "Find what a profile sees, the best and newest first.",
+        "status": "Print what waits for you, each with the command for it.",
     },
     "Keep facts true": {
+        "proposals": "Approve or reject what agents propose.",
         "review": "Walk through the facts that are stale, expired or unverified.",
         "lint": "Find what is wrong in memory files, profiles and configuration.",
         "rule": "Print the page of a lint rule.",
@@ -144,8 +146,11 @@ class _LazyGroup(Group):
                 formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
+        from catmem.workspace.acting import come_in_by
+
         try:
-            return super().invoke(ctx)
+            with come_in_by("cli"):
+                return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise _with_hint(error) from None
         except CatmemError as error:

@@ -305,7 +305,12 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
         help="If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
         "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
     )
-    return expected_option(on_drift(on_stale(dry_run_option(common_options(command)))))
+    command = reason_option(propose_option(dry_run_option(common_options(command))))
+    return expected_option(on_drift(on_stale(command)))
+
+
+reason_option = click.option("--reason", metavar="TEXT", help="Why, for the history and for the person who approves.")
+propose_option = click.option("--propose", "proposes", is_flag=True, help="Have it wait as a proposal for a person.")
 
 
 def secret_option(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it

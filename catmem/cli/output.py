@@ -235,7 +235,9 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
     category = f" {written.entries[0].category}" if written.entries else ""
     limit = "" if written.usage.limit is None else f" of {written.usage.limit:,}"
     size = f"{written.usage.size:,}{limit} characters"
-    if not written.changed:
+    if written.waiting is not None:
+        show_waiting(written)
+    elif not written.changed:
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
         say_all(about_file)
     elif dry_run:
@@ -257,15 +259,25 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
             say(f"'{_undo_line(written)}' {'makes it again' if done == TOOK_BACK else 'takes it back'}")
 
 
+def show_waiting(written: Written) -> None:
+    """The proposal that a write became, and what a person types next."""
+    emit(printable(f"waiting in {written.entity} as {written.waiting}: nothing is written until a person says yes\n"))
+    say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
+
+
 def _undo_line(written: Written) -> str:
+    from shlex import quote
+
+    return f"catmem undo {quote(written.entity)} --expected {written.revision}{_root_words()}"
+
+
+def _root_words() -> str:
     from shlex import quote
 
     from catmem.cli.options import given_root
 
     root = given_root()
-    return (
-        f"catmem undo {quote(written.entity)} --expected {written.revision}{f' --root {quote(root)}' if root else ''}"
-    )
+    return f" --root {quote(root)}" if root else ""
 
 
 def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:

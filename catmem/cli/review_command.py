@@ -23,6 +23,7 @@ from catmem.cli.output import (
     say_all,
 )
 from catmem.errors import CatmemError
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,7 @@ def review(  # noqa: PLR0913 - one parameter an option
 
     Exit status 1: some are left without an answer.
     """
+    from catmem.proposals.proposal import proposals
     from catmem.staleness.ages import notes_of
     from catmem.staleness.review import Review
 
@@ -125,6 +127,9 @@ def review(  # noqa: PLR0913 - one parameter an option
         left = _ReviewDialogue(review, answers).run()
     say_all(f"note: {note}" for note in ([review.round.note] if review.round.note else []))
     say_all(f"note: {note}" for note in notes_of(workspace))
+    waiting = len(proposals(workspace).proposals)
+    if waiting and not in_json():
+        say(f"{counted(waiting, 'proposal')} of agents: 'catmem proposals --interactive' goes through what waits.")
     status = print_unreadable(review.unreadable)
     if status or left:
         sys.exit(status or 1)

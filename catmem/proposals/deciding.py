@@ -284,8 +284,9 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
 ) -> Decided:
     """Record a verdict, with what it writes."""
     done = "merged" if update is not None else "dropped"
-    said = {"proposal": found.id, "verdict": verdict, "proposed_by": found.who}
+    said: dict[str, Any] = {"proposal": found.id, "verdict": verdict, "proposed_by": found.who}
     said |= {"reason": reason} if reason else {}
+    said |= {"reworded": True} if update is not None and update.words is not None else {}
     did = {"actions": update.actions} if update is not None and update.actions else {}
     target = found.entity.partition("/")[2]
     change = Change(

@@ -57,6 +57,11 @@ class ProposedChange(NamedTuple):
         return (self.after or self.before or self.now or _NO_VERSION).category
 
     @property
+    def place(self) -> str:
+        """The category for people, both for an entry that moves."""
+        return " to ".join(dict.fromkeys(side.category for side in (self.before, self.after) if side is not None))
+
+    @property
     def categories(self) -> set[str]:
         """Every category that the change touches."""
         return {side.category for side in (self.before, self.after) if side is not None}
@@ -155,12 +160,17 @@ class Proposals(NamedTuple):
 
 
 def proposals(
-    workspace: Root, entity: str | None = None, *, actor: str | None = None, as_of: date | None = None
+    workspace: Root,
+    entity: str | None = None,
+    *,
+    actor: str | None = None,
+    as_of: date | None = None,
+    ended: bool = False,
 ) -> Proposals:
     """The proposals that wait, of an entity (``trinity/user``, ``trinity`` for both files) or of all, the oldest first.
 
-    ``actor`` (``None``: a person) is shown its own, and those that it may approve. Raises ``UnknownNameError`` and
-    ``ConfigError``.
+    ``actor`` (``None``: a person) is shown its own, and those that it may approve. ``ended``: also those that wait no
+    more. Raises ``UnknownNameError`` and ``ConfigError``.
     """
     acting = None if actor is None else workspace.profile(actor)
     found: list[Proposal] = []
@@ -168,7 +178,8 @@ def proposals(
     for name in names:
         try:
             reader = ProposalReader(workspace, name, as_of)
-            found += [each for each in reader.open() if _is_shown(workspace, each, acting)]
+            there = [*reader.open(), *(reader.past() if ended else ())]
+            found += [each for each in there if _is_shown(workspace, each, acting)]
         except CatmemError as error:
             if name.partition("/")[0] == actor:
                 raise
@@ -260,10 +271,10 @@ class ProposalReader:
                 return self.read(revision, after)
         return None
 
-    def past(self, agent: str) -> Iterator[Proposal]:
-        """Those of an agent that wait no more, the newest first."""
+    def past(self, agent: str | None = None) -> Iterator[Proposal]:
+        """Those of an agent, or of all, that wait no more, the newest first."""
         for revision, after in self._ended():
-            if after is None or not revision.is_proposal or proposer_of(revision) != agent:
+            if after is None or not revision.is_proposal or agent not in {None, proposer_of(revision)}:
                 continue
             if after.note.get(PROPOSAL, {}).get("id") != revision.note[PROPOSAL]["id"]:
                 yield self.read(revision, after)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.errors import EditError
 from catmem.names import is_declared
 from catmem.staleness.first_seen import origins, reworded, steps
+from catmem.store.contract import DECISION
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.differing import Differing, changed_document
 from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
@@ -56,11 +57,12 @@ class Blamed:
 def _said(revision: Revision | None) -> dict[str, Any]:
     """The revision, who made it and when; nulls for a change that is not recorded yet."""
     if revision is None:
-        return dict.fromkeys(("revision", "agent", "person", "timestamp"))
+        return dict.fromkeys(("revision", "agent", "person", "proposed_by", "timestamp"))
     return {
         "revision": revision.revision,
         "agent": revision.agent,
         "person": revision.person,
+        "proposed_by": revision.note.get(DECISION, {}).get("proposed_by"),
         "timestamp": revision.timestamp,
     }
 

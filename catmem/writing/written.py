@@ -172,7 +172,7 @@ _NAME_SHOWN = 80
 def on_waiting(name: str | None) -> str:
     """What to tell the writer of a write that waits; without a ``name`` it is only tried."""
     if name is None:
-        return "this would wait for a person as a proposal; nothing was written"
+        return "this would wait for a person as a proposal"
     return f"waiting: it is proposal {name}, and a person decides on it; the file is as it was"
 
 

@@ -43,7 +43,7 @@ def test_the_commands_of_this_version():
         "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
-        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "rollout", "rollout report", "rollout bypass",
+        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
@@ -93,7 +93,7 @@ JSON_CALLS = {
     "schema": ["schema"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],
-    "verify": ["verify", "-p", "neo", "The test passes", "--root", "demo"],
+    "verify": ["verify", "-p", "neo", "The test passes", "--propose", "--root", "demo"],
     "envelope": ["envelope", "-p", "neo", "--as", "neo", "--add", "It is done.", "-c", "workflow-rules-development", "--root", "demo"],
     "write": ["write", "--envelope", "e.json", "--root", "demo"],
     "role-hash": ["role-hash", "neo", "--root", "demo"],
@@ -103,6 +103,8 @@ JSON_CALLS = {
     "token new": ["token", "new", "neo", "--root", "demo"],
     "token list": ["token", "list", "--root", "demo"],
     "token remove": ["token", "remove", "neo", "--all", "--root", "demo"],
+    "proposals": ["proposals", "--root", "demo"],
+    "status": ["status", "--root", "demo"],
     "review": ["review", "--list", "--as-of", "2026-11-21", "--root", "demo"],
     "move": ["move", "-p", "neo", "The test passes", "-c", "communication-style", "--root", "demo"],
     "remove": ["remove", "-p", "neo", "The test passes", "--expected", "4", "--on-stale", "branch", "--root", "demo"],

@@ -1,0 +1,375 @@
+"""``catmem proposals``: the list, decisions by options, through a pipe, as JSON; and how a waiting write is answered."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+import pytest
+
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.golden.case import put
+
+CONFIG = "approval: {}\nsecrets: refuse\n"
+NEO = "user_memory_categories: [rules, talk]\nwritable_categories: [rules, talk]\n"
+USER = """\
+## Rules
+[verified_date: 2026-11-01] Uses tabs.
+§
+[verified_date: 2026-11-02] Deploys go out on Fridays.
+
+## Talk
+[verified_date: 2026-11-03] Prefers short answers.
+"""
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: TODAY)
+    monkeypatch.setenv("CATMEM_PERSON", "Anna")
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", NEO)
+    put(tmp_path / "homes" / "neo" / "USER.md", USER)
+    return tmp_path
+
+
+def propose(place, old, new, *arguments):
+    """The id of what neo proposes."""
+    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, old, new, *arguments)
+    return re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
+
+
+def proposals(place, *arguments, **choices):
+    return run("proposals", "--root", place, *arguments, **choices)
+
+
+def text(place):
+    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+
+
+# --- a write that waits --------------------------------------------------------------------------------------------
+
+
+def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
+    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.")
+    name = re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
+    assert result.stdout.startswith(f"waiting in neo/user as {name}: ")
+    assert f"catmem proposals {name} --root {place}" in result.stderr
+    assert "undo" not in result.stderr
+    assert text(place) == USER
+
+
+def test_a_dry_run_says_that_it_would_wait(place):
+    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.", "--dry-run")
+    assert result.stdout == "this would wait for a person as a proposal; nothing written\n"
+    assert "No proposal waits." in proposals(place).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["add", "Likes tea.", "-c", "rules"], ["+ [created: 2026-11-21] Likes tea."]),
+        (["replace", "tabs", "Uses spaces."], ["- [verified_date: 2026-11-01] Uses tabs.", "+ Uses spaces."]),
+        (["remove", "tabs"], ["- [verified_date: 2026-11-01] Uses tabs."]),
+        (["move", "tabs", "-c", "talk"], ["rules to talk"]),
+        (["verify", "tabs"], ["+ [verified_date: 2026-11-21] Uses tabs."]),
+    ],
+)
+def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
+    said = run_json(*arguments, "-p", "neo", "--propose", "--reason", "It is\nso.", "--root", place)
+    assert said["waiting"].startswith("p-")
+    shown = proposals(place, said["waiting"]).stdout
+    assert "  why: It is so.\n" in shown
+    for line in lines:
+        assert f"  {line}\n" in shown
+    assert text(place) == USER
+
+
+def test_verifying_a_whole_category_can_propose(place):
+    result = run("verify", "-p", "neo", "--all", "-c", "rules", "--propose", "--root", place)
+    assert result.stdout.startswith("waiting in neo/user as p-")
+    assert text(place) == USER
+
+
+def test_a_rule_can_ask_for_the_command_line(place):
+    put(place / "catmem.yaml", "approval: {rules: [{interface: cli, add: wait}]}\n")
+    result = run("add", "-p", "neo", "--as", "neo", "-c", "rules", "Likes tea.", "--root", place)
+    assert result.stdout.startswith("waiting in neo/user as p-")
+    from catmem.workspace.acting import interface
+
+    assert interface.get() == "python"  # what comes after the command is no command
+
+
+# --- looking -------------------------------------------------------------------------------------------------------
+
+
+def test_a_list(place):
+    name = propose(place, "tabs", "Uses spaces.", "--reason", "The formatter says so.")
+    result = proposals(place)
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+    assert re.fullmatch(
+        rf"{name}  neo/user  neo  {moment}, until 2026-12-21\n"
+        r"  why: The formatter says so\.\n"
+        r"  rules\n"
+        r"  - \[verified_date: 2026-11-01\] Uses tabs\.\n"
+        r"  \+ Uses spaces\.\n\n",
+        result.stdout,
+    )
+    assert "catmem proposals --interactive" in result.stderr
+    assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
+    assert proposals(place, "neo/memory").stdout == ""
+
+
+def test_the_same_again_is_counted(place):
+    assert propose(place, "tabs", "Uses spaces.") == propose(place, "tabs", "Uses spaces.")
+    assert "until 2026-12-21, 2 times\n" in proposals(place).stdout
+
+
+def test_a_stale_one_shows_three_texts(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    run("replace", "-p", "neo", "--root", place, "tabs", "Uses tabs\nof four.")
+    assert (
+        "  stale: another entry by now, so reject it\n"
+        "  rules\n"
+        "  before:   [verified_date: 2026-11-01] Uses tabs.\n"
+        "  proposed: Uses spaces.\n"
+        "  now:      Uses tabs\n"
+        "            of four.\n"
+    ) in proposals(place, name).stdout
+
+
+def test_no_text_acts_on_the_terminal(place):
+    put(place / "homes" / "neo" / "USER.md", USER.replace("Uses tabs", "Uses tabs \x1b[2J \u202e"))
+    propose(place, "tabs", "Uses spaces.")
+    shown = proposals(place).stdout
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "\x1b" not in proposals(place, "-i", input="y\n").stdout
+
+
+def test_json(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    (said,) = run_json("proposals", "--root", place)["proposals"]
+    assert (said["id"], said["entity"], said["state"], said["agent"]) == (name, "neo/user", "waiting", "neo")
+    assert said["changes"][0]["after"] == "Uses spaces."
+    assert run_json("proposals", name, "--root", place)["proposals"] == [said]
+
+
+def test_one_that_was_decided_is_shown_by_its_id_and_by_all(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    proposals(place, "--reject", name, "--reason", "Tabs stay.")
+    assert proposals(place).stdout == ""
+    for arguments in ([name], ["--all"]):
+        shown = proposals(place, *arguments).stdout
+        assert re.search(r"  rejected by Anna \(person\) in revision \d+, .*Z: Tabs stay\.\n", shown)
+
+
+def test_an_agent_is_shown_its_own_as_every_interface_shows_it(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    (said,) = run_json("proposals", "--as", "neo", "--root", place)["proposals"]
+    assert said["id"] == name
+    assert not {"revision", "base", "person"} & said.keys()
+    assert proposals(place, "neo/memory", "--as", "neo").stdout == ""
+    assert proposals(place, "neo", "--as", "neo").stdout.endswith("  + Uses spaces.\n\n")
+    proposals(place, "--reject", name, "--reason", "No.")
+    assert proposals(place, "--as", "neo").stdout == ""
+    assert re.search(r"  rejected, .*Z: No\.\n", proposals(place, "--as", "neo", "--all").stdout)
+
+
+def test_an_agent_is_shown_no_other(place):
+    put(place / "profiles" / "trinity.yaml", "user_memory_categories: [talk]\n")
+    name = propose(place, "tabs", "Uses spaces.")
+    assert name in proposals(place, "--as", "neo").stdout
+    assert proposals(place, "--as", "trinity").stdout == ""
+    assert error_of("proposals", name, "--as", "trinity", "--root", place)["code"] == "unknown_proposal"
+
+
+# --- deciding ------------------------------------------------------------------------------------------------------
+
+
+def test_approving(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    result = proposals(place, "--approve", name)
+    assert re.fullmatch(rf"approved {name} of neo in neo/user \(revision \d+\)\n", result.stdout)
+    assert "Uses spaces." in text(place)
+    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "decided"
+
+
+def test_several_go_on_after_one_that_is_refused(place):
+    first, second, third = (
+        propose(place, old, new)
+        for old, new in (("tabs", "Uses spaces."), ("Fridays", "Never on Fridays."), ("short", "Long answers."))
+    )
+    run("replace", "-p", "neo", "--root", place, "tabs", "Uses four blanks.")
+    result = proposals(place, "--approve", first, second, "p-0000000000", third, status=3)
+    assert f"{first}: refused\nerror[stale_proposal]" in result.stderr
+    assert "p-0000000000: refused\nerror[unknown_proposal]" in result.stderr
+    assert result.stdout.count("approved ") == 2
+    assert "Never on Fridays." in text(place)
+    assert "Long answers." in text(place)
+
+
+def test_several_as_json(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    said = run_json("proposals", "--approve", name, "p-0000000000", "--root", place, status=3)
+    assert [each["id"] for each in said["decided"]] == [name]
+    assert [(each["id"], each["error"]["code"]) for each in said["refused"]] == [("p-0000000000", "unknown_proposal")]
+
+
+def test_other_words(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    proposals(place, "--edit", name, "Uses", "four spaces.")
+    assert "Uses four spaces." in text(place)
+
+
+def test_an_agent_does_not_approve_its_own_and_withdraws_it(place):
+    name = propose(place, "tabs", "Uses spaces.")
+    assert error_of("proposals", "--approve", name, "--as", "neo", "--root", place)["code"] == "forbidden"
+    assert proposals(place, "--reject", name, "--as", "neo").stdout.startswith(f"withdrawn {name}")
+
+
+def test_what_expired_is_closed_and_waits_again(place, monkeypatch):
+    name = propose(place, "tabs", "Uses spaces.")
+    monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
+    assert "  expired: catmem proposals --expire\n" in proposals(place).stdout
+    assert proposals(place, "--expire").stdout.startswith(f"expired {name} of neo in neo/user")
+    assert proposals(place, "--expire").stdout == ""
+    again = re.fullmatch(rf"{name} waits again as (p-\w+)\n", proposals(place, "--reopen", name).stdout)[1]
+    assert again in proposals(place).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--approve"],
+        ["--reject", "--reason", "No."],
+        ["--edit", "p-0000000000"],
+        ["--reopen"],
+        ["--approve", "--reject", "p-0000000000"],
+        ["--approve", "p-0000000000", "--reason", "Yes."],
+        ["--expire", "neo"],
+        ["--expire", "--as", "neo"],
+        ["--export", "folder", "--as", "neo"],
+        ["--merged", "folder", "neo"],
+        ["--export", "a", "--merged", "a"],
+        ["neo", "trinity"],
+        ["--interactive", "--format", "json"],
+    ],
+)
+def test_options_that_do_not_go_together(place, arguments):
+    before = snapshot(place)
+    assert "Usage: " in proposals(place, *arguments, status=2).stderr
+    assert snapshot(place) == before
+
+
+# --- one by one ----------------------------------------------------------------------------------------------------
+
+
+def test_a_round_through_a_pipe(place):
+    names = [propose(place, *each) for each in (("tabs", "Uses spaces."), ("Fridays", "Never."), ("short", "Long."))]
+    result = proposals(place, "-i", input="n Tabs stay.\ne Never on Mondays.\ny\n")
+    assert "1 of 3\n" in result.stdout
+    assert "3 of 3\n" in result.stdout
+    done = re.findall(r"^(approved|rejected) (p-\w+)", result.stdout, re.MULTILINE)
+    assert done == list(zip(("rejected", "approved", "approved"), names, strict=True))
+    assert "Tabs stay." in proposals(place, names[0]).stdout
+    assert "No proposal is left." in result.stderr
+    assert [line for line in text(place).splitlines() if line and line[0] not in "#§"] == [
+        "[verified_date: 2026-11-01] Uses tabs.",
+        "Never on Mondays.",
+        "Long.",
+    ]
+
+
+def test_all_that_are_left_of_a_profile_and_category(place):
+    propose(place, "tabs", "Uses spaces.")
+    propose(place, "Fridays", "Never.")
+    other = propose(place, "short", "Long.")
+    result = proposals(place, "neo", "-i", input="a\n", status=1)
+    assert "a approves 2 of neo in rules\n" in result.stderr
+    assert "1 proposal left." in result.stderr
+    assert other in proposals(place).stdout
+    assert "Uses spaces." in text(place)
+    assert "Never." in text(place)
+    assert "short answers" in text(place)
+
+
+def test_skipping_and_quitting_decide_nothing(place):
+    propose(place, "tabs", "Uses spaces.")
+    propose(place, "Fridays", "Never.")
+    result = proposals(place, "-i", input="s\nq\ny\n", status=1)
+    assert "1 proposal left." in result.stderr
+    assert text(place) == USER
+    assert proposals(place).stdout.count("p-") == 2
+
+
+def test_a_stale_one_is_refused_and_the_next_is_asked_about(place):
+    propose(place, "tabs", "Uses spaces.")
+    propose(place, "Fridays", "Never.")
+    run("replace", "-p", "neo", "--root", place, "tabs", "Uses four blanks.")
+    result = proposals(place, "-i", input="y\ny\n", status=3)
+    assert "error[stale_proposal]" in result.stderr
+    assert "Never." in text(place)
+    assert "Uses spaces" not in text(place)
+
+
+@pytest.mark.parametrize("answer", ["z", "yes", "y now", "e", "s 1", "\x1b[2J"])
+def test_an_unknown_answer_stops_and_names_its_line(place, answer):
+    propose(place, "tabs", "Uses spaces.")
+    result = proposals(place, "-i", input=f"\n{answer}\ny\n", status=2)
+    assert "error[bad_answer]: standard input:2: " in result.stderr
+    assert "\x1b" not in result.stderr
+    assert text(place) == USER
+
+
+def test_nothing_to_ask_about(place):
+    assert "No proposal is left." in proposals(place, "-i", input="y\n").stderr
+
+
+# --- the record ----------------------------------------------------------------------------------------------------
+
+
+def test_the_log_in_plain_words(place):
+    first = propose(place, "tabs", "Uses spaces.")
+    second = propose(place, "Fridays", "Never.")
+    third = propose(place, "short", "Long.")
+    proposals(place, "--approve", first)
+    proposals(place, "--reject", second, "--reason", "Fridays stay.")
+    proposals(place, "--edit", third, "Long answers.")
+    log = run("log", "neo/user", "--root", place).stdout
+    assert f"Proposed: Changed in rules ({first}, branch from 1): Uses spaces.\n" in log
+    assert f"Proposed by neo, approved ({first}): Uses spaces.\n" in log
+    assert f"Proposed by neo, rejected ({second}): Fridays stay.\n" in log
+    assert f"Proposed by neo, approved ({third}, in other words): Long answers.\n" in log
+
+
+def test_blame_says_who_proposed_and_who_approved(place):
+    proposals(place, "--approve", propose(place, "tabs", "Uses spaces."))
+    proposals(place, "--edit", propose(place, "short", "Long."), "Long answers.")
+    lines = run("blame", "neo/user", "--root", place).stdout.splitlines()
+    assert [" neo, approved by Anna (person) " in line for line in lines] == [True, False, False]
+    assert [" neo, reworded by Anna (person) " in line for line in lines] == [False, False, True]
+    said = run_json("blame", "neo/user", "--root", place)["entries"]
+    assert [each["proposed_by"] for each in said] == ["neo", None, "neo"]
+
+
+def test_an_approved_rewording_is_followed(place):
+    proposals(place, "--approve", propose(place, "tabs", "Indentation is done with blanks."))
+    log = run("log", "neo/user", "--entry", "Indentation", "--root", place).stdout
+    assert len(log.splitlines()) == 2  # the revision that brought the old words, and the approval
+
+
+# --- beside others -------------------------------------------------------------------------------------------------
+
+
+def test_a_review_says_how_many_wait(place):
+    run("review", "--list", "--root", place)
+    assert "proposal" not in run("review", "--list", "--root", place).stderr
+    propose(place, "tabs", "Uses spaces.")
+    said = run("review", "--list", "--root", place).stderr
+    assert "1 proposal of agents: 'catmem proposals --interactive' goes through what waits.\n" in said

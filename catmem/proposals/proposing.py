@@ -47,7 +47,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
         try:
             return _propose(workspace, attempt, base, data, change)
         except _DecidedMeanwhileError:
-            continue  # somebody decided, or proposed, between the look and the lock: look again
+            continue  # another decision or proposal came between the look and the lock
 
 
 def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> str:

@@ -23,6 +23,7 @@ FIELDS = [
     "digest",
     "changed",
     "branch",
+    "waiting",
     "entries",
     "usage",
     "notes",

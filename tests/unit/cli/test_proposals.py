@@ -279,11 +279,13 @@ def test_a_round_through_a_pipe(place):
     assert done == list(zip(("rejected", "approved", "approved"), names, strict=True))
     assert "Tabs stay." in proposals(place, names[0]).stdout
     assert "No proposal is left." in result.stderr
-    assert [line for line in text(place).splitlines() if line and line[0] not in "#§"] == [
-        "[verified_date: 2026-11-01] Uses tabs.",
+    # Whoever approves new words of a verified fact says that they hold.
+    assert [line.rpartition("] ")[2] for line in text(place).splitlines() if line and line[0] not in "#§"] == [
+        "Uses tabs.",
         "Never on Mondays.",
         "Long.",
     ]
+    assert text(place).count("verified_date") == 3
 
 
 def test_all_that_are_left_of_a_profile_and_category(place):

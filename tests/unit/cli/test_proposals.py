@@ -267,6 +267,23 @@ def test_options_that_do_not_go_together(place, arguments):
     assert snapshot(place) == before
 
 
+def test_files_of_a_pull_request(place):
+    first, second = propose(place, "tabs", "Uses spaces."), propose(place, "Fridays", "Never.")
+    folder = place / "review"
+    said = run_json("proposals", "--export", folder, "--root", place)
+    assert sorted(said["files"]) == sorted([f"{first}.md", f"{second}.md"])
+    assert str(folder / f"{first}.md") in proposals(place, "neo", "--export", folder).stdout
+    put(folder / f"{first}.md", "Approved.")
+    result = proposals(place, "--merged", folder, status=3)
+    assert f"{first}: refused\nerror[not_as_exported]: " in result.stderr
+    assert result.stdout.startswith(f"approved {second} of neo in neo/user")
+    assert "Uses tabs." in text(place)
+    assert "Never." in text(place)
+    said = run_json("proposals", "--merged", folder, "--root", place, status=3)
+    assert (said["decided"], [each["id"] for each in said["refused"]]) == ([], [first])
+    assert error_of("proposals", "--merged", place / "none", "--root", place)["code"] == "missing"
+
+
 # --- one by one ----------------------------------------------------------------------------------------------------
 
 

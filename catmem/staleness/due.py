@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
-_ORDER: tuple[DueState, ...] = ("expired", "future", "stale", "unverified")
-"""What is wrong for sure comes first in a review, then what may be; a file that was just sorted is all unverified."""
+_ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")
+"""What is wrong for sure comes first in a review, then what no person ever looked at."""
 
 
 @dataclass(frozen=True, slots=True)

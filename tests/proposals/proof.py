@@ -139,6 +139,8 @@ def wrong_in(replay: Sequence[tuple[Revision, bytes]]) -> list[str]:
             if said["verdict"] == "approved":
                 base = texts[str(branch.note["proposal"]["base"])]
                 gone, come = base - texts[branch.revision], texts[branch.revision] - base
+                if revision.agent == "person" and all(line.startswith("[verified_date: ") for line in gone):
+                    come = _dated(come, revision.timestamp[:10])
                 if revision.agent == proposer and proposer != "person":
                     wrong.append(f"{said['proposal']} was approved by its proposer")
                 if gone - texts[head]:
@@ -147,6 +149,11 @@ def wrong_in(replay: Sequence[tuple[Revision, bytes]]) -> list[str]:
                 wrong.append(f"{said['proposal']} ({said['verdict']}) wrote something else than it said")
         head = revision.revision
     return wrong
+
+
+def _dated(facts: Counter[str], day: str) -> Counter[str]:
+    """The facts as a person's approval leaves them: new words of a verified fact are verified that day."""
+    return Counter({line.replace("[", f"[verified_date: {day}, ", 1): times for line, times in facts.items()})
 
 
 def _facts(data: bytes) -> Counter[str]:

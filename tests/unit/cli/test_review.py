@@ -22,7 +22,7 @@ NEO = """\
 [verified_date: 2026-11-20] No tabs.
 """
 DAY = ("--as-of", "2026-11-21")
-THREE = ["Two spaces.", "Prefers short answers.", "Likes tea."]
+THREE = ["Two spaces.", "Likes tea.", "Prefers short answers."]
 
 
 @pytest.fixture(autouse=True)
@@ -49,28 +49,28 @@ def text(place):
 
 
 def test_a_whole_review(place):
-    result = review(place, "r\ne Likes green tea.\nk\n")
+    result = review(place, "r\nk\ne Prefers long answers.\n")
     assert result.stdout == (
         "1 of 3  neo/user:7  rules\n"
         "  Two spaces.\n"
         "expired 2026-11-01, 20 days ago\n"
         "\n"
-        "2 of 3  neo/user:4  talk\n"
-        "  Prefers short answers.\n"
-        "stale: verified 2026-08-01, 112 days ago; stale after 30\n"
-        "\n"
-        "3 of 3  neo/user:2  talk\n"
+        "2 of 3  neo/user:2  talk\n"
         "  Likes tea.\n"
         "unverified: created 2026-07-01, 143 days ago\n"
+        "\n"
+        "3 of 3  neo/user:4  talk\n"
+        "  Prefers short answers.\n"
+        "stale: verified 2026-08-01, 112 days ago; stale after 30\n"
     )
     assert [line for line in result.stderr.splitlines() if not line.startswith("note:")] == [
         "removed (revision 2)",
-        "changed and verified (revision 3)",
-        "kept and verified (revision 4)",
+        "kept and verified (revision 3)",
+        "changed and verified (revision 4)",
         "All done.",
     ]
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
-    assert "[verified_date: 2026-11-21] Likes green tea." in text(place)
+    assert "[verified_date: 2026-11-21] Prefers long answers." in text(place)
     assert "Two spaces" not in text(place)
 
 
@@ -78,7 +78,7 @@ def test_answers_that_end_early(place):
     result = review(place, "k\n", status=1)
     assert "2 of 3 are left. What was answered is written; run it again to go on." in result.stderr
     assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
-    assert "Prefers" in review(place, "", status=1).stdout
+    assert "Likes tea" in review(place, "", status=1).stdout
     assert "All done." in review(place, "s\ns\n").stderr
 
 
@@ -115,7 +115,7 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     assert "\x1b" not in result.stderr
     assert len(result.stderr) < 1000
     assert text(place) == NEO
-    assert "Prefers" in review(place, "", status=1).stdout
+    assert "Likes tea" in review(place, "", status=1).stdout
 
 
 def test_answers_that_are_no_text(place):
@@ -151,7 +151,7 @@ def test_undo_in_the_next_run(place):
 
 
 def test_undo_of_the_very_last_answer(place):
-    assert "2 of 3  neo/user:4" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
+    assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
     assert "Two spaces." in text(place)
     review(place, "k\n")
     result = review(place, "u\n", "-p", "neo", status=1)  # the skipped one is due, and the undone one too
@@ -162,7 +162,7 @@ def test_undo_where_nothing_is_due(place):
     review(place, "k\nk\nk\n")
     assert "Nothing is due." in review(place, "").stderr
     assert "taken back in neo/user (revision 5)" in review(place, "u\n", status=1).stderr
-    assert "Likes tea." in review(place, "", status=1).stdout
+    assert "Prefers short answers." in review(place, "", status=1).stdout
 
 
 def test_undo_without_a_dialogue(place):
@@ -188,7 +188,7 @@ def test_answers_in_a_file(place, tmp_path):
 def test_a_list(place):
     before = snapshot(place)
     result = run("review", "--root", place, *DAY, "--list")
-    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:7", "neo/user:4", "neo/user:2"]
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:7", "neo/user:2", "neo/user:4"]
     assert "Likes tea." in result.stdout
     assert snapshot(place) == before
 
@@ -208,7 +208,7 @@ def test_as_json(place):
     assert [(each["answer"], each["entity"], each["revision"]) for each in said["answers"]] == [
         ("keep", "neo/user", "2"), ("skip", "neo/user", None),
     ]  # fmt: skip
-    assert [each["body"] for each in said["due"]] == ["Likes tea."]
+    assert [each["body"] for each in said["due"]] == ["Prefers short answers."]
 
 
 @pytest.mark.parametrize(

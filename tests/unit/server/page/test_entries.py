@@ -391,10 +391,10 @@ def test_a_category_that_the_profile_does_not_read_is_told(client, workspace):
 def test_after_an_answer_the_next_fact_is_at_hand(client, workspace):
     articles = [each["id"] for each in Markup(client.get("/page/queue").text).all("article")]
     assert len(articles) == 4
-    answer = pressed(client, answering(client, workspace, "short", "/page/queue"), "Verify")
+    answer = pressed(client, answering(client, workspace, "calls", "/page/queue"), "Verify")
     assert answer.headers["location"] == f"/page/queue?did=neo/user@2#{articles[2]}"
-    last = entry(workspace, "calls")
-    answer = pressed(client, answering(client, workspace, "calls", "/page/queue?profile=neo"), "Verify")
+    last = entry(workspace, "Signs")
+    answer = pressed(client, answering(client, workspace, "Signs", "/page/queue?profile=neo"), "Verify")
     assert answer.headers["location"] == f"/page/queue?profile=neo&did=neo/user@3#{articles[2]}"
     assert articles[3] == f"e-{last.id[-16:]}"
 

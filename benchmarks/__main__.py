@@ -30,6 +30,7 @@ NAMES = (
     "server",
     "fleet",
     "tidy",
+    "approval",
 )
 LONG = ("server_soak", "proposals_page")
 """Run only if they are named."""

@@ -1,7 +1,7 @@
-"""The files that the package ships: JSON schemas, profiles and the worked example.
+"""The files that the package ships: JSON schemas, profiles, the pages of lint rules and the worked example.
 
-In a wheel the schemas and profiles are in ``catmem/data/``; in a checkout (and an editable install) they are the
-folders ``schemas/`` and ``profiles/`` beside the package, which is where people look for them.
+In a wheel the first three are in ``catmem/data/``; in a checkout (and an editable install) they are in the folders
+``schemas/``, ``profiles/`` and ``docs/`` beside the package, which is where people look for them.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ def profile_texts() -> dict[str, str]:
 def example_files() -> dict[str, bytes]:
     """The rest of the worked example: ``catmem.yaml`` and the memory files, by their path from the root, with ``/``."""
     return files_below(_existing(_PACKAGE / "example"))
+
+
+def rules_text() -> str:
+    """What each lint rule finds, why, and what to do (``docs/rules.md``). Raises ``ConfigError``."""
+    return (_shipped("docs") / "rules.md").read_text(encoding="utf-8")
 
 
 def topics_text() -> str:

@@ -4,19 +4,14 @@
 
     @rule("CM203", "garbage-entry", options={"words": ("test", "todo")})
     def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
-        '''Find entries that say nothing.
+        '''Find entries that say nothing.'''
 
-        ## Why
-        …
-        '''
-
-The docstring is the rule's page: its first line is the summary, the rest has the headings ``## Why``, ``## Example``,
-``## Fix`` and, where there are some, ``## Options``.
+The docstring is the rule's summary. Its page stands in ``docs/rules.md``: the summary, then the headings Why, Example,
+Fix and, where there are some, Options.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +41,8 @@ FAMILIES: Mapping[str, str] = {
 
 _CODE = re.compile(r"CM[1-9][0-9]{2}")
 _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
+_TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
+_HEADING = re.compile(r"^##(## (?:Why|Example|Fix|Options))$", re.MULTILINE)
 
 # The writer of an entry could write the mark too, so these are switched off in catmem.yaml alone.
 _NOT_INLINE = ("CM6", "CM9")
@@ -64,7 +61,6 @@ class Rule:
     severity: Severity
     scope: Scope
     summary: str
-    page: str
     check: Callable[[Any, Context], Iterator[Finding]]
     options: Mapping[str, Any] = field(default_factory=dict)
     fixes: Literal["", "safe", "unsafe"] = ""
@@ -75,6 +71,11 @@ class Rule:
     def suppressible(self) -> bool:
         """Whether a mark beside an entry may suppress it: never in safety and store."""
         return not self.code.startswith(_NOT_INLINE)
+
+    @property
+    def page(self) -> str:
+        """The page of the rule, in Markdown; the summary where it has none."""
+        return _pages().get(self.code, self.summary)
 
 
 _Check = TypeVar("_Check", bound="Callable[..., Iterator[Finding]]")
@@ -96,18 +97,17 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
     """Register a function as the rule of this code; the function itself stays as it is.
 
     An option's default is text, a number, true or false, or a tuple of texts. Raises ``ValueError`` for a code or
-    name of the wrong form or one that is taken, and for a rule without a page: each is a mistake in this package.
+    name of the wrong form or one that is taken, and for a rule without a summary: each is a mistake in this package.
     """
 
     def register(check: _Check) -> _Check:
-        page = inspect.cleandoc(check.__doc__ or "")
-        if not _CODE.fullmatch(code) or code[:3] not in FAMILIES or not _NAME.fullmatch(name) or not page:
-            raise ValueError(f"{code} {name}: not a rule's code, name and page")
+        summary = (check.__doc__ or "").strip().partition("\n")[0]
+        if not _CODE.fullmatch(code) or code[:3] not in FAMILIES or not _NAME.fullmatch(name) or not summary:
+            raise ValueError(f"{code} {name}: not a rule's code, name and summary")
         if code in _REGISTERED or any(name == other.name for other in _REGISTERED.values()):
             raise ValueError(f"{code} {name} is taken")
-        summary = page.partition("\n")[0]
         said = dict(options or {})
-        _REGISTERED[code] = Rule(code, name, severity, scope, summary, page, check, said, fixes, dated, private)
+        _REGISTERED[code] = Rule(code, name, severity, scope, summary, check, said, fixes, dated, private)
         return check
 
     return register
@@ -124,3 +124,12 @@ def all_rules() -> Mapping[str, Rule]:
     for module in pkgutil.iter_modules(rules.__path__):
         importlib.import_module(f"{rules.__name__}.{module.name}")
     return dict(sorted(_REGISTERED.items()))
+
+
+@cache
+def _pages() -> Mapping[str, str]:
+    """The page of each rule by code, as ``docs/rules.md`` has it, its headings two levels further up."""
+    from catmem.resources import rules_text
+
+    _, *titled = _TITLE.split(rules_text())
+    return {code: _HEADING.sub(r"\1", text).strip() for code, text in zip(titled[::2], titled[1::2], strict=True)}

@@ -1,17 +1,16 @@
-"""docs/rules.md, made from the rules themselves: a table of all, what they find in real files, and each rule's page.
+"""The head of docs/rules.md, made from the rules themselves: a table of all, with what they find in real files.
 
-`python -m tests.docs.rules_page` writes the page anew, and test_rules_page.py compares it.
+`python -m tests.docs.rules_page` writes it anew, and test_rules_page.py compares it. The rules' pages below it stay.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.config import Config
 from catmem.linting.linted import Context, LintedFile
-from catmem.linting.rule import FAMILIES, all_rules
+from catmem.linting.rule import all_rules
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "rules.md"
 SAMPLES = ROOT / "tests" / "samples"
 AS_OF = date(2026, 11, 21)
+PAGES_START = "## CM1xx "
 
 _INTRO = """\
 # Rules of lint
 
-<!-- This page is made from the rules by `python -m tests.docs.rules_page`; what to change is their docstrings. -->
+<!-- This table is made by `python -m tests.docs.rules_page`. The pages of the rules, below it, are written by hand. -->
 
 Every rule has a code that is never used for another one, a name, and a severity that
 `lint.severity` of `catmem.yaml` may change. `catmem rule CM203` prints a rule's page. Errors and warnings make
@@ -73,12 +73,8 @@ def counts() -> tuple[int, Mapping[str, Count]]:
 def page() -> str:
     """The whole page."""
     files, found = counts()
-    parts = [_INTRO.format(files=files), *_table(found)]
-    for family, subject in FAMILIES.items():
-        rules = [rule for code, rule in all_rules().items() if code.startswith(family)]
-        if rules:
-            parts += [f"## {family}xx {subject}\n", *map(_rule, rules)]
-    return "\n".join(parts)
+    head = "\n".join([_INTRO.format(files=files), *_table(found)])
+    return f"{head}\n{PAGES_START}{PAGE.read_text(encoding='utf-8').partition(PAGES_START)[2]}"
 
 
 def _table(found: Mapping[str, Count]) -> list[str]:
@@ -94,18 +90,6 @@ def _table(found: Mapping[str, Count]) -> list[str]:
 
 def _anchor(rule: Rule) -> str:
     return f"{rule.code.lower()}-{rule.name}"
-
-
-def _rule(rule: Rule) -> str:
-    """A rule's page, its headings two levels further down."""
-    lines: list[str] = []
-    fence = ""
-    for line in rule.page.split("\n"):
-        opening = re.match(r"`{3,}|~{3,}", line)
-        if opening and (not fence or line.strip() == fence):
-            fence = "" if fence else opening[0]
-        lines.append(f"##{line}" if not fence and line.startswith("## ") else line)
-    return f"### {rule.code} {rule.name}\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/rules.md is what the rules say of themselves, they say enough, and none of them cries wolf."""
+"""docs/rules.md has a page of each rule, it says enough, and none of the rules cries wolf."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from catmem.linting.rule import all_rules
+from catmem.linting.rule import FAMILIES, all_rules
 from tests.docs import rules_page
 from tests.together import together
 
@@ -23,13 +23,26 @@ def test_the_page_is_up_to_date():
     assert written == rules_page.page(), "run `python -m tests.docs.rules_page`"
 
 
+def test_the_rules_stand_below_their_families_in_the_order_of_their_codes():
+    titles = re.findall(r"^###? CM.*$", rules_page.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = [
+        title
+        for family, subject in FAMILIES.items()
+        for title in (
+            f"## {family}xx {subject}",
+            *(f"### {code} {rule.name}" for code, rule in RULES.items() if code.startswith(family)),
+        )
+    ]
+    assert titles == wanted
+
+
 @together("code", RULES)
 def test_every_page_says_why_shows_an_example_and_what_to_do(code):
     rule = RULES[code]
     headings = re.findall(r"^## (.+)$", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
     assert headings == ["Why", "Example", "Fix"] + (["Options"] if rule.options else [])
     assert rule.summary.endswith(".")
-    assert rule.page.split("\n")[1] == ""
+    assert rule.page.split("\n")[:2] == [rule.summary, ""]
     for option in rule.options:
         assert f"- `{option}`: " in rule.page
 

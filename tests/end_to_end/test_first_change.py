@@ -20,8 +20,8 @@ from tests.docs.pages import ROOT, load, read
 from tests.end_to_end.terminal import write_root
 
 PAGE = load(ROOT / "docs" / "first-change.md")
-COPIED = ("catmem", "schemas", "profiles")
-MOST = {"a tag": 2, "a lint rule": 1, "an importer": 2, "an mcp tool": 4, "a store": 3}
+COPIED = ("catmem", "docs", "schemas", "profiles")
+MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an mcp tool": 4, "a store": 3}
 """How many files of the package each may touch."""
 
 
@@ -116,7 +116,11 @@ def test_a_new_rule_fires_and_has_its_page(change):
     file.write_text("## Rules\nUses tabs.\n§\nNEVER ON FRIDAYS.\n")
     found = json.loads(change.run("lint", "--select", "CM290", "--format", "json"))["diagnostics"]
     assert [(each["code"], each["line"]) for each in found] == [("CM290", 4)]
-    assert "shouting" in change.run("rule", "CM290")
+    page = change.run("rule", "CM290")
+    assert page.startswith(
+        "# CM290 shouting\n\nSeverity: hint.\n\nFind entries that are written in capitals.\n\n## Why\n"
+    )
+    assert page.endswith("names and short forms keep their capitals.\n")
 
 
 @on("an importer")

@@ -46,21 +46,7 @@ def _last_line(text: str) -> tuple[int, int]:
 
 @rule("CM501", "file-over-limit", severity="error")
 def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find memory files that are longer than they may be.
-
-    ## Why
-    No write that leaves a file over its limit is accepted, so until something is removed an agent can add nothing.
-    The limit is `limits` of the profile, else of `catmem.yaml`, else, for files in a Hermes home (`.hermes`), Hermes
-    Agent's own: 1,375 characters for USER.md and 2,200 for MEMORY.md. Without any, files have no limit.
-
-    ## Example
-    Bad: a USER.md of 1,500 characters, with `limits: {user: 1375}`.
-
-    Good: the same file after what is expired or stale was removed.
-
-    ## Fix
-    Remove or shorten entries; `catmem lint` names stale, expired and repeated ones. There is no fix.
-    """
+    """Find memory files that are longer than they may be."""
     limit = _limit(file, context)
     if limit is not None and file.error is None and (size := size_of(file.text)) > limit[0]:
         message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
@@ -69,23 +55,7 @@ def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM502", "near-limit", severity="hint", options={"percent": 90})
 def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find memory files that are nearly full.
-
-    ## Why
-    At the limit an agent that wants to add a fact has to remove another one in the middle of its work, and takes
-    whichever comes first. Before that, a person can choose.
-
-    ## Example
-    Bad: a USER.md of 1,300 characters, with `limits: {user: 1375}`.
-
-    Good: one of 1,000.
-
-    ## Fix
-    Remove what is stale, expired or repeated, or raise the limit. There is no fix.
-
-    ## Options
-    - `percent`: from which part of the limit on a file counts as nearly full (90).
-    """
+    """Find memory files that are nearly full."""
     limit = _limit(file, context)
     if limit is None or file.error is not None:
         return
@@ -98,24 +68,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM503", "prompt-over-budget", scope="root", dated=True)
 def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find profiles whose own files say more than the budget of their prompt holds.
-
-    ## Why
-    Over the budget whole entries leave the prompt: expired ones, stale ones, those without a category, then the last in
-    the profile's order. The agent works without them and does not know.
-
-    Counted are the texts of the entries that the profile selects and that have not expired. Headings, notes and marks
-    of the prompt's style come on top, so a prompt may be over its budget without this finding; `catmem prompt PROFILE
-    --explain` shows it exactly.
-
-    ## Example
-    Bad: `prompt: {budget: {user: 1375}}`, and selected entries of 1,600 characters in USER.md.
-
-    Good: a budget that holds them, or a selection of fewer categories.
-
-    ## Fix
-    Raise the budget, select fewer categories, or shorten entries. There is no fix.
-    """
+    """Find profiles whose own files say more than the budget of their prompt holds."""
     owned: dict[str, dict[str, LintedFile]] = {}
     for file in files.values():
         if file.owner is not None and file.target is not None:

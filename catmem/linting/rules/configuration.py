@@ -29,89 +29,20 @@ _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
 def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find what is wrong in `catmem.yaml`, and schema files that are no YAML.
-
-    ## Why
-    Without its configuration a root has no categories and no limits, so nothing that reads it may guess. Commands stop
-    at the first error; here all of them are listed.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    taxonomy:
-      close: true
-    ```
-
-    Good:
-
-    ```yaml
-    taxonomy:
-      closed: true
-    ```
-
-    ## Fix
-    Correct the key or value at the place. `docs/schemas.md` describes every key.
-    """
+    """Find what is wrong in `catmem.yaml`, and schema files that are no YAML."""
     yield from _invalid(file, "config" if file.kind == "config" else None)
 
 
 @rule("CM402", "invalid-profile", severity="error", scope="profile")
 def invalid_profile(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find profiles that cannot be used as they are.
-
-    ## Why
-    A specialist without a profile gets no prompt. Commands go on without it and tell its first error; here all of them
-    are listed.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    name: trinity
-    user_memory_category: [communication-style]
-    ```
-
-    Good:
-
-    ```yaml
-    name: trinity
-    user_memory_categories: [communication-style]
-    ```
-
-    ## Fix
-    Correct the key or value at the place. `docs/profiles.md` describes every key.
-    """
+    """Find profiles that cannot be used as they are."""
     if file.error is None or file.error.code not in {*_CHAIN, _OUTSIDE}:
         yield from _invalid(file, "profile")
 
 
 @rule("CM403", "undeclared-selector", scope="profile")
 def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find selectors of a profile that match no category of a closed taxonomy.
-
-    ## Why
-    In a closed taxonomy there are no categories but the declared ones, so such a selector never selects or takes away
-    anything: most likely its name is mistyped. One with `!` that does nothing shows what it was to hide.
-
-    ## Example
-    With the category `finance-payroll` in `catmem.yaml`:
-
-    Bad:
-
-    ```yaml
-    user_memory_categories: ["finance-*", "!finance-pay-roll"]
-    ```
-
-    Good:
-
-    ```yaml
-    user_memory_categories: ["finance-*", "!finance-payroll"]
-    ```
-
-    ## Fix
-    Correct the name, or declare the category.
-    """
+    """Find selectors of a profile that match no category of a closed taxonomy."""
     if file.profile is None or not context.taxonomy.closed:
         return
     declared = context.taxonomy.declared()
@@ -122,19 +53,7 @@ def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]
 
 @rule("CM404", "broken-extends", severity="error", scope="profile")
 def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find profiles that extend each other in a circle, too deeply, or a profile that is not there.
-
-    ## Why
-    A profile inherits what its parent says. Where that leads round in a circle or nowhere, that is unknown.
-
-    ## Example
-    Bad: `neo.yaml` says `extends: trinity`, and `trinity.yaml` says `extends: neo`.
-
-    Good: both say `extends: specialist`, which extends none.
-
-    ## Fix
-    Remove one `extends` of the circle, or correct the name.
-    """
+    """Find profiles that extend each other in a circle, too deeply, or a profile that is not there."""
     error = file.error
     if error is not None and error.code in _CHAIN:
         yield _at_error(file, error)
@@ -142,19 +61,7 @@ def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
 
 @rule("CM405", "unread-category", severity="hint", scope="config")
 def unread_category(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find declared categories that no profile reads.
-
-    ## Why
-    What is written there is in no prompt. Either a selector is mistyped or the category is no longer needed.
-
-    ## Example
-    Bad: `catmem.yaml` declares `travel`, and no profile names it.
-
-    Good: the profile that is to read it has `user_memory_categories: [travel]`.
-
-    ## Fix
-    Name the category in a profile, or remove it.
-    """
+    """Find declared categories that no profile reads."""
     if file.kind != "config" or not context.profiles:
         return
     for category in context.taxonomy.categories:
@@ -165,29 +72,7 @@ def unread_category(file: LintedYaml, context: Context) -> Iterator[Finding]:
 
 @rule("CM406", "writable-not-readable", scope="profile")
 def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find categories that a profile may write and not read.
-
-    ## Why
-    An agent that cannot see what is there writes it again and again, and cannot correct or verify any of it.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    user_memory_categories: [communication-style]
-    writable_categories: [approval-conventions]
-    ```
-
-    Good:
-
-    ```yaml
-    user_memory_categories: [communication-style, approval-conventions]
-    writable_categories: [approval-conventions]
-    ```
-
-    ## Fix
-    Add the category to what the profile reads, or take it out of what it writes.
-    """
+    """Find categories that a profile may write and not read."""
     profile = file.profile
     if profile is None:
         return
@@ -202,28 +87,7 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
 
 @rule("CM407", "memory-outside-root", severity="error", scope="profile")
 def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find profiles whose memory folder lies outside the root.
-
-    ## Why
-    A profile may have another author. A folder such as `../../.ssh` would let it read and write what is not the
-    root's. Symbolic links are followed before this is judged.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    memory_dir: ../shared
-    ```
-
-    Good:
-
-    ```yaml
-    memory_dir: homes/shared
-    ```
-
-    ## Fix
-    Choose a folder inside the root. If this is meant, say `allow_outside: true` in the profile.
-    """
+    """Find profiles whose memory folder lies outside the root."""
     error = file.error
     if error is not None and error.code == _OUTSIDE:
         yield _at_error(file, error)
@@ -231,28 +95,7 @@ def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
 
 @rule("CM409", "selector-without-match", scope="root")
 def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find selectors of a profile that match no category, neither a declared one nor one that any file has.
-
-    ## Why
-    In an open taxonomy every header opens a category, so a mistyped selector is no error: it just selects nothing, and
-    the prompt is shorter than you think.
-
-    ## Example
-    Bad, in a root whose files have a section `## Finance Rules`:
-
-    ```yaml
-    user_memory_categories: [finanse-rules]
-    ```
-
-    Good:
-
-    ```yaml
-    user_memory_categories: [finance-rules]
-    ```
-
-    ## Fix
-    Correct the selector. In a closed taxonomy CM403 looks after this.
-    """
+    """Find selectors of a profile that match no category, neither a declared one nor one that any file has."""
     if context.taxonomy.closed or not files:
         return
     present = _present(files)
@@ -267,19 +110,7 @@ def selector_without_match(files: Mapping[str, LintedFile], context: Context) ->
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
 def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find sections of a profile's file whose category no profile reads.
-
-    ## Why
-    What stands there is in no prompt, though it looks like memory that works.
-
-    ## Example
-    Bad: `homes/neo/USER.md` has a section `## Travel`, and no profile names `travel`.
-
-    Good: one of them does, or the section is gone.
-
-    ## Fix
-    Name the category in a profile, move the entries to a category that is read, or remove them.
-    """
+    """Find sections of a profile's file whose category no profile reads."""
     if not context.profiles:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
@@ -303,20 +134,7 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
 def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find profiles that are seeded from each other in a circle, or from a profile that is not there.
-
-    ## Why
-    `catmem seed` copies from the source to its targets, one tier after the other. Where that leads round in a circle or
-    nowhere, nothing is seeded, and a new specialist starts cold.
-
-    ## Example
-    Bad: `neo.yaml` says `seed_from: trinity`, and `trinity.yaml` says `seed_from: neo`.
-
-    Good: both say `seed_from: orchestrator`, which says none.
-
-    ## Fix
-    Remove one `seed_from` of the circle, or correct the name.
-    """
+    """Find profiles that are seeded from each other in a circle, or from a profile that is not there."""
     known: set[tuple[str, int, str]] = set()
     for profile in context.profiles.values():
         place = profile.places.get(("seed_from",))
@@ -333,20 +151,7 @@ def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[
 
 @rule("CM413", "unknown-entity-profile", scope="config")
 def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find names under `writers` and `readers` of a declared entity that no profile has.
-
-    ## Why
-    Rights go by the name of a profile. One that is mistyped gives them to no agent now, and to any profile that gets
-    that name later.
-
-    ## Example
-    Bad, in a root with the profiles `neo` and `trinity`: `"project:alpha": {content: json, writers: [neo, trintiy]}`.
-
-    Good: `"project:alpha": {content: json, writers: [neo, trinity]}`.
-
-    ## Fix
-    Correct the name, or remove it. A profile that is not right counts as none: mend it first (CM402).
-    """
+    """Find names under `writers` and `readers` of a declared entity that no profile has."""
     if file.kind != "config":
         return
     for entity, declared in context.config.entities.items():

@@ -26,28 +26,7 @@ _NAMES_WITH_VERSIONS = (
 
 @rule("CM304", "date-in-future", dated=True)
 def date_in_future(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts that were verified or created on a day that is yet to come.
-
-    ## Why
-    No fact was verified tomorrow. Until that day and for months after it the fact counts as fresh. Mostly it
-    is a slip in the year, or an agent that made the date up.
-
-    ## Example
-    Bad, on 2026-05-01:
-
-    ```
-    [verified_date: 2027-05-01] Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    ## Fix
-    Write the day on which it was verified: `catmem verify`. There is no fix.
-    """
+    """Find facts that were verified or created on a day that is yet to come."""
     for entry in file.tagged:
         for key in _FROM:
             day = entry.dates.get(key)
@@ -58,28 +37,7 @@ def date_in_future(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM305", "expires-before-verified")
 def expires_before_verified(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find facts whose last day lies before the day on which they were verified or created.
-
-    ## Why
-    A fact that was verified after it had expired either still holds, and then `expires` is wrong, or was never looked
-    at. It counts as expired, so prompts leave it out.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date: 2026-05-01, expires: 2026-03-31] The office is closed on Fridays.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01, expires: 2026-12-31] The office is closed on Fridays.
-    ```
-
-    ## Fix
-    Correct one of the two dates. There is no fix, since either may be wrong.
-    """
+    """Find facts whose last day lies before the day on which they were verified or created."""
     for entry in file.tagged:
         expires = entry.dates.get("expires")
         if expires is None:
@@ -94,31 +52,7 @@ def expires_before_verified(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM307", "stale", severity="hint", dated=True)
 def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts that were not verified for longer than they may go.
-
-    ## Why
-    A stale fact is still in prompts, with a note. A person has to look whether it still holds. The limit comes from
-    `stale_after` of the category, else of the domain, the profile, the root (90 days). A fact that was never verified
-    is reported when more days have passed since its `created`.
-
-    It is a hint, so that no check fails because time has passed. Facts without any date are CM309's.
-
-    ## Example
-    Bad, on 2026-11-21:
-
-    ```
-    [verified_date: 2026-03-02] Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-11-02] Vendor is Acme.
-    ```
-
-    ## Fix
-    Look whether it holds, then `catmem verify`, or change it. `catmem review` goes through all of them.
-    """
+    """Find facts that were not verified for longer than they may go."""
     profile = context.profiles.get(file.owner or "", _UNNAMED)
     for entry in file.tagged:
         if not entry.dates:
@@ -133,28 +67,7 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM308", "expired", dated=True)
 def expired(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts whose last day has passed.
-
-    ## Why
-    Prompts leave an expired fact out, so it only takes room in the file, and a reader of the file may take it for
-    true. `expires` is the last day on which a fact holds; it is expired from the day after.
-
-    ## Example
-    Bad, on 2026-11-21:
-
-    ```
-    [expires: 2026-03-31] The office is closed on Fridays.
-    ```
-
-    Good:
-
-    ```
-    [expires: 2027-03-31] The office is closed on Fridays.
-    ```
-
-    ## Fix
-    Remove the entry, or give it a new date if it holds again. There is no fix, since either may be right.
-    """
+    """Find facts whose last day has passed."""
     for entry in file.tagged:
         day = entry.dates.get("expires")
         if day is not None and context.as_of > day:
@@ -230,34 +143,7 @@ _SPOKEN = {"age": "an age", "address": "an address", "street": "an address", "ph
 
 @rule("CM309", "drifting-unverified", severity="hint", options={"kinds": tuple(_DRIFTING)})
 def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts of a kind that changes by itself, and that have no `verified_date`.
-
-    ## Why
-    Ages, addresses, prices, versions, vendors and phone numbers change while the file does not. Without the day on
-    which one was last looked at, you cannot know whether to trust it, and it never becomes stale.
-
-    The kinds are found by how they are mostly written in English (and addresses in German), so some are missed, and
-    what looks like a version may be none.
-
-    ## Example
-    Bad:
-
-    ```
-    The server runs Python 3.11.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] The server runs Python 3.11.
-    ```
-
-    ## Fix
-    Look whether it holds, then `catmem verify`. There is no fix, since only a person who has looked can set the date.
-
-    ## Options
-    - `kinds`: which kinds to report (`age`, `address`, `street`, `price`, `version`, `vendor`, `phone`).
-    """
+    """Find facts of a kind that changes by itself, and that have no `verified_date`."""
     wanted = context.options("CM309")["kinds"]
     # Most entries hold no number. What they may hold all the same is looked for once, in all of them together.
     small = file.text.lower()

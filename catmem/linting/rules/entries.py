@@ -28,38 +28,7 @@ _NOTHING = (
 
 @rule("CM203", "garbage-entry", options={"words": _NOTHING}, fixes="unsafe")
 def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries that say nothing: a test, a placeholder, a lone word.
-
-    ## Why
-    An agent that tries out its memory leaves `test` behind, and a template leaves `<your name here>`. A lone word is
-    mostly the rest of a sentence. All of them stand in every prompt from then on.
-
-    A lone word in a script that puts no blanks between words (Chinese, Japanese, Thai) is not reported, nor is one with
-    a digit or a sign in it: an address, a path, a number.
-
-    ## Example
-    Bad:
-
-    ```
-    test
-    §
-    TODO
-    §
-    <your name here>
-    ```
-
-    Good:
-
-    ```
-    Tests run with pytest.
-    ```
-
-    ## Fix
-    The unsafe fix removes the entry.
-
-    ## Options
-    - `words`: what counts as nothing when it is all that an entry says, in small letters.
-    """
+    """Find entries that say nothing: a test, a placeholder, a lone word."""
     words = context.options("CM203")["words"]
     for entry in file.entries:
         body = entry.body
@@ -101,23 +70,7 @@ def _garbage(body: str, words: Collection[str]) -> str:
 
 @rule("CM204", "long-entry", options={"limit": 1000})
 def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries over a length.
-
-    ## Why
-    An entry is one fact: it is dated, verified, replaced and left out of a prompt as a whole. One of a thousand
-    characters holds several, and when the budget is short all of them go at once.
-
-    ## Example
-    Bad: an entry into which a whole page was pasted.
-
-    Good: one entry for each fact of that page, and its address.
-
-    ## Fix
-    Cut it into several entries, or shorten it. There is no fix.
-
-    ## Options
-    - `limit`: characters (code points) of an entry as stored (1000).
-    """
+    """Find entries over a length."""
     limit = context.options("CM204")["limit"]
     for entry in file.entries:
         size = len(entry.raw)
@@ -128,31 +81,7 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM207", "entry-without-text", fixes="unsafe")
 def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find entries that hold tags and no text.
-
-    ## Why
-    No prompt shows such an entry. Most often a delimiter or a header came between the tags and their text, which then
-    stands there without a date.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date: 2026-05-01]
-    §
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01]
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix removes the entry. If its tags belong to the entry below, remove the delimiter instead.
-    """
+    """Find entries that hold tags and no text."""
     for entry in file.entries:
         if not entry.body:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
@@ -169,33 +98,7 @@ _DIGIT = re.compile(r"\d")
 
 @rule("CM201", "duplicate-entry", fixes="safe")
 def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find entries that stand twice in a file, in one category or in two.
-
-    ## Why
-    A duplicate costs its length in every prompt. Once one of the two is changed, they contradict each other. Hermes
-    Agent keeps only the first of two equal entries when it writes the file.
-
-    Two entries are equal if their words are, whatever blanks stand between and whatever their tags say.
-
-    ## Example
-    Bad:
-
-    ```
-    Vendor is Acme.
-    §
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The safe fix removes the second if both stand in the same category, with the same text, and the second has no tags
-    or the same ones. In two categories, or with different dates, a person has to choose.
-    """
+    """Find entries that stand twice in a file, in one category or in two."""
     first: dict[str, LintedEntry] = {}
     for entry in file.entries:
         before = first.setdefault(entry.words, entry)
@@ -213,37 +116,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
 def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries of one profile (or of one file without a profile) that say nearly the same.
-
-    ## Why
-    Agents write down what they know already, in slightly other words. Both are paid for in every prompt, and sooner or
-    later only one of them is kept up to date.
-
-    Compared are the words of the two, in USER.md and MEMORY.md alike. Entries that differ in a number are taken for two
-    records of a list, not for one fact. Of entries with different dates that contradict each other CM205 speaks.
-
-    ## Example
-    Bad:
-
-    ```
-    The user prefers short answers with British spelling.
-    §
-    User prefers short answers with British spelling.
-    ```
-
-    Good:
-
-    ```
-    The user prefers short answers with British spelling.
-    ```
-
-    ## Fix
-    Join the two. There is no fix, since each may hold a word that the other lacks.
-
-    ## Options
-    - `similarity`: the share of words in common from which on two entries count as nearly the same (0.8).
-    - `words`: entries with fewer distinct words are not compared (5).
-    """
+    """Find entries of one profile (or of one file without a profile) that say nearly the same."""
     options = context.options("CM202")
     for group in _groups(files).values():
         long = [place for place in group if len(place[1].tokens) >= options["words"]]
@@ -263,40 +136,7 @@ def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterato
 
 @rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
 def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries that say nearly the same with another value, at different dates.
-
-    ## Why
-    `Vendor for cloud billing is Acme` of March and `Vendor for cloud billing is Globex` of May cannot both hold, and a
-    prompt with both lets the model choose. Most likely the later one was added where the earlier should have been
-    replaced.
-
-    Compared are dated entries (`verified_date`, else `created`) of one profile, and of profiles that no seeding ties
-    together: what a seed has not brought over yet `catmem seed --status` shows. Entries that differ in several
-    places, or in a number near their beginning, are taken for two records of a list. A contradiction in quite other
-    words is not found.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date: 2026-03-02] Vendor for cloud billing is Acme.
-    §
-    [verified_date: 2026-05-01] Vendor for cloud billing is Globex.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] Vendor for cloud billing is Globex.
-    ```
-
-    ## Fix
-    Find out which one holds, and remove the other. There is no fix: the later one need not be right.
-
-    ## Options
-    - `similarity`: the share of words in common from which on two entries are about one thing (0.6).
-    - `words`: entries with fewer distinct words are not compared (4).
-    """
+    """Find entries that say nearly the same with another value, at different dates."""
     options = context.options("CM205")
     groups = _groups(files)
     owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
@@ -325,26 +165,7 @@ def _contradiction(older: _Place, newer: _Place) -> Finding:
 
 @rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
 def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries that stand in another file as well: the other one of the profile, or one of another profile.
-
-    ## Why
-    Two files that one prompt is made of should say a thing once. Two profiles that both keep a fact keep it up to date
-    by chance: give it to the orchestrator, and seed it.
-
-    Profiles of which one is seeded from the other, or both from a third, are meant to hold the same and are not
-    compared. Nor are files without a profile.
-
-    Where two files have more than three entries in common, one may be a clone of the other: there is one finding for
-    all of them. Name the other as ``seed_from`` in its profile; ``catmem seed --replace-cloned`` then takes them out.
-
-    ## Example
-    Bad: `Vendor is Acme.` in `homes/trinity/USER.md` and in `homes/trinity/MEMORY.md`.
-
-    Good: it stands in one of them.
-
-    ## Fix
-    Keep one. There is no fix, since the two files are written one by one.
-    """
+    """Find entries that stand in another file as well: the other one of the profile, or one of another profile."""
     first: dict[str, list[_Place]] = {}
     for path, file in files.items():
         found: dict[str, list[tuple[LintedEntry, _Place]]] = {}

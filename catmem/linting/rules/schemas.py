@@ -34,43 +34,7 @@ class _EntrySchema(NamedTuple):
 
 @rule("CM351", "tags-against-schema", severity="error")
 def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries whose tags do not fit the schema of their category.
-
-    ## Why
-    What a root needs of an entry, such as who owns a vendor and when that was last confirmed, is checked when the file
-    changes and not when you need it.
-
-    ## Example
-    With this in `catmem.yaml`:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema:
-            tags:
-              required: [owner]
-              properties:
-                owner: {enum: [ana, ben]}
-    ```
-
-    Bad:
-
-    ```
-    ## Vendors
-    [owner: anna] Acme delivers on Tuesdays.
-    ```
-
-    Good:
-
-    ```
-    ## Vendors
-    [owner: ana] Acme delivers on Tuesdays.
-    ```
-
-    ## Fix
-    Change the tag. Where a schema allows several forms, the message is about the one that fits best.
-    """
+    """Find entries whose tags do not fit the schema of their category."""
     for entry, schema in _with_schema(file, context):
         for key, message, hint in faults_by(schema.tags, dict(entry.tags)) if schema.tags else ():
             words = _about_tag(key, message)
@@ -79,39 +43,7 @@ def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
 
 @rule("CM352", "body-against-schema", severity="error")
 def body_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries whose text does not fit the schema of their category.
-
-    ## Why
-    A category that programs read, or that must stay short, has a form. An entry of another form is overlooked.
-
-    ## Example
-    With this in `catmem.yaml`:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema:
-            body: {pattern: "^Vendor ", maxLength: 200}
-    ```
-
-    Bad:
-
-    ```
-    ## Vendors
-    We buy paper at Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Vendors
-    Vendor Acme: paper.
-    ```
-
-    ## Fix
-    Write the entry in the form that the schema asks for, or move it to another category.
-    """
+    """Find entries whose text does not fit the schema of their category."""
     for entry, schema in _with_schema(file, context):
         for _, message, hint in faults_by(schema.body, entry.body) if schema.body else ():
             words = f"the text {_without_value(message)} (schema of {entry.category})"
@@ -120,34 +52,7 @@ def body_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
 
 @rule("CM353", "number-of-entries")
 def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find categories with more or fewer entries in a file than their schema says.
-
-    ## Why
-    A category grows until no one reads it, and a prompt with it. A limit asks for a decision: which entries still
-    matter?
-
-    ## Example
-    With `schema: {entries: {maxItems: 1}}` for the category `vendors` in `catmem.yaml`:
-
-    Bad:
-
-    ```
-    ## Vendors
-    Acme delivers on Tuesdays.
-    §
-    Bolt delivers on Fridays.
-    ```
-
-    Good:
-
-    ```
-    ## Vendors
-    Acme delivers on Tuesdays, Bolt on Fridays.
-    ```
-
-    ## Fix
-    Merge or remove entries; the finding stands at the first one over the limit.
-    """
+    """Find categories with more or fewer entries in a file than their schema says."""
     counts: dict[str, list[LintedEntry]] = {}
     schemas: dict[str, _EntrySchema] = {}
     for entry, schema in _with_schema(file, context):
@@ -166,36 +71,7 @@ def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM408", "invalid-category-schema", severity="error", scope="config")
 def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find schemas of categories that cannot be used.
-
-    ## Why
-    Entries are not checked by a schema that is itself wrong, so the category would pass with anything in it.
-
-    ## Example
-    Bad:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: short}}
-    ```
-
-    Good:
-
-    ```yaml
-    taxonomy:
-      categories:
-        vendors:
-          schema: {body: {maxLength: 200}}
-    ```
-
-    A schema is written there, or it is the name of a file in the folder `schemas` of the root. A reference leads to a
-    place in the same schema.
-
-    ## Fix
-    Correct the schema. `docs/schemas.md` describes its three parts.
-    """
+    """Find schemas of categories that cannot be used."""
     if file.kind == "schema":
         name = file.path.rpartition("/")[2]
         used = any(category.schema == name for category in context.taxonomy.categories.values())

@@ -31,42 +31,7 @@ _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|
 
 @rule("CM102", "duplicate-section", fixes="safe")
 def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find sections whose category has a section above already.
-
-    ## Why
-    By category the two read as one, so a reader of the file who sees only the first misses facts, and what is added
-    may end up in either.
-
-    ## Example
-    Bad:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-
-    ## Style
-    Short answers.
-
-    ## Finance
-    Invoices are due on the 15th.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    §
-    Invoices are due on the 15th.
-
-    ## Style
-    Short answers.
-    ```
-
-    ## Fix
-    The safe fix puts the entries at the end of the first section of the category and takes the second header out.
-    Every category reads as before. There is no fix where the file would not allow that.
-    """
+    """Find sections whose category has a section above already."""
     document = file.document
     if len(file.headers) == len({header.category for header in file.headers}):
         return
@@ -131,30 +96,7 @@ def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[
 
 @rule("CM103", "unknown-category", severity="error", fixes="unsafe")
 def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find sections of a closed taxonomy whose category is not declared.
-
-    ## Why
-    No pattern of a profile selects an undeclared category of a closed taxonomy, so a mistyped title takes its facts out
-    of every prompt without a word.
-
-    ## Example
-    Bad, when `finance` is declared:
-
-    ```
-    ## Finanse
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix gives the section the title of the nearest declared category, where one is near.
-    """
+    """Find sections of a closed taxonomy whose category is not declared."""
     document, taxonomy = file.document, context.taxonomy
     if not taxonomy.closed:
         return
@@ -174,39 +116,7 @@ def _retitled(section: Section, category: str, context: Context) -> Fix:
 
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find headings that look like a section header and are none.
-
-    ## Why
-    A section header is `##`, a blank and the title, at the start of its line. Another level, a missing blank or an
-    indent makes it text of the entry above, and the facts below stay in that entry's category.
-
-    Reported are headings with the name of a declared category, of another section of the file, or (for `##` itself) any
-    name in a file that has sections.
-
-    ## Example
-    Bad:
-
-    ```
-    ## Style
-    Short answers.
-
-    ##Finance
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Style
-    Short answers.
-
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix writes the heading as a section header, which gives another category to what stands below it.
-    """
+    """Find headings that look like a section header and are none."""
     document, text = file.document, file.document.text
     if "#" not in text:
         return
@@ -252,32 +162,7 @@ _INDENT = 3
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")
 def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find sections without entries.
-
-    ## Why
-    An empty section says nothing, and in a long file it is in the way. It may be there on purpose, as a place for what
-    is to come. The last section of the `shared` layout, `## __uncategorized__`, is not reported.
-
-    ## Example
-    Bad:
-
-    ```
-    ## Style
-
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix takes the header out. The only header of a file stays: without one the file reads otherwise.
-    """
+    """Find sections without entries."""
     sections = file.document.sections
     for section in sections:
         if section.category == UNCATEGORIZED or _inside(file, section):
@@ -292,30 +177,7 @@ def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM111", "empty-slug")
 def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find level-2 headings without a letter or a number in their title.
-
-    ## Why
-    A category takes its name from the title, and `## ---` gives none. The line is text of the entry above it, and what
-    stands below stays in that entry's category.
-
-    ## Example
-    Bad:
-
-    ```
-    ## !!!
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    Give the section a title, or take the `##` away if it is meant as text.
-    """
+    """Find level-2 headings without a letter or a number in their title."""
     for problem in file.problems if file.document.scan.slugless else ():
         if problem.rule == "empty-slug":
             yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
@@ -323,33 +185,7 @@ def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM112", "nearly-known-category", severity="hint", options={"likeness": 0.85}, fixes="unsafe")
 def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find sections of an open taxonomy whose category is nearly, but not quite, a declared one.
-
-    ## Why
-    In an open taxonomy every title opens a category. `## Finanse` beside a declared `finance` is most likely a slip,
-    and no profile that names `finance` gets its facts.
-
-    ## Example
-    Bad, when `finance` is declared:
-
-    ```
-    ## Finanse
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix gives the section the title of the declared category. If it is a category of its own, declare it.
-
-    ## Options
-    - `likeness`: how like the two names have to be, from 0 to 1 (0.85).
-    """
+    """Find sections of an open taxonomy whose category is nearly, but not quite, a declared one."""
     document, taxonomy = file.document, context.taxonomy
     if taxonomy.closed or not taxonomy.categories:
         return
@@ -365,36 +201,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
 
 @rule("CM412", "hidden-uncategorized", scope="root")
 def hidden_uncategorized(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries without a category that the prompt of the file's own profile leaves out.
-
-    ## Why
-    A profile that names categories sees these, and no entry without one, unless it says so. A file without
-    sections is hidden whole. The agent forgets what it wrote down, and its prompt only counts it.
-
-    ## Example
-    Bad, when the profile says nothing of `include_uncategorized`:
-
-    ```
-    Bins go out on Thursdays.
-
-    ## Food
-    Likes tea.
-    ```
-
-    Good:
-
-    ```
-    ## Home
-    Bins go out on Thursdays.
-
-    ## Food
-    Likes tea.
-    ```
-
-    ## Fix
-    Give them a category (`catmem sort -p NAME`), or say `include_uncategorized: true` in the profile.
-    If they are meant to be hidden, `include_uncategorized: false` says so.
-    """
+    """Find entries without a category that the prompt of the file's own profile leaves out."""
     for path, file in files.items():
         profile = context.profiles.get(file.owner or "")
         if profile is None or file.target is None or profile.include_uncategorized is not None:

@@ -34,37 +34,7 @@ _CRLF = re.compile(r"(?<!\r)\r\n")
 
 @rule("CM101", "unclosed-fence", fixes="unsafe")
 def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find code fences and comments that are not closed before their entry ends.
-
-    ## Why
-    A fence that is not closed hides nothing: a `## ` line below it opens a section, and a delimiter line ends the
-    entry. Its writer meant otherwise, and a viewer of Markdown shows the rest of the file as code.
-
-    ## Example
-    Bad:
-
-    ````
-    Build with
-    ```
-    make
-    §
-    Deploy on Fridays only.
-    ````
-
-    Good:
-
-    ````
-    Build with
-    ```
-    make
-    ```
-    §
-    Deploy on Fridays only.
-    ````
-
-    ## Fix
-    The unsafe fix closes it where its entry ends; the right place may be further up.
-    """
+    """Find code fences and comments that are not closed before their entry ends."""
     document = file.document
     closed: set[int] = set()
     for problem in unclosed(document):
@@ -86,37 +56,7 @@ def _closing(document: Document, entry: LintedEntry, start: int) -> Fix | None:
 
 @rule("CM105", "near-miss-delimiter", fixes="unsafe")
 def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find lines that look like a delimiter and are none.
-
-    ## Why
-    Only a line that holds `§` alone, with nothing before it, ends an entry. Everything else is text, so two facts
-    become one entry: they are verified, replaced and removed together.
-
-    A `§` before a number (`§ 433 BGB`), one with a backslash, and one in a closed code fence are not reported.
-
-    ## Example
-    Bad:
-
-    ```
-    Vendor is Acme.
-    --§--
-    Invoices are due on the 15th.
-    § Payment is by transfer.
-    ```
-
-    Good:
-
-    ```
-    Vendor is Acme.
-    §
-    Invoices are due on the 15th.
-    §
-    Payment is by transfer.
-    ```
-
-    ## Fix
-    The unsafe fix puts the `§` on a line of its own, which cuts the entry there.
-    """
+    """Find lines that look like a delimiter and are none."""
     document, text = file.document, file.document.text
     if text.count("§") == len(document.scan.delimiters):
         return
@@ -158,20 +98,7 @@ def _meant(line: str, newline: str) -> str | None:
 
 @rule("CM107", "mixed-newlines", fixes="safe")
 def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find files in which some lines end in LF and some in CRLF.
-
-    ## Why
-    catmem reads both. Other programs compare lines byte for byte: git shows lines as changed that are not, and Hermes
-    Agent does not see a delimiter line that ends in CRLF.
-
-    ## Example
-    Bad: an editor on Windows has added two lines to a file that was written on Linux.
-
-    Good: every line of the file ends alike.
-
-    ## Fix
-    The safe fix gives every line the newline that most lines have. What an entry says stays the same.
-    """
+    """Find files in which some lines end in LF and some in CRLF."""
     document, text = file.document, file.document.text
     if "\r\n" not in text:
         return
@@ -193,32 +120,7 @@ def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM113", "unfinished-merge", severity="error")
 def unfinished_merge(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find the markers that git leaves in a file where a merge was not finished.
-
-    ## Why
-    They are lines like all others: both versions of an entry go into prompts, with the markers, and a seed would copy
-    them to every specialist, so it refuses.
-
-    ## Example
-    Bad:
-
-    ```markdown
-    <<<<<<< HEAD
-    Vendor is Acme.
-    =======
-    Vendor is Brill.
-    >>>>>>> update
-    ```
-
-    Good:
-
-    ```markdown
-    Vendor is Brill.
-    ```
-
-    ## Fix
-    Keep one version and take out the three marker lines. `catmem init --git` has git merge by entry from then on.
-    """
+    """Find the markers that git leaves in a file where a merge was not finished."""
     text = file.document.text
     start = conflict_at(text)
     if start is not None:
@@ -228,20 +130,7 @@ def unfinished_merge(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM110", "not-utf8", severity="error")
 def not_utf8(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find memory files that are not UTF-8.
-
-    ## Why
-    Such a file cannot be read without a guess at its encoding, so catmem does not read it: it is in no prompt, and no
-    command changes it.
-
-    ## Example
-    Bad: a file in Latin-1, in which `é` is the byte E9.
-
-    Good: the same file in UTF-8, in which it is the bytes C3 A9.
-
-    ## Fix
-    Convert it: `iconv -f LATIN1 -t UTF-8`, with the encoding that it has. There is no fix, since that is a guess.
-    """
+    """Find memory files that are not UTF-8."""
     error = file.error
     if isinstance(error, NotUtf8Error):
         start = len(file.data[: error.offset].decode("utf-8", "replace"))
@@ -250,20 +139,7 @@ def not_utf8(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM192", "unreadable", severity="error")
 def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime.
-
-    ## Why
-    A file that cannot be read is not an empty one. What it holds is in no prompt and was not looked at by any rule.
-    Bytes that are not UTF-8 have a rule of their own.
-
-    ## Example
-    Bad: `homes/neo/USER.md` is a folder, or a symbolic link to a file that is not there.
-
-    Good: it is a file that the user who runs catmem may read.
-
-    ## Fix
-    What to do depends on why it cannot be read, which the message says.
-    """
+    """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime."""
     error = file.error
     if error is not None and not isinstance(error, NotUtf8Error):
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
@@ -277,33 +153,7 @@ _WORDS_AND_COLON = re.compile(r"(?:[-*+] )?(?:\*\*)?([^\W\d_][^\n:*\[\]]{1,63}+)
 
 @rule("CM108", "in-band-label")
 def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find labels in the text of an entry that belong into a section header or a tag.
-
-    ## Why
-    `[COMM] Prefers short answers.` says its category in a way that no profile can select: every reader of
-    `__uncategorized__` gets the entry, and no reader of the category does.
-
-    Reported are labels in brackets, of capitals (`[COMM]`) or with a value (`[project:x]`), on entries without a
-    category, and any label, also `Label: …`, that names a declared category or one of its aliases but stands elsewhere.
-
-    ## Example
-    Bad:
-
-    ```
-    [COMM] Prefers short answers.
-    ```
-
-    Good:
-
-    ```
-    ## Communication Style
-    Prefers short answers.
-    ```
-
-    ## Fix
-    `catmem migrate FILE` makes sections and tags of the labels of a whole file. If an entry repeats the name of its own
-    section, remove the label.
-    """
+    """Find labels in the text of an entry that belong into a section header or a tag."""
     taxonomy = context.taxonomy
     for entry in file.entries:
         body = entry.body
@@ -338,62 +188,14 @@ _TAGS_BELOW = re.compile(r"\r?\n(?:[-*+] )?\[[a-z][a-z0-9_-]*:[ \t]|\r?\n---[ \t
 
 @rule("CM190", "needless-suppression")
 def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
-    """Find marks that suppress nothing.
-
-    ## Why
-    A mark that is no longer needed hides the next finding of its rule, which no person has seen yet.
-
-    A code whose rule is switched off for the file is not reported: the mark may be needed when it is on again.
-
-    ## Example
-    Bad, since the entry says something:
-
-    ```
-    The office is in Lisbon.
-    <!-- catmem: ignore CM203 -->
-    ```
-
-    Good:
-
-    ```
-    The office is in Lisbon.
-    ```
-
-    ## Fix
-    Remove the code from the mark, or the whole mark.
-    """
+    """Find marks that suppress nothing."""
     # Only known when all other rules have run, those across files too: the engine reports it.
     yield from ()
 
 
 @rule("CM191", "bad-suppression")
 def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block.
-
-    ## Why
-    The writer of the mark believes that it works. A mark cannot suppress findings of safety (CM6) and of the store
-    (CM9), since the writer of a hostile entry could write the mark as well. `ignore` and `per_file` of `catmem.yaml`
-    can. A mark above a tag block makes the tags text: they have to be the first thing in an entry.
-
-    ## Example
-    Bad:
-
-    ```
-    <!-- catmem: ignore CM999 -->
-    TODO
-    ```
-
-    Good, below the text and its tags:
-
-    ```
-    [verified_date: 2026-05-01] TODO
-    <!-- catmem: ignore CM203 -->
-    ```
-
-    ## Fix
-    Write `<!-- catmem: ignore CM203 -->`, with one or more codes, on a line of its own. For a mark above a tag block,
-    the unsafe fix moves it to the end of the entry.
-    """
+    """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block."""
     known = all_rules()
     text = file.text
     for mark in marks(file.document):

@@ -28,34 +28,7 @@ _DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ]\d{2}:\d{2}.{0,20})
 
 @rule("CM301", "malformed-tags", fixes="safe")
 def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find what looks like a tag block and is none.
-
-    ## Why
-    A group that does not fit the form is text: its date does not count, no schema looks at it, and prompts show it as
-    words. The usual slips are a missing blank after the colon, a key in capitals or with a blank in it, and text that
-    follows the bracket without a blank.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date:2026-05-01] Vendor is Acme.
-    §
-    [Verified: 2026-05-01] Invoices are due on the 15th.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] Vendor is Acme.
-    §
-    [verified_date: 2026-05-01] Invoices are due on the 15th.
-    ```
-
-    ## Fix
-    The fix writes the group in the right form. It is safe where only blanks are missing, and unsafe where it changes a
-    key. There is none for a group that cannot be read that way.
-    """
+    """Find what looks like a tag block and is none."""
     if not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
         return
     starts = {entry.start: entry for entry in file.entries}
@@ -97,29 +70,7 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
 
 @rule("CM302", "unknown-tag", fixes="unsafe")
 def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find tags that neither the format nor the root declares.
-
-    ## Why
-    An unknown tag is kept and has no effect. `[verified: 2026-05-01]` looks like a date and does not date the fact.
-
-    The format has tags of its own, as `verified_date` and `source`; `tags` of `catmem.yaml` declares more.
-
-    ## Example
-    Bad:
-
-    ```
-    [verifed_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    ## Fix
-    The unsafe fix gives the tag the nearest known name. If it is meant as it stands, declare it.
-    """
+    """Find tags that neither the format nor the root declares."""
     known = None
     for entry in file.tagged:
         known = known or known_tags(context.config.tag_schemas)
@@ -137,29 +88,7 @@ def unknown_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 @rule("CM303", "bad-tag-value", severity="error", fixes="safe")
 def bad_tag_value(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find tags whose value does not fit their schema.
-
-    ## Why
-    Such a tag counts as not given: a date of another form does not date the fact, and an `expires` of another form
-    never expires it.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date: 2026/5/1, domain: Finance] Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01, domain: finance] Vendor is Acme.
-    ```
-
-    ## Fix
-    The safe fix writes a day in the form YYYY-MM-DD where year, month and day stand in this order, and a domain as a
-    slug. A date such as 01/05/2026 may mean two days, and has no fix.
-    """
+    """Find tags whose value does not fit their schema."""
     for entry in file.tagged:
         for key, message in tag_faults(entry.tags, context.config.tag_schemas):
             value = entry.tags[key]
@@ -187,31 +116,7 @@ def _better(key: str, value: str | list[str]) -> str | None:
 
 @rule("CM306", "missing-required-tag", severity="error")
 def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries without a tag that their category requires.
-
-    ## Why
-    `require_tags` of a category in `catmem.yaml` says which tags each of its entries has to have. A required date is
-    what keeps facts that grow old from being taken for true.
-
-    ## Example
-    Bad, when `finance` requires `verified_date`:
-
-    ```
-    ## Finance
-    Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    ## Finance
-    [verified_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    ## Fix
-    Add the tag: `catmem verify` for a date, `catmem replace --tag KEY=VALUE` for another. There is no fix, since only
-    a person who has looked can know the value.
-    """
+    """Find entries without a tag that their category requires."""
     categories = context.taxonomy.categories
     if not any(category.require_tags for category in categories.values()):
         return
@@ -227,28 +132,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
 
 @rule("CM320", "repeated-tag", fixes="safe")
 def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find tags that an entry gives twice.
-
-    ## Why
-    The first one counts. Who adds a new `verified_date` behind the old one has verified nothing.
-
-    ## Example
-    Bad:
-
-    ```
-    [verified_date: 2026-01-10] [verified_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    Good:
-
-    ```
-    [verified_date: 2026-05-01] Vendor is Acme.
-    ```
-
-    ## Fix
-    The fix keeps what counts, the first value, and takes the others away. It is safe where all values are the same.
-    Frontmatter has none.
-    """
+    """Find tags that an entry gives twice."""
     for entry in file.tagged:
         pairs = entry.pairs
         if len(pairs) == len(entry.tags):

@@ -216,11 +216,15 @@ def test_ignore(place):
 # --- rule ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["CM299", "cm299", "no-todo"])
+@pytest.mark.parametrize("name", ["CM107", "cm107", "mixed-newlines"])
 def test_the_page_of_a_rule(name):
     result = run("rule", name)
     assert result.exit_code == 0
-    assert result.stdout.startswith("# CM299 no-todo\n\nSeverity: warning, safe fix.\n\nFind a word.\n\n## Why\n")
+    assert result.stdout.startswith(
+        "# CM107 mixed-newlines\n\nSeverity: warning, safe fix.\n\n"
+        "Find files in which some lines end in LF and some in CRLF.\n\n## Why\n"
+    )
+    assert result.stdout.endswith("What an entry says stays the same.\n")
 
 
 def test_all_rules_one_a_line():

@@ -46,11 +46,7 @@ def word_rule(
     """A rule that finds a word, and perhaps puts another in its place."""
 
     def check(file: LintedFile, context: Context) -> Iterator[Finding]:
-        """Find a word.
-
-        ## Why
-        A test wants it.
-        """
+        """Find a word."""
         del context
         for found in re.finditer(rf"\b{word}\b", file.text):
             fix = None

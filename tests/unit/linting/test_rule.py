@@ -47,7 +47,7 @@ def test_a_code_or_name_of_the_wrong_form_is_refused(code, name):
         rule(code, name)(paged)
 
 
-def test_a_rule_without_a_page_is_refused():
+def test_a_rule_without_a_summary_is_refused():
     with registered(), pytest.raises(ValueError, match="not a rule's"):
         rule("CM199", "pageless")(lambda *_: iter(()))
 

@@ -68,7 +68,7 @@ def _map(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) 
     cls=Command,
     examples=(
         "catmem import --from cheetahclaws -p trinity ~/.cheetahclaws/memory --dry-run",
-        "catmem import --from docker-agent -p trinity memory.db --map preference=communication-style",
+        "catmem import --from mcp-memory -p trinity memory.jsonl --map preference=communication-style",
         "catmem import --from hermes -p trinity ~/.hermes",
         "catmem import --snapshot memory.bak.1795417126.json --dry-run",
     ),

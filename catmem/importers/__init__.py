@@ -8,10 +8,10 @@ What an importer keeps to:
   fields, relations, titles, lines that are no entry, and files of a folder that are no text.
 - It knows nothing of the root. ``kind`` is the other program's own word, and what has no tag goes to ``fields``;
   ``bringing`` finds the category and the tags, and leaves out what has none.
-- A source of a form of its own, such as a database or a graph, that is broken or of another program raises
+- A source of a form of its own, such as a graph, that is broken or of another program raises
   ``SourceError``. Nothing is guessed, and no half of it is read.
 - What is read is bounded: files go through ``read_text``, ``read_data`` or ``markdown_files``, which hold to the limits
-  of ``reading``. An importer with another way to its bytes holds to the same limits, and to one of time.
+  of ``source_files``.
 - Dates that the program gives are tags (``dated``). ``day`` is for an entry without any: the day of its file
   (``day_of_file``), or what else tells when it was written, and ``None`` if nothing does. The day of the import is
   neither: it dates no fact.
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 SOURCES = {
     "hermes": "hermes_agent",
-    "docker-agent": "docker_agent",
     "cheetahclaws": "cheetahclaws",
     "claude": "claude",
     "basic-memory": "basic_memory",

@@ -24,7 +24,7 @@ def test_another_program_is_imported_next(tmp_path):
         terminal = opening()
         terminal.wait_for("[1]: ")
         terminal.type("4\n")
-        terminal.wait_for("Which (docker-agent, cheetahclaws, claude, basic-memory, mcp-memory): ")
+        terminal.wait_for("Which (cheetahclaws, claude, basic-memory, mcp-memory): ")
         terminal.type("claude\n")
         terminal.wait_for("catmem import --from claude -p orchestrator PATH")
         assert terminal.status() == 0

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, docker_agent, read, source_files
+from catmem.importers import SOURCES, read, source_files
 from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
 from catmem.importers.source_files import Imported, ImportedEntry
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-
-TABLE = "CREATE TABLE memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT)"
-ROW = ("1", "2026-05-01", "One.", "fact")
-
-
-def database(path, *statements, rows=(ROW,)):
-    with closing(sqlite3.connect(path)) as opened, opened:
-        for statement in statements or (TABLE,):
-            opened.execute(statement)
-        opened.executemany("INSERT INTO memories (id, created_at, memory, category) VALUES (?, ?, ?, ?)", rows)
-    return path
 
 
 def refused(source, path):
@@ -35,127 +21,6 @@ def refused(source, path):
         read(source, path)
     assert caught.value.hint
     return caught.value
-
-
-# --- databases -----------------------------------------------------------------------------------------------------
-
-
-def test_columns_that_the_schema_computes_are_not_read(tmp_path):
-    made = TABLE.replace("category TEXT", "category TEXT, more TEXT GENERATED ALWAYS AS (hex(zeroblob(30000000)))")
-    (entry,) = read("docker-agent", database(tmp_path / "m.db", made)).entries
-    assert entry.body == "One."
-    computed = TABLE.replace("memory TEXT", "real TEXT, memory TEXT GENERATED ALWAYS AS (hex(zeroblob(30000000)))")
-    with closing(sqlite3.connect(tmp_path / "n.db")) as opened, opened:
-        opened.execute(computed)
-        opened.execute("INSERT INTO memories (id) VALUES ('1')")
-    assert refused("docker-agent", tmp_path / "n.db").code == "other_schema"
-
-
-def test_a_check_of_the_schema_is_not_run(tmp_path):
-    file = database(tmp_path / "m.db")
-    with closing(sqlite3.connect(file)) as opened, opened:
-        opened.execute("PRAGMA writable_schema = ON")
-        sql = TABLE.replace("category TEXT", "category TEXT, CHECK (no_such_function(memory))")
-        opened.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'memories'", [sql])
-    assert [entry.body for entry in read("docker-agent", file).entries] == ["One."]
-
-
-def test_a_trigger_and_an_index_of_the_name_and_a_table_without_its_library_change_nothing(tmp_path):
-    file = database(
-        tmp_path / "m.db",
-        TABLE,
-        "CREATE TABLE other (x)",
-        "CREATE TRIGGER memories AFTER INSERT ON other BEGIN DELETE FROM memories; END",
-    )
-    assert [entry.body for entry in read("docker-agent", file).entries] == ["One."]
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        f"{TABLE} WITHOUT ROWID",
-        "CREATE TABLE memories (id, created_at, text)",
-        (
-            "CREATE VIEW memories AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
-            "SELECT x AS id, x AS created_at, x AS memory FROM n"
-        ),
-    ],
-)
-def test_another_table_is_no_damage(tmp_path, table):
-    with closing(sqlite3.connect(tmp_path / "m.db")) as opened, opened:
-        opened.execute(table)
-    assert refused("docker-agent", tmp_path / "m.db").code == "other_schema"
-
-
-@pytest.mark.parametrize("name", ["", ".", "/"])
-def test_a_folder_in_the_place_of_a_database(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    assert refused("docker-agent", name).code
-
-
-@pytest.mark.parametrize("sql", [None, 5, "CREATE VIEW memories AS SELECT 1 AS id, 2 AS created_at, 3 AS memory"])
-def test_a_forged_schema(tmp_path, sql):
-    file = database(tmp_path / "m.db")
-    with closing(sqlite3.connect(file)) as opened, opened:
-        opened.execute("PRAGMA writable_schema = ON")
-        opened.execute("DELETE FROM sqlite_master WHERE type = 'index'")
-        opened.execute("UPDATE sqlite_master SET rootpage = 0, sql = ?", [sql])
-    assert refused("docker-agent", file).code in {"damaged", "other_schema"}
-
-
-def test_reading_ends_after_its_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(docker_agent, "_SECONDS", -1.0)
-    monkeypatch.setattr(docker_agent, "_STEPS", 1)
-    error = refused("docker-agent", database(tmp_path / "m.db"))
-    assert (error.code, "longer than" in error.message) == ("too_many", True)
-
-
-def test_a_text_of_ten_megabytes_is_left_out_and_the_others_come(tmp_path):
-    long = ("2", "2026-05-01", "x" * (10 << 20), "fact")
-    imported = read("docker-agent", database(tmp_path / "m.db", rows=[ROW, long]))
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    workspace = Workspace.open(tmp_path, search=False)
-    plan = plan_import(workspace, "neo", imported)
-    workspace.store.close()
-    assert ([each.entry.body for each in plan.entries], [each.what for each in plan.left_out]) == (["One."], ["entry"])
-
-
-def test_more_text_than_a_folder_may_have(tmp_path, monkeypatch):
-    monkeypatch.setattr(docker_agent, "FOLDER_BYTES", 1000)
-    rows = [(str(number), "2026-05-01", "x" * 400, "fact") for number in range(4)]
-    assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_large"
-    rows = [("1", "2026-05-01", "x" * 4000, "fact")]
-    assert refused("docker-agent", database(tmp_path / "n.db", rows=rows)).code == "too_many"
-
-
-def test_too_many_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(source_files, "MOST_ENTRIES", 3)
-    monkeypatch.setattr(docker_agent, "MOST_ENTRIES", 3)
-    rows = [(str(number), "2026-05-01", "x", "fact") for number in range(4)]
-    assert refused("docker-agent", database(tmp_path / "m.db", rows=rows)).code == "too_many"
-
-
-def test_values_of_every_type(tmp_path):
-    rows = [
-        (None, None, None, None),
-        (1, 2, 3, 4),
-        (1.5, float("inf"), float("nan"), b"\xff"),
-        (b"\xff", b"\xff", b"\xff", b"\xff"),
-        ("\x00", "", "a\x00b", "c\x00d"),
-        ("i" * 1000, "2026-05-01", "x", "k" * 1000),
-    ]
-    table = "CREATE TABLE memories (id, created_at, memory, category)"
-    imported = read("docker-agent", database(tmp_path / "m.db", table, rows=rows))
-    assert {entry.body for entry in imported.entries} == {"3", "a\x00b", "x"}
-    assert all(len(each.place) < 300 for each in imported.entries)
-
-
-@pytest.mark.parametrize("name", ["journal", "wal", "shm"])
-def test_a_pipe_in_the_place_of_a_file_of_sqlite_is_not_waited_for(tmp_path, name):
-    file = database(tmp_path / "m.db")
-    os.mkfifo(tmp_path / f"m.db-{name}")
-    error = refused("docker-agent", file)
-    assert (error.code, error.path) == ("not_a_file", str(tmp_path / f"m.db-{name}"))
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
@@ -181,7 +46,7 @@ def test_work_grows_with_the_text_and_not_with_its_square(tmp_path, source, name
     assert len(read(source, put(tmp_path / name, text)).entries) == entries
 
 
-@pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_too_many_lines(tmp_path, monkeypatch, source):
     monkeypatch.setattr(source_files, "MOST_LINES", 10)
     with pytest.raises(TooLargeError) as caught:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
 
@@ -20,27 +18,6 @@ from tests.golden.case import put
 
 HERE = Path(__file__).parent
 SAMPLES, PROGRAMS = HERE / "samples", HERE / "programs"
-
-# docker-agent, pkg/memory/database/sqlite: the table as it is made, and the column that came later.
-DOCKER_AGENT = (
-    "CREATE TABLE IF NOT EXISTS memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT)",
-    "ALTER TABLE memories ADD COLUMN category TEXT DEFAULT ''",
-)
-ROWS = [
-    ("1", "2026-05-01T12:00:00Z", "Prefers short answers.", "preference"),
-    ("2", "2026-05-02T09:30:00+02:00", "The office is in Lyon.", ""),
-    ("3", "yesterday", "Uses a Mac.", "fact"),
-]
-
-
-def docker_agent(path, rows=ROWS, *, wal=False):
-    with closing(sqlite3.connect(path)) as database, database:
-        if wal:
-            database.execute("PRAGMA journal_mode = WAL")
-        for statement in DOCKER_AGENT:
-            database.execute(statement)
-        database.executemany("INSERT INTO memories VALUES (?, ?, ?, ?)", rows)
-    return path
 
 
 def told(imported):
@@ -198,185 +175,6 @@ def test_odd_parts_of_a_graph_are_left_out(tmp_path):
     assert [what for what, _ in left_out(imported)] == ["extra", "observation", "note"]
 
 
-# --- docker-agent --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wal", [False, True])
-def test_docker_agent(tmp_path, wal):
-    file = docker_agent(tmp_path / "a b?#%.db", wal=wal)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    imported = read("docker-agent", file)
-    assert told(imported) == [
-        ("preference", "Prefers short answers.", {"created": "2026-05-01", "source": "docker-agent/1"}),
-        (None, "The office is in Lyon.", {"created": "2026-05-02", "source": "docker-agent/2"}),
-        ("fact", "Uses a Mac.", {"source": "docker-agent/3"}),
-    ]
-    assert imported.entries[2].fields == {"created_at": "yesterday"}
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-# The table of a guarded memory, as the document on its drift has it.
-USER_MEMORIES = (
-    "CREATE TABLE user_memories (id INTEGER PRIMARY KEY, content TEXT, category TEXT, tier INTEGER, created_at TEXT)"
-)
-
-
-@pytest.mark.parametrize("both", [False, True])
-def test_docker_agent_with_user_memories(tmp_path, both):
-    file = docker_agent(tmp_path / "memory.db", ROWS[:1]) if both else tmp_path / "memory.db"
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute(USER_MEMORIES)
-        database.execute("INSERT INTO user_memories VALUES (1, 'Drinks tea.', 'preference', 2, '2026-05-03T08:00:00Z')")
-        database.execute("INSERT INTO user_memories (content) VALUES ('In Lyon.')")
-    imported = read("docker-agent", file)
-    memories = [("preference", "Prefers short answers.", {"created": "2026-05-01", "source": "docker-agent/1"})]
-    assert told(imported) == [
-        *(memories if both else []),
-        (None, "In Lyon.", {"source": "docker-agent/user_memories/2"}),
-        ("preference", "Drinks tea.", {"created": "2026-05-03", "source": "docker-agent/user_memories/1"}),
-    ]
-    assert imported.left_out == [
-        ("user_memories.id=1", "tier", "2", "here a profile has a tier, and no entry"),
-    ]
-
-
-def test_docker_agent_with_a_table_of_catmem(tmp_path):
-    from catmem.store.contract import Change
-    from tests.store.stores import sql_store
-
-    store = sql_store(f"sqlite:///{tmp_path}/memory.db", tmp_path)
-    text = b"## Rules\n[created: 2026-05-01, domain: [a, b], source: neo] one\n\xc2\xa7\ntwo\n"
-    store.commit("neo/user", None, lambda _: text, Change())
-    store.close()
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as database, database:
-        database.execute("INSERT INTO user_memories (entity, content, tags) VALUES ('neo/user', 'x', '{\"A b\": 1}')")
-    imported = read("docker-agent", tmp_path / "memory.db")
-    assert sorted(told(imported), key=str) == [
-        ("__uncategorized__", "x", {"source": "docker-agent/user_memories/3"}),
-        (
-            "rules",
-            "one",
-            {"created": "2026-05-01", "domain": ["a", "b"], "source": "docker-agent/user_memories/1"},
-        ),
-        ("rules", "two", {"source": "docker-agent/user_memories/2"}),
-    ]
-    assert {each.what for each in imported.left_out} == {"entity", "position", "title", "mark", "source", "tags"}
-
-
-def test_a_database_that_is_in_use_is_read(tmp_path):
-    file = docker_agent(tmp_path / "memory.db", wal=True)
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("INSERT INTO memories VALUES ('4', '2026-05-04', 'New.', '')")
-        other.commit()
-        assert "New." in [entry.body for entry in read("docker-agent", file).entries]
-
-
-def test_an_older_table_has_no_categories(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as database, database:
-        database.execute(DOCKER_AGENT[0])
-        database.execute("INSERT INTO memories VALUES ('1', '2026-05-01', 'Old.')")
-    (entry,) = read("docker-agent", tmp_path / "memory.db").entries
-    assert (entry.kind, entry.body) == (None, "Old.")
-
-
-def test_rows_that_are_no_text_are_left_out(tmp_path):
-    rows = [("1", "2026-05-01", b"caf\xe9", ""), ("2", "2026-05-01", None, ""), ("3", None, "Good.", None)]
-    imported = read("docker-agent", docker_agent(tmp_path / "memory.db", rows))
-    assert told(imported) == [(None, "Good.", {"source": "docker-agent/3"})]
-    assert [each.place for each in imported.left_out] == ["memories.id=1", "memories.id=2"]
-
-
-def test_what_other_columns_say_and_what_is_no_text_is_left_out(tmp_path):
-    file = docker_agent(tmp_path / "memory.db", [("1", b"\xff", "Good.", b"caf\xe9")])
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute("ALTER TABLE memories ADD COLUMN note TEXT DEFAULT 'told'")
-    imported = read("docker-agent", file)
-    assert told(imported) == [(None, "Good.", {"source": "docker-agent/1"})]
-    assert left_out(imported) == [("created_at", "\ufffd"), ("category", "caf\ufffd"), ("note", "told")]
-
-
-def test_a_copied_database_with_its_log_is_read_and_nothing_put_beside_it(tmp_path):
-    file, copy = docker_agent(tmp_path / "memory.db", wal=True), tmp_path / "copy" / "memory.db"
-    copy.parent.mkdir()
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("INSERT INTO memories VALUES ('4', '2026-05-04', 'In the log.', '')")
-        other.commit()
-        for name in ("memory.db", "memory.db-wal"):
-            shutil.copy(tmp_path / name, copy.parent)
-    before = {path.name: path.read_bytes() for path in copy.parent.iterdir()}
-    assert "In the log." in [entry.body for entry in read("docker-agent", copy).entries]
-    assert {path.name: path.read_bytes() for path in copy.parent.iterdir()} == before
-
-
-def test_a_locked_database(tmp_path, monkeypatch):
-    from catmem.importers import docker_agent as importer
-
-    monkeypatch.setattr(importer, "_WAIT", 0.01)
-    file = docker_agent(tmp_path / "memory.db")
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(SourceError) as caught:
-            read("docker-agent", file)
-    assert caught.value.code == "locked"
-    assert read("docker-agent", file).entries
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[: 4096 + 2048])
-
-
-def spoilt(path):
-    data = path.read_bytes()
-    path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
-
-
-def no_database(path):
-    path.write_bytes(b"# notes\n" * 100)
-
-
-def emptied(path):
-    path.write_bytes(b"")
-
-
-def other_table(path):
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("ALTER TABLE memories RENAME TO notes")
-
-
-def other_columns(path):
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("ALTER TABLE memories RENAME COLUMN memory TO content")
-
-
-def a_view(path):
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("ALTER TABLE memories RENAME TO real")
-        database.execute("CREATE VIEW memories AS SELECT * FROM real")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "code"),
-    [
-        (cut, "damaged"),
-        (spoilt, "damaged"),
-        (no_database, "other_schema"),
-        (emptied, "other_schema"),
-        (other_table, "other_schema"),
-        (other_columns, "other_schema"),
-        (a_view, "other_schema"),
-    ],
-)
-def test_a_database_that_is_not_one_of_docker_agent(tmp_path, spoil, code):
-    rows = [(str(number), "2026-05-01", "x" * 1000, "") for number in range(50)]
-    file = docker_agent(tmp_path / "memory.db", rows)
-    spoil(file)
-    before = file.read_bytes()
-    with pytest.raises(SourceError) as caught:
-        read("docker-agent", file)
-    assert (caught.value.code, caught.value.path) == (code, str(file))
-    assert file.read_bytes() == before
-
-
 # --- hermes --------------------------------------------------------------------------------------------------------
 
 
@@ -508,13 +306,6 @@ def test_the_date_of_an_observation_stands_behind_the_name(tmp_path):
     assert (entry.body, entry.day) == ("A: 2024-05-01: One.", date(2024, 5, 1))
 
 
-def test_a_row_without_a_time_of_its_own_has_none(tmp_path):
-    file = docker_agent(tmp_path / "memory.db", [("1", None, "One.", "")])
-    os.utime(file, (0, 0))
-    (entry,) = read("docker-agent", file).entries
-    assert (entry.day, "created" in entry.tags) == (None, False)
-
-
 # --- whatever is there ---------------------------------------------------------------------------------------------
 
 
@@ -532,7 +323,7 @@ def test_a_pipe_is_not_waited_for(tmp_path, source):
         read(source, tmp_path / "pipe")
 
 
-@pytest.mark.parametrize("source", [source for source in SOURCES if source != "docker-agent"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_file_that_is_no_text(tmp_path, source):
     (tmp_path / "x.md").write_bytes(b"caf\xe9\n")
     with pytest.raises(NotUtf8Error) as caught:

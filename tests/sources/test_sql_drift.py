@@ -196,27 +196,3 @@ def test_an_edited_snapshot_is_refused(agent, edited):
     path.write_text(json.dumps(said), encoding="utf-8")
     assert agent.data("import", "--snapshot", "before.json", status=2)["code"] == "edited"
     assert len(rows(agent)) == 4
-
-
-# --- docker-agent's own tables ---------------------------------------------------------------------------------------
-
-TABLES = {
-    "memories": "CREATE TABLE memories (id TEXT PRIMARY KEY, created_at TEXT, memory TEXT, category TEXT)",
-    "user_memories": "CREATE TABLE user_memories (id INTEGER PRIMARY KEY, content TEXT, category TEXT, tier INTEGER, created_at TEXT)",
-}
-ROWS = {
-    "memories": "INSERT INTO memories VALUES ('a1', '2026-05-03T08:00:00Z', 'Drinks tea.', 'projects')",
-    "user_memories": "INSERT INTO user_memories VALUES (1, 'Drinks tea.', 'projects', 2, '2026-05-03T08:00:00Z')",
-}
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_its_database_is_imported(made, table):
-    with closing(sqlite3.connect(made.folder / "theirs.db")) as database, database:
-        database.execute(TABLES[table])
-        database.execute(ROWS[table])
-    before = (made.folder / "theirs.db").read_bytes()
-    made.run("import", "--from", "docker-agent", "-p", "orchestrator", "theirs.db")
-    (entry,) = made.data("list", "-p", "orchestrator", "-c", "projects")["entries"]
-    assert (entry["body"], entry["tags"]["created"]) == ("Drinks tea.", "2026-05-03")
-    assert (made.folder / "theirs.db").read_bytes() == before

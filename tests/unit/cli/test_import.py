@@ -114,7 +114,8 @@ def test_wrong_use(folder, arguments):
     assert not (folder / "homes").exists()
 
 
-def test_a_foreign_database_that_is_none(folder):
-    put(folder / "memory.db", "no database")
-    result = run("--from", "docker-agent", "memory.db")
-    assert (result.exit_code, "error[other_schema]: memory.db: is no SQLite database" in result.stderr) == (2, True)
+def test_a_graph_that_is_none(folder):
+    put(folder / "memory.jsonl", "[]")
+    result = run("--from", "mcp-memory", "memory.jsonl")
+    said = "error[other_schema]: memory.jsonl: is no graph of the memory server"
+    assert (result.exit_code, said in result.stderr) == (2, True)

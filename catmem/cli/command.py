@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem.errors import RefusedError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -20,17 +18,6 @@ class Command(click.Command):
         """``examples`` are command lines, shown as they are: you copy them."""
         super().__init__(*args, **kwargs)
         self.examples = examples
-
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
-        """Run it; a refusal that says to repeat it with what was found spells the option, where it takes one."""
-        try:
-            return super().invoke(ctx)
-        except RefusedError as error:
-            if error.hint and error.found is not None and any(each.name == "expected" for each in self.params):
-                error.hint = error.hint.replace(
-                    f"what was found as expected ({error.found})", f"--expected {error.found}"
-                )
-            raise
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first paragraph of the help, the examples, and the other paragraphs."""

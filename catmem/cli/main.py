@@ -11,7 +11,7 @@ import click
 from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, RefusedError, UnreadableError
 
 GROUPS = {
     "Every day": {
@@ -146,14 +146,15 @@ class _LazyGroup(Group):
                 formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
-        from catmem.workspace.acting import come_in_by
+        from catmem.workspace.acting import interface
 
+        entered = interface.set("cli")
         try:
-            with come_in_by("cli"):
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise _with_hint(error) from None
         except CatmemError as error:
+            _say_option(error, ctx)
             print_error(error)
             sys.exit(error.exit_status)
         except BrokenPipeError:
@@ -163,6 +164,16 @@ class _LazyGroup(Group):
             said = UnreadableError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
             print_error(said)
             sys.exit(said.exit_status)
+        finally:
+            interface.reset(entered)
+
+
+def _say_option(error: CatmemError, ctx: click.Context) -> None:
+    """Have a refusal that says to repeat the command with what was found spell the option, where there is one."""
+    if not isinstance(error, RefusedError) or not error.hint or error.found is None:
+        return
+    if any(each.name == "expected" for each in _load(str(ctx.invoked_subcommand)).params):
+        error.hint = error.hint.replace(f"what was found as expected ({error.found})", f"--expected {error.found}")
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:

@@ -23,7 +23,7 @@ from catmem import text as plain
 from catmem.linting.diagnostic import SEVERITIES, Region, rank
 from catmem.linting.rule import all_rules
 from catmem.text import LineIndex, printable_json
-from catmem.threats.secrets import find_logins, find_secrets
+from catmem.threats import scan_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -365,7 +365,7 @@ def without_secrets(
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
     """Where the detectors find a secret in a text."""
-    return [(found.start, found.end) for found in (*find_secrets(text), *find_logins(text))]
+    return [(found.start, found.end) for found in scan_secrets(text)]
 
 
 def mask_secrets(text: str) -> str:

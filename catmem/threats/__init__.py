@@ -21,7 +21,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
-from catmem.threats.finding import RULES, SECRETS, Threat, Words, merged
+from catmem.threats.finding import RULES, SECRETS, Threat, places
 from catmem.threats.fold import Folded, character_starts, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
 from catmem.threats.instructions import (
@@ -36,6 +36,7 @@ from catmem.threats.secrets import (
     LEAK_SIGNS,
     SECRET_SIGNS,
     find_leaks,
+    find_logins,
     find_secrets,
     leak_starts,
     passwords,
@@ -43,7 +44,9 @@ from catmem.threats.secrets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from ahocorasick_rs import BytesAhoCorasick
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -55,10 +58,37 @@ __all__ = [
     "Threat",
     "scan",
     "scan_each",
+    "scan_secrets",
 ]
 
 DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
+
+
+class Words:
+    """Words of ASCII, to be found in texts of one byte a character: all at once where the extra is."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Nothing is built before the first search."""
+        self._words = {word: word.encode("ascii") for word in words}
+        self._names = tuple(self._words)
+
+    @cached_property
+    def _automaton(self) -> BytesAhoCorasick | None:
+        try:
+            from ahocorasick_rs import BytesAhoCorasick, Implementation
+        except ImportError:  # the extra is not installed
+            return None
+        return BytesAhoCorasick(list(self._words.values()), implementation=Implementation.DFA)
+
+    def places(self, text: bytes) -> dict[str, list[int]]:
+        """Each word that stands in the text, with all its places in order."""
+        if self._automaton is None:
+            return {name: list(places(word, text)) for name, word in self._words.items() if word in text}
+        found: dict[str, list[int]] = {}
+        for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
+            found.setdefault(self._names[number], []).append(start)
+        return found
 
 
 _SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS)
@@ -143,7 +173,23 @@ class Candidates:
             findings += find_characters(folded)
         if self._native:
             findings += find_native(folded)
-        return merged(findings)
+        return _merged(findings)
+
+
+def _merged(findings: Iterable[Threat]) -> list[Threat]:
+    """In text order, with findings of one rule that overlap or touch made one."""
+    last: dict[str, int] = {}
+    result: list[Threat] = []
+    for found in sorted(findings, key=lambda found: (found.start, found.end, found.rule)):
+        index = last.get(found.rule)
+        if index is not None and found.start <= result[index].end:
+            before = result[index]
+            if found.end > before.end:
+                result[index] = Threat(found.rule, before.start, found.end)
+            continue
+        last[found.rule] = len(result)
+        result.append(found)
+    return result
 
 
 class Scanner(Protocol):
@@ -179,6 +225,13 @@ _DEFAULT = BuiltinScanner()
 def scan(text: str) -> list[Threat]:
     """What is suspicious in ``text``, with the default limit, in text order; an empty list when nothing is."""
     return _DEFAULT.scan(text)
+
+
+def scan_secrets(text: str) -> list[Threat]:
+    """The keys and tokens in a text of any length, and the links with a password; in no order."""
+    folded = Folded(text)
+    signs = secret_signs(folded.plain, _SIGNS.places(folded.low))
+    return [*find_secrets(text, signs), *find_logins(text)]
 
 
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:

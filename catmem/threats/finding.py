@@ -1,16 +1,13 @@
-"""What the scanner reports, a rule and a span; and words looked for in one text, all at once where the extra is."""
+"""What the scanner reports, a rule and a span; and how the rules search."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, AnyStr, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from ahocorasick_rs import BytesAhoCorasick
+    from collections.abc import Iterator, Mapping, Sequence
 
     Places = Mapping[str, Sequence[int]]
 
@@ -80,22 +77,6 @@ class Threat:
         return "Say the same in other words: describe what was said, and do not write it as an order to a model."
 
 
-def merged(findings: Iterable[Threat]) -> list[Threat]:
-    """In text order, with findings of one rule that overlap or touch made one."""
-    last: dict[str, int] = {}
-    result: list[Threat] = []
-    for found in sorted(findings, key=lambda found: (found.start, found.end, found.rule)):
-        index = last.get(found.rule)
-        if index is not None and found.start <= result[index].end:
-            before = result[index]
-            if found.end > before.end:
-                result[index] = Threat(found.rule, before.start, found.end)
-            continue
-        last[found.rule] = len(result)
-        result.append(found)
-    return result
-
-
 def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
     """Where a sign stands in a text; the next one is looked for ``step`` characters on."""
     place = text.find(sign)
@@ -117,30 +98,4 @@ class _Pattern:
         # Called for what is not there: from now on it is.
         found = getattr(re.compile(self._written, self._flags), method)
         setattr(self, method, found)
-        return found
-
-
-class Words:
-    """Words of ASCII, to be found in texts of one byte a character."""
-
-    def __init__(self, words: Iterable[str]) -> None:
-        """Nothing is built before the first search."""
-        self._words = {word: word.encode("ascii") for word in words}
-        self._names = tuple(self._words)
-
-    @cached_property
-    def _automaton(self) -> BytesAhoCorasick | None:
-        try:
-            from ahocorasick_rs import BytesAhoCorasick, Implementation
-        except ImportError:  # the extra is not installed
-            return None
-        return BytesAhoCorasick(list(self._words.values()), implementation=Implementation.DFA)
-
-    def places(self, text: bytes) -> dict[str, list[int]]:
-        """Each word that stands in the text, with all its places in order."""
-        if self._automaton is None:
-            return {name: list(places(word, text)) for name, word in self._words.items() if word in text}
-        found: dict[str, list[int]] = {}
-        for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
-            found.setdefault(self._names[number], []).append(start)
         return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, Words, pattern, places
+from catmem.threats.finding import Threat, pattern, places
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -204,7 +204,6 @@ for _detector in _DETECTORS:
         _BY_SIGN.setdefault(_sign.lower(), []).append((_sign, _detector))
 SECRET_SIGNS = tuple(_BY_SIGN)
 """What the detectors of secrets start from, in a text in lower case."""
-_WORDS = Words(SECRET_SIGNS)
 
 _LINK = pattern(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
 # In a link these stand for a password, or are what a fresh installation on one's own machine comes with.
@@ -253,11 +252,8 @@ def _run_end(plain: bytes, start: int) -> int:
     return end.start() if end else len(plain)
 
 
-def find_secrets(text: str, signs: Iterable[SecretSign] | None = None) -> Iterator[Threat]:
-    """The secrets in a text; ``signs`` are its ``secret_signs``, for callers who have them."""
-    if signs is None:
-        folded = Folded(text)
-        signs = secret_signs(folded.plain, _WORDS.places(folded.low))
+def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
+    """The secrets in a text with these ``secret_signs``."""
     # In one run nothing is read twice for one sign: on from the end of what fitted.
     read: dict[str, tuple[int, int]] = {}
     for place, low, end in signs:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.audit.counts import Counts
 from catmem.config.access import View, all_problems, visible
 from catmem.config.config import Config, find_root, load_config
 from catmem.config.json_schema import shown
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from catmem.audit.counts import Counts
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Problem
@@ -54,8 +54,6 @@ class Root:
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
     _cache: Cache = field(init=False, repr=False, compare=False)
-    counts: Counts = field(default_factory=Counts, init=False, repr=False, compare=False)
-    """What became of the writes that were made through this workspace."""
 
     def __post_init__(self) -> None:
         """Nothing is opened yet."""
@@ -104,6 +102,12 @@ class Root:
                 names = profile_names(self.config.profiles_dir)
                 self._cache.store = open_store(self.config, self.profile, names, self.parse)
             return self._cache.store
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the writes that were made through this workspace."""
+        with self._cache.opening:
+            return self._cache.counts
 
     def profiles(self) -> Mapping[str, Profile]:
         """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
@@ -222,7 +226,7 @@ class Root:
 def configured_now(workspace: Root) -> Root:
     """The same root, store and counts with ``catmem.yaml`` as it is now. Raises as ``Root.anew`` does."""
     now = Root(load_config(workspace.root), workspace.store)
-    object.__setattr__(now, "counts", workspace.counts)
+    now._cache.counts = workspace.counts  # noqa: SLF001 - a root of this module
     return now
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.threats import RULES, BuiltinScanner, scan
-from catmem.threats.finding import Words
+from catmem.threats import RULES, BuiltinScanner, Words, scan
 from catmem.threats.fold import Folded
 from tests.threats import report
 

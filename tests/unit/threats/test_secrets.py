@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from catmem.threats import SECRETS, BuiltinScanner, scan, scan_each
-from catmem.threats.secrets import find_secrets
+from catmem.threats import SECRETS, BuiltinScanner, scan, scan_each, scan_secrets
 from tests.threats import report
 from tests.together import together
 
@@ -71,5 +70,5 @@ def test_a_token_cut_in_two_by_a_delimiter_is_two_harmless_halves():
 
 def test_capitals_that_grow_in_small_letters_do_not_move_a_span():
     text = f"İİİİ password: {TOKEN[4:]}"
-    assert all(text[found.start : found.end] in text for found in find_secrets(text))
+    assert all(text[found.start : found.end] in text for found in scan_secrets(text))
     assert shown(f"İ {TOKEN}") == [("github-token", TOKEN)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.threats.finding import Words
+from catmem.threats import Words
 
 WORDS = ("ab", "abc", "b", "bb", "::", "c")
 

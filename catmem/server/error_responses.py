@@ -26,8 +26,6 @@ from catmem.errors import (
 )
 from catmem.server.caller import KEY, Caller
 
-LOG = logging.getLogger("catmem.server")
-
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope

@@ -34,7 +34,7 @@ from catmem.server.guard import in_thread
 from catmem.workspace.survey import damages, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from prometheus_client.metrics_core import Metric
     from starlette.requests import Request
@@ -92,45 +92,28 @@ class Families(Collector):
         """All families, in the order of docs/metrics.md."""
         yield from self._of_log()
         yield from _of_looks(self._meter.looks)
-        lost = CounterMetricFamily(
-            "mem_overwrites_lost", "Revisions that an external change took back.", labels=("entity",)
-        )
-        for entity, number in sorted(self._meter.lost.copy().items()):
-            lost.add_metric((entity,), number)
-        yield lost
+        lost = {(entity,): number for entity, number in self._meter.lost.copy().items()}
+        yield _counter("mem_overwrites_lost", "Revisions that an external change took back.", ("entity",), lost.items())
 
     def _of_log(self) -> Iterator[Metric]:
         log = self._meter.log
         counted = log.counts.copy()
-        writes = CounterMetricFamily(
-            "mem_write", "Attempts to write, by how they ended.", labels=("entity", "agent", "outcome")
-        )
-        for (entity, agent, outcome), number in sorted(counted.writes.items()):
-            writes.add_metric((entity, agent, outcome), number)
-        yield writes
         # What has a series of 0 from its first write on is seen to rise with its first conflict.
-        entities = sorted({entity for entity, _, _ in counted.writes} | {OTHER})
-        conflicts = CounterMetricFamily(
-            "mem_conflict", "Writes that met another writer, refused or let pass.", labels=("entity", "reason")
+        entities = {entity for entity, _, _ in counted.writes} | {OTHER}
+        conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}
+        branches = {(entity,): counted.branches[entity] for entity in entities}
+        prevented = {(entity,): counted.prevented[entity] for entity in entities}
+        by_reason = ("entity", "reason")
+        yield _counter(
+            "mem_write", "Attempts to write, by how they ended.", ("entity", "agent", "outcome"), counted.writes.items()
         )
-        for entity in entities:
-            for reason in sorted(CONFLICTS):
-                conflicts.add_metric((entity, reason), counted.conflicts[entity, reason])
-        yield conflicts
-        refused = CounterMetricFamily("mem_refused", "Writes that were refused, by code.", labels=("entity", "reason"))
-        for names, number in sorted(counted.refused.items()):
-            refused.add_metric(names, number)
-        yield refused
-        branches = CounterMetricFamily("mem_branch", "Writes kept as a branch beside the head.", labels=("entity",))
-        for entity in entities:
-            branches.add_metric((entity,), counted.branches[entity])
-        yield branches
-        prevented = CounterMetricFamily(
-            "mem_overwrites_prevented", "Writes on an older text that overwrote nothing.", labels=("entity",)
+        yield _counter(
+            "mem_conflict", "Writes that met another writer, refused or let pass.", by_reason, conflicts.items()
         )
-        for entity in entities:
-            prevented.add_metric((entity,), counted.prevented[entity])
-        yield prevented
+        yield _counter("mem_refused", "Writes that were refused, by code.", by_reason, counted.refused.items())
+        yield _counter("mem_branch", "Writes kept as a branch beside the head.", ("entity",), branches.items())
+        said = "Writes on an older text that overwrote nothing."
+        yield _counter("mem_overwrites_prevented", said, ("entity",), prevented.items())
         latencies = counted.latencies
         yield HistogramMetricFamily(
             "mem_write_latency_seconds",
@@ -149,6 +132,16 @@ class Families(Collector):
             "Writes of this server that have no line in the audit log.",
             value=self._meter.workspace.counts.unlogged,
         )
+
+
+def _counter(
+    name: str, said: str, labels: tuple[str, ...], numbers: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
+    """A family with a series for each of ``numbers``, by the values of its labels."""
+    family = CounterMetricFamily(name, said, labels=labels)
+    for values, number in sorted(numbers):
+        family.add_metric(values, number)
+    return family
 
 
 def _of_looks(looks: Looks) -> Iterator[Metric]:

@@ -66,7 +66,13 @@ def test_in_a_wheel_the_shipped_folders_are_inside_the_package(tmp_path, monkeyp
 
 def test_an_incomplete_installation_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(resources, "_PACKAGE", tmp_path / "catmem")
-    for call in (resources.profile_texts, resources.example_files, lambda: resources.schema_text("tags")):
+    calls = (
+        resources.profile_texts,
+        resources.example_files,
+        resources.rules_text,
+        lambda: resources.schema_text("tags"),
+    )
+    for call in calls:
         with pytest.raises(ConfigError) as caught:
             call()
         assert caught.value.code == "incomplete_install"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -11,7 +11,6 @@ from catmem.cli.options import common_options, open_workspace
 from catmem.cli.output import columns, emit, emit_json, in_json, printable, say, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from catmem.config.config import Config
@@ -103,14 +102,13 @@ def _where(key: Key) -> str:
     return "the environment" if key.path is None else shown_path(key.path)
 
 
-def _tokens_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--tokens",
-        "tokens_path",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="The file of tokens. By default that of catmem.yaml, or one for each root below ~/.config/catmem/tokens.",
-    )(command)
+_tokens_option = click.option(
+    "--tokens",
+    "tokens_path",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The file of tokens. By default that of catmem.yaml, or one for each root below ~/.config/catmem/tokens.",
+)
 
 
 @click.group(

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
+import threading
+import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +19,12 @@ from catmem import __version__
 from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
-from catmem.cli.progress import progress
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import date
 
     from catmem.linting.diagnostic import Diagnostic, Severity
@@ -30,6 +35,9 @@ if TYPE_CHECKING:
 
 _BASELINE = "catmem.lint.json"
 _LARGEST = 64 << 20
+_EVERY = 0.5
+"""Seconds between two looks; what takes less shows nothing."""
+_CLEAR = "\r\x1b[K"
 _REPORTING = ("statistics", "output", "form")
 _APART = {
     "diff": (("fix", "write_baseline", "baseline", *_REPORTING), "it writes nothing, and reports no findings."),
@@ -111,7 +119,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if fix or diff:
         status = _fix(linter, unsafe=unsafe_fixes, diff=diff)
         linter = opened()
-    with progress() as linter.begins:
+    with _progress() as linter.begins:
         found = linter.run()
     if not paths and not found.files:
         refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
@@ -135,7 +143,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
 
 def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
     """Write what fixes make of the files, or end with the ``diff``; the worst exit status of what was not written."""
-    with progress() as linter.begins:
+    with _progress() as linter.begins:
         fixed = linter.fix(unsafe=unsafe)
     for name, codes in fixed.fighting.items():
         say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
@@ -258,6 +266,40 @@ def _is_baseline(data: bytes) -> bool:
 def _write_text(path: Path, text: str) -> None:
     with os_errors("cannot be written", path=path, hint="Name another file."):
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """Give what takes the name of each step, and show the last one with the seconds so far on standard error.
+
+    It stands on a line by itself, which is gone when the command goes on. ``None`` where that is no terminal, or one
+    that cannot clear a line.
+    """
+    stderr = sys.stderr
+    if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield None
+        return
+    begin, over, step = time.monotonic(), threading.Event(), ""
+
+    def begins(name: str) -> None:
+        nonlocal step
+        step = name
+
+    def show() -> None:
+        while not over.wait(_EVERY):
+            line = printable(f"{time.monotonic() - begin:.0f} s: {step}")
+            stderr.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
+            stderr.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield begins
+    finally:
+        over.set()
+        thread.join()
+        stderr.write(_CLEAR)
+        stderr.flush()
 
 
 @click.command(cls=Command, examples=("catmem rule CM190", "catmem rule --all"))

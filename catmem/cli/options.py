@@ -313,14 +313,12 @@ reason_option = click.option("--reason", metavar="TEXT", help="Why, for the hist
 propose_option = click.option("--propose", "proposes", is_flag=True, help="Have it wait as a proposal for a person.")
 
 
-def secret_option(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
-    """``--allow-secret``, for what brings in text."""
-    return click.option(
-        "--allow-secret",
-        is_flag=True,
-        help="Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
-        "refused elsewhere; see secrets in catmem.yaml.",
-    )(command)
+secret_option = click.option(
+    "--allow-secret",
+    is_flag=True,
+    help="Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
+    "refused elsewhere; see secrets in catmem.yaml.",
+)
 
 
 def refuse_undeclared(workspace: Workspace, category: str | None) -> None:

@@ -62,13 +62,13 @@ def key_text(key: KeyPath) -> str | None:
     return text or None
 
 
-def load_yaml(path: str | Path, limit: int = YAML_LIMIT) -> YamlFile:
-    """Read and parse the file at ``path``, at most ``limit`` bytes.
+def load_yaml(path: str | Path) -> YamlFile:
+    """Read and parse the file at ``path``, at most ``YAML_LIMIT`` bytes.
 
     Raises ``UnreadableError`` (missing, a folder, no permission, ``NotUtf8Error``, ``TooLargeError``) and
     ``ConfigError`` as ``parse_yaml`` does.
     """
-    return parse_yaml(read_bounded(path, limit), path)
+    return parse_yaml(read_bounded(path, YAML_LIMIT), path)
 
 
 def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> YamlFile:

@@ -205,14 +205,6 @@ def test_what_is_not_utf_8_names_the_byte(tmp_path):
     assert (caught.value.offset, caught.value.path) == (9, str(path))
 
 
-def test_a_file_over_the_limit_is_not_read(tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_text("a: 1\n", encoding="utf-8")
-    assert load_yaml(path, limit=5).data == {"a": 1}
-    with pytest.raises(TooLargeError):
-        load_yaml(path, limit=4)
-
-
 def test_a_file_over_one_mebibyte_is_refused_by_default(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"#" * ((1 << 20) + 1))

@@ -192,6 +192,17 @@ def take_lock(descriptor: int, patience: float) -> None:
             return
 
 
+@contextmanager
+def locked_folder(path: Path, patience: float) -> Iterator[int]:
+    """A folder that is reached through no link, opened, with its lock. Raises ``OSError``, and as ``take_lock``."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        take_lock(folder, patience)
+        yield folder
+    finally:
+        os.close(folder)
+
+
 def write_private(folder: int, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data
     """Put JSON into a file of mode 0600 in an open folder, in the place of what has the name; it is on the disk then.
 

@@ -7,18 +7,16 @@ convenience: without it, or where it cannot be written, everything works.
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
-from catmem.files import read_bounded, replace_json, take_lock
+from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.store.contract import SIDECAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
@@ -30,7 +28,7 @@ _MOST = 2_000
 """Entries of a root that are counted: those that were shown last."""
 _LARGEST = 1 << 20
 _PATIENCE = 1.0
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Seconds to wait where another process counts; nothing else takes the lock of this folder."""
 
 
 class EntryUse(NamedTuple):
@@ -72,7 +70,7 @@ def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) 
     """
     folder = _folder(workspace)
     try:
-        with _alone(folder):
+        with locked_folder(folder, _PATIENCE):
             uses = _read(folder)
             for key in dict.fromkeys(map(usage_key, shown)):
                 last, times = uses.pop((entity, key), EntryUse(day, 0))
@@ -93,7 +91,7 @@ def drop_gone(workspace: Root, entity: str, document: Document) -> None:
     folder = _folder(workspace)
     there = set(map(usage_key, document.entries))
     try:
-        with _alone(folder):
+        with locked_folder(folder, _PATIENCE):
             for unfinished in folder.glob(f".{USAGE_NAME}-*"):
                 unfinished.unlink()
             uses = _read(folder)
@@ -111,20 +109,6 @@ def _note(what: str, error: Exception) -> str:
 
 def _folder(workspace: Root) -> Path:
     return workspace.root / SIDECAR
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep others from counting at the same moment. The lock is that of the folder itself, which nothing else takes.
-
-    Raises ``OSError``; ``BlockingIOError`` if another process holds it for long.
-    """
-    descriptor = os.open(folder, _FOLDER)
-    try:
-        take_lock(descriptor, _PATIENCE)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _read(folder: Path) -> dict[tuple[str, str], EntryUse]:

@@ -30,7 +30,7 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import agents_of
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
-from catmem.files import os_errors, permission_or_io, read_bounded, take_lock, write_private
+from catmem.files import locked_folder, os_errors, permission_or_io, read_bounded, write_private
 from catmem.names import is_name
 from catmem.server.caller import Caller, Scope
 from catmem.store.contract import PERSON, SIDECAR
@@ -314,7 +314,7 @@ def _changing(path: Path) -> Iterator[list[Token]]:
     with ExitStack() as stack:
         with _writing(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder = stack.enter_context(_locked(path.parent))
+            folder = stack.enter_context(locked_folder(path.parent, _PATIENCE))
         found = os.fstat(folder)
         if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
             raise _unsafe(path.parent, "others may put files into the folder of tokens", f"chmod 700 {path.parent}")
@@ -322,16 +322,6 @@ def _changing(path: Path) -> Iterator[list[Token]]:
         yield tokens
         with _writing(path):
             write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        take_lock(folder, _PATIENCE)
-        yield folder
-    finally:
-        os.close(folder)
 
 
 def _refuse_unsafe(found: os.stat_result, path: Path) -> None:
@@ -388,7 +378,7 @@ def remember_tokens(config: Config, path: Path) -> None:
             return
     try:
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        with _locked(place.parent) as folder:
+        with locked_folder(place.parent, _PATIENCE) as folder:
             write_private(folder, MARK, said)
     except OSError as error:
         if "require_tokens" in config.server:

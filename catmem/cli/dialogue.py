@@ -39,12 +39,13 @@ class Dialogue:
 
     ``letters`` and ``explained`` are the answers that there are, in a line and in full. ``refused`` says what becomes
     of an answer that is not right, ``stays`` what becomes of those before it. ``keys`` are the answers that a terminal
-    takes at once; what begins with another key ends with Enter.
+    takes at once; what begins with another key ends with Enter, unless it ``has_only_keys``.
     """
 
     letters = ""
     explained = ""
     keys = ""
+    has_only_keys = False
     refused = "Nothing was written."
     stays = "nothing was written."
 
@@ -129,7 +130,7 @@ class Dialogue:
         if self._keys and not typed:
             typed = self._pressed()
             typed = typed.strip(_END)
-            if not typed or (len(typed) == 1 and typed in self._keys.encode()):
+            if not typed or (len(typed) == 1 and (self.has_only_keys or typed in self._keys.encode())):
                 return typed
         if b"\n" not in typed:
             typed += sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1)

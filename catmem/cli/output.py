@@ -262,6 +262,7 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
 def show_waiting(written: Written) -> None:
     """The proposal that a write became, and what a person types next."""
     emit(printable(f"waiting in {written.entity} as {written.waiting}: nothing is written until a person says yes\n"))
+    say_all(written.notes[1:])
     say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
 
 

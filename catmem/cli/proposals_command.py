@@ -11,7 +11,7 @@ import click
 
 from catmem.cli.command import Command
 from catmem.cli.dialogue import Dialogue
-from catmem.cli.options import actor_option, common_options, open_with_store, reason_option
+from catmem.cli.options import actor_option, common_options, open_with_store
 from catmem.cli.output import (
     emit,
     emit_json,
@@ -20,10 +20,11 @@ from catmem.cli.output import (
     print_unreadable,
     printable,
     say,
+    say_all,
     shown_moment,
     shown_path,
 )
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, ConfigError
 from catmem.store.contract import who
 from catmem.text import counted
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 _LEFT, _REFUSED = 1, 3
-_ID = re.compile("p-[0-9a-f]{10}")
+_ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
+"""What is meant for an id, if it is misspelt too."""
 _HELP = """\
   y         yes: approve it
   n REASON  no: reject it; the agent is shown the REASON
@@ -66,7 +68,7 @@ _HELP = """\
 @click.option("--all", is_flag=True, help="List those that wait no more, too.")
 @click.option("--export", metavar="DIR", help="Write each that waits as a file into DIR, for a pull request.")
 @click.option("--merged", metavar="DIR", help="Approve those whose files are in DIR, as an export wrote them.")
-@reason_option
+@click.option("--reason", metavar="TEXT", help="Why you --reject; the proposer is shown it.")
 @actor_option
 @common_options
 def proposals(which: tuple[str, ...], *, reason: str | None, actor: str | None, **ways: str | bool | None) -> None:
@@ -142,9 +144,18 @@ def _list(workspace: Workspace, which: Sequence[str], actor: str | None, *, has_
     said = [_shown(workspace, each, actor) for each in found]
     _print({"proposals": said}, (line for each in said for line in (*_lines(each), "")))
     if not (has_ids or in_json()):
-        waits = any(each.is_open for each in found)
-        say("'catmem proposals --interactive' goes through them." if waits else "No proposal waits.")
+        say_all(_next(found, actor))
     return print_unreadable(wrong)
+
+
+def _next(found: Sequence[Proposal], actor: str | None) -> list[str]:
+    """What to do with a list."""
+    states = {each.state for each in found if each.is_open and each.agent != actor}
+    if not any(each.is_open for each in found):
+        return ["No proposal waits."]
+    late = ["'catmem proposals --reopen ID' lets one that expired wait again, --expire closes all of them."]
+    some = ["'catmem proposals --interactive' goes through them."]
+    return [*(some if states - {"expired"} else []), *(late if "expired" in states and actor is None else [])]
 
 
 def _shown(workspace: Workspace, found: Proposal, actor: str | None) -> dict[str, Any]:
@@ -156,6 +167,8 @@ def _shown(workspace: Workspace, found: Proposal, actor: str | None) -> dict[str
     said = found.to_dict()
     for change, one in zip(found.changes, said["changes"], strict=True):
         one["place"] = change.place
+        if found.state == "waiting" and change.approved is not None:
+            one["after"] = change.approved.text  # to the letter what a yes writes
     return said
 
 
@@ -168,8 +181,7 @@ def _lines(said: dict[str, Any]) -> Iterator[str]:
         why = f": {decision['reason']}" if decision["reason"] else ""
         yield f"  {said['state']}{by}, {shown_moment(decision['timestamp'])}{why}"
     elif said["state"] != "waiting":
-        is_stale = said["state"] == "stale"
-        yield f"  {said['state']}: {'another entry by now, so reject it' if is_stale else 'catmem proposals --expire'}"
+        yield f"  {said['state']}: {_why_stale(said['changes']) if said['state'] == 'stale' else 'its day is over'}"
     yield from [f"  why: {said['reason']}"] if said["reason"] else []
     yield from (f"  checked against: {each}" for each in said.get("evidence", ()))
     for change in said["changes"]:
@@ -180,6 +192,11 @@ def _lines(said: dict[str, Any]) -> Iterator[str]:
             text = "(not there)" if is_stale and change[side] is None else change[side]
             if text is not None:
                 yield f"  {sign}" + text.replace("\n", f"\n  {' ' * len(sign) if is_stale else sign}")
+
+
+def _why_stale(changes: Sequence[dict[str, Any]]) -> str:
+    is_there = changes and all(each["now"] is not None and each["now"] == each["after"] for each in changes)
+    return f"{'the file says it already' if is_there else 'another entry by now'}, so reject it"
 
 
 def _decide(workspace: Workspace, how: str, name: str, words: str | None, actor: str | None) -> Decided:
@@ -207,6 +224,8 @@ def _tell(done: Sequence[Decided], refused: Sequence[tuple[str, CatmemError]] = 
     """Say what was decided and what was not; the exit status."""
     errors = [{"id": name, "error": error.to_dict()} for name, error in refused]
     _print({"decided": [each.to_dict() for each in done], "refused": errors}, map(_done, done))
+    if len(done) == 1 and done[0].verdict != "expired" and not in_json():
+        say(_back(done[0]))
     for name, error in () if in_json() else refused:
         say(f"{name}: refused")
         print_error(error)
@@ -218,10 +237,18 @@ def _done(each: Decided) -> str:
     return f"{each.verdict} {found.id} of {found.who} in {found.entity} (revision {each.revision})"
 
 
+def _back(each: Decided) -> str:
+    """How a decision is taken back."""
+    if each.verdict == "approved":
+        return f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
+    return f"'catmem proposals --reopen {each.proposal.id}' makes it wait again"
+
+
 class _ProposalDialogue(Dialogue):
     """Shows one proposal after the other, and asks what becomes of it."""
 
     keys = "ynesaq?"
+    has_only_keys = True
     letters = "y, n REASON, e WORDS, s, a, q or ?"
     explained = _HELP
     stays = "what was decided before it stays, and the rest still waits."
@@ -232,7 +259,7 @@ class _ProposalDialogue(Dialogue):
         self._workspace, self._actor = workspace, actor
         found = workspace.proposals(entity, actor=actor)
         self._left = [each for each in found if each.state != "expired" and each.agent != actor]
-        self._status = 0
+        self._status = self._skipped = 0
 
     def run(self) -> int:
         """Until none is left, or the answers end; the exit status."""
@@ -245,13 +272,22 @@ class _ProposalDialogue(Dialogue):
             alike = [each for each in self._left if (each.agent, each.categories, each.state) == kind]
             if len(alike) > 1:
                 say(f"a approves {len(alike)} of {found.who} in {', '.join(sorted(found.categories))}")
-            line = self.read()
+            line = self.read("n REASON, s, q or ?: " if found.state == "stale" else None)
             if line is None or line.letter == "q":
-                say(f"{counted(len(self._left), 'proposal')} left. What was decided stays; run it again to go on.")
+                self._say_left()
                 return self._status or _LEFT
-            self._act(line, found, alike)
-        say("No proposal is left.")
+            try:
+                self._act(line, found, alike)
+            except ConfigError:  # what is no answer ends a pipe
+                self._say_left()
+                raise
+        say(f"{counted(self._skipped, 'proposal')} skipped." if self._skipped else "No proposal is left.")
         return self._status
+
+    def _say_left(self) -> None:
+        skipped = f", and {self._skipped} skipped" if self._skipped else ""
+        left = counted(len(self._left), "proposal")
+        say(f"{left} left{skipped}. What was decided stays; run it again to go on.")
 
     def _act(self, line: Reply, found: Proposal, alike: Sequence[Proposal]) -> None:
         """Do what a line says; what is decided or skipped is left no more."""
@@ -266,10 +302,13 @@ class _ProposalDialogue(Dialogue):
                 return
         elif letter == "n" and self.on_terminal:
             words = words or self.line("Reason (Enter for none): ")
-        for each in alike if letter == "a" else [found]:
+        self._skipped += letter == "s"
+        for each in (letter == "a" and alike) or [found]:
             try:
                 if letter != "s":
-                    emit(printable(_done(_decide(self._workspace, letter, each.id, words or None, self._actor)) + "\n"))
+                    done = _decide(self._workspace, letter, each.id, words or None, self._actor)
+                    emit(printable(f"{_done(done)}\n"))
+                    say(_back(done))
             except CatmemError as error:
                 print_error(error)
                 if self.on_terminal:

@@ -5,10 +5,10 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from catmem import clock
 from catmem.digest import content_digest
 from catmem.errors import EditError, ForbiddenError, OperationCollisionError, ProposalError
 from catmem.model.edit import replace_entry, retag_entry
@@ -22,9 +22,9 @@ from catmem.proposals.proposal import (
     proposal,
     proposals,
 )
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change, is_branch, revision_number
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change
 from catmem.text import size_of
-from catmem.workspace.history import limit_of_entity, parent_of
+from catmem.workspace.history import limit_of_entity
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason
@@ -102,8 +102,12 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
     """Close every proposal whose day is over; each becomes a record."""
-    late = [each for each in proposals(workspace, as_of=as_of).proposals if each.state == "expired"]
-    return [_decide(workspace, each, "expired", None) for each in late]
+    done: list[Decided] = []
+    for each in proposals(workspace, as_of=as_of).proposals:
+        if each.state == "expired":
+            with suppress(_DecidedMeanwhileError):
+                done.append(_decide(workspace, each, "expired", None))
+    return done
 
 
 def reopen(workspace: Root, name: str) -> str:
@@ -115,7 +119,7 @@ def reopen(workspace: Root, name: str) -> str:
     from catmem.proposals.proposing import propose
 
     found = proposal(workspace, name)
-    if not can_reopen(workspace, found):
+    if not found.can_reopen:
         raise ProposalError(
             f"{found.id} is {found.state}",
             hint="What was rejected, withdrawn, replaced or undone, and what expired, can wait again.",
@@ -128,18 +132,7 @@ def reopen(workspace: Root, name: str) -> str:
     note["reason"] = f"{found.reason or ''} (reopened)".strip()[:MOST_REASON]
     data = workspace.store.read(found.entity, found.revision).data
     with gate.attempt(workspace, found.entity, op="propose", agent=PERSON) as trying:
-        return propose(workspace, trying, found.base, data, Change(agent=record.agent, note=note))
-
-
-def can_reopen(workspace: Root, found: Proposal) -> bool:
-    """Whether a proposal can be made to wait again: it was not approved, or that was undone."""
-    if found.state != "approved" or found.decision is None:
-        return found.state in {"rejected", "withdrawn", "expired", "replaced"}
-    records, approval = {each.revision: each for each in workspace.store.log(found.entity)}, found.decision.revision
-    at = next((name for name in records if not is_branch(name)), approval)
-    while revision_number(at) > revision_number(approval):  # what came of what, an old text again from where that was
-        at = str(records[at].note.get("restored", parent_of(records[at])))
-    return at != approval
+        return propose(workspace, trying, found.base, data, Change(agent=record.agent, note=note)).id
 
 
 def _record(workspace: Root, found: Proposal) -> Revision:
@@ -153,17 +146,19 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
     if actor is not None:
         _refuse_decider(workspace, found, actor, verb)
     if found.decision is not None:
-        said = f" ({found.decision.reason})" if found.decision.reason else ""
+        ended, next_one = found.decision, "'catmem proposals' lists those that wait."
+        said = f" ({ended.reason})" if ended.reason else ", which was undone since" if found.state == "undone" else ""
+        if found.can_reopen:
+            next_one = f"'catmem proposals --reopen {found.id}' makes it wait again."
         raise ProposalError(
-            f"{found.id} was {found.state} by {found.decision.by} in revision {found.decision.revision}{said}",
-            hint="Nothing was written. 'catmem proposals' lists those that wait.",
+            f"{found.id} was {ended.verdict} by {ended.by} in revision {ended.revision}{said}",
+            hint=f"Nothing was written. {next_one}",
         )
     if found.state == "expired" and verb == "approve":
         raise ProposalError(
             f"{found.id} waited until {found.until}, and has expired",
             code="expired_proposal",
-            hint=f"Nothing was written. 'catmem proposals --expire' closes it, and then 'catmem proposals --reopen "
-            f"{found.id}' makes it wait again.",
+            hint=f"Nothing was written. 'catmem proposals --reopen {found.id}' makes it wait again.",
         )
     return found
 
@@ -212,13 +207,10 @@ class _ApprovedText:
     def _verify(self) -> None:
         """Date the new words of verified facts: a person who approves them says that they hold."""
         names = [action.get("action") for action in self.actions]
-        for before, after, _ in changes_of(self._base, self._branch, None, names):
-            if before is None or after is None or before.body == after.body:
-                continue
-            if "verified_date" in before.tags and "verified_date" not in after.tags:
-                entry = self._entry(after)
-                tags = {"verified_date": clock.today().isoformat(), **entry.tags}
-                self._take(entry, retag_entry(self._branch, entry, tags))
+        for change in changes_of(self._base, self._branch, None, names):
+            if change.after is not None and change.approved is not None and change.verifies:
+                entry = self._entry(change.after)
+                self._take(entry, retag_entry(self._branch, entry, change.approved.tags))
 
     def _reword(self, body: str) -> None:
         """Give the entry that the proposal makes other words."""
@@ -267,7 +259,6 @@ class _ApprovedText:
         return ProposalError(
             f"{found.id} is stale: an entry that it changes is another one by now",
             code="stale_proposal",
-            expected=found.base,
             hint=f"Nothing was written. 'catmem proposals {found.id}' shows both texts. Reject it, and make the change "
             "on what is there now.",
         )
@@ -298,16 +289,39 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
         on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
         merges=(found.revision,),
     )
+
+    def decide(current: Current) -> bytes:
+        # Its proposer may have proposed it again since it was read: then another branch holds it.
+        waiting = {
+            str(each.note[PROPOSAL]["id"]): each for each in workspace.store.branches(found.entity) if each.is_proposal
+        }
+        tip = waiting.get(found.id)
+        if tip is None or tip.revision != found.revision:
+            raise _ProposedAgainError("" if tip is None else tip.revision)
+        return current.data if update is None else update(current)
+
     with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:
-        try:
-            written = trying.commit(None, update or _unchanged, change, approved=True)
-        except OperationCollisionError as error:
-            raise ProposalError(
-                f"{found.id} was decided on at the same moment",
-                hint="Nothing was written. 'catmem proposals' shows what became of it.",
-            ) from error
+        while True:
+            try:
+                written = trying.commit(None, decide, change, approved=True)
+                break
+            except _ProposedAgainError as again:
+                revision = str(again)
+            except OperationCollisionError:
+                revision = ""
+            if not revision:
+                raise _DecidedMeanwhileError(
+                    f"{found.id} was decided on at the same moment",
+                    hint="Nothing was written. 'catmem proposals' shows what became of it.",
+                )
+            found = replace(found, revision=revision)
+            change = replace(change, merges=(revision,), note={**change.note, done: [revision]})
     return Decided(found, verdict, written.revision, update is not None and update.changed)
 
 
-def _unchanged(current: Current) -> bytes:
-    return current.data
+class _ProposedAgainError(Exception):
+    """The proposal is on another branch by now, whose name this is; on none, if that is empty."""
+
+
+class _DecidedMeanwhileError(ProposalError):
+    """Another decision, or another proposal in its place, came first."""

@@ -59,6 +59,7 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
     hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
     ended = found.decision
     why = None if ended is None or ended.reason is None else _safe(ended.reason)
+    words = None if ended is None or ended.words is None or not sees(ended.words.category) else _text(ended.words)
     return {
         "id": found.id,
         "entity": found.entity,
@@ -69,7 +70,7 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
         "until": found.until.isoformat(),
         "count": found.count,
         "changes": changes,
-        "decision": ended and {"verdict": ended.verdict, "timestamp": ended.timestamp, "reason": why},
+        "decision": ended and {"verdict": ended.verdict, "timestamp": ended.timestamp, "reason": why, "words": words},
     }
 
 
@@ -84,7 +85,9 @@ def _sight(workspace: Root, found: Proposal, acting: Profile) -> Callable[[str],
 def _changed(change: ProposedChange, sees: Callable[[str], bool]) -> dict[str, Any]:
     sides = zip(("before", "after", "now"), change, strict=True)
     texts = {name: _text(side) if side is not None and sees(side.category) else None for name, side in sides}
-    return {"category": change.category, "stale": change.is_stale and all(map(sees, change.categories)), **texts}
+    places = dict.fromkeys(side.category for side in change[:2] if side is not None and sees(side.category))
+    is_stale = change.is_stale and all(map(sees, change.categories))
+    return {"category": change.category, "place": " to ".join(places), "stale": is_stale, **texts}
 
 
 def _text(version: Version) -> str:

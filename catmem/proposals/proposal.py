@@ -8,14 +8,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
-from catmem.config.json_schema import shown
+from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, who
-from catmem.workspace.history import entity_of
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, is_branch, revision_number, who
+from catmem.syntax.tags import write as write_tags
+from catmem.workspace.changed_entries import found_by
+from catmem.workspace.history import entity_of, parent_of
 from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import load_each
 from catmem.writing.matching import legible
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.workspace.root import Root
 
-State: TypeAlias = Literal["waiting", "stale", "expired", "approved", "rejected", "withdrawn", "replaced"]
+State: TypeAlias = Literal["waiting", "stale", "expired", "approved", "undone", "rejected", "withdrawn", "replaced"]
 """``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
 day is over; the rest are ends."""
 
@@ -43,6 +45,21 @@ class ProposedChange(NamedTuple):
     before: Version | None
     after: Version | None
     now: Version | None
+
+    @property
+    def verifies(self) -> bool:
+        """Whether a person's approval counts as a verification: it gives a verified fact other words."""
+        if self.before is None or self.after is None or self.before.body == self.after.body:
+            return False
+        return "verified_date" in self.before.tags and "verified_date" not in self.after.tags
+
+    @property
+    def approved(self) -> Version | None:
+        """The entry as a person's approval of today writes it."""
+        if self.after is None or not self.verifies:
+            return self.after
+        text = write_tags({"verified_date": clock.today().isoformat(), **self.after.tags}, self.after.body)
+        return Version.read(self.after.category, text)
 
     @property
     def is_stale(self) -> bool:
@@ -70,24 +87,28 @@ class ProposedChange(NamedTuple):
         """The change as JSON-ready data."""
         sides = {"before": self.before, "after": self.after, "now": self.now}
         texts = {name: None if side is None else side.text for name, side in sides.items()}
-        return {"category": self.category, "stale": self.is_stale, **texts}
+        return {"category": self.category, "stale": self.is_stale, **texts, "verifies": self.verifies}
 
 
 _NO_VERSION = Version("", "", {}, "")
 
 
 class ProposalDecision(NamedTuple):
-    """How a proposal ended: the ``verdict``, by whom and when, the ``reason`` that was given, and the revision."""
+    """How a proposal ended: the ``verdict``, by whom and when, the ``reason`` that was given, and the revision.
+
+    ``words`` is the entry as a person wrote it instead, ``None`` where it was approved as it was proposed.
+    """
 
     verdict: State
     by: str
     timestamp: str
     reason: str | None
     revision: str
+    words: Version | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as JSON-ready data."""
-        return self._asdict()
+        return self._asdict() | {"words": self.words and self.words.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +139,11 @@ class Proposal:
     def is_open(self) -> bool:
         """Whether it can be decided still."""
         return self.state in OPEN
+
+    @property
+    def can_reopen(self) -> bool:
+        """Whether it can be made to wait again: it was not approved, or that was undone."""
+        return self.state in {"undone", "rejected", "withdrawn", "expired", "replaced"}
 
     @property
     def who(self) -> str:
@@ -204,7 +230,8 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
             return found
     if unreadable and acting is None:
         raise unreadable[0]
-    raise unknown_proposal(name, actor)
+    near = nearest(name.lower(), [each.id for each in proposals(workspace).proposals]) if acting is None else None
+    raise unknown_proposal(name, actor, near)
 
 
 def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
@@ -214,9 +241,10 @@ def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
     return sorted(found, key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)[:most]
 
 
-def unknown_proposal(name: str, actor: str | None) -> UnknownNameError:
-    """The error for a proposal that is not there, for ``actor``."""
-    lists = "'catmem proposals' lists those that wait." if actor is None else "Ask for all: that lists yours."
+def unknown_proposal(name: str, actor: str | None, near: str | None = None) -> UnknownNameError:
+    """The error for a proposal that is not there, for ``actor``; ``near`` is one that may have been meant."""
+    lists = "'catmem proposals' lists those that wait." if actor is None else "Without an id yours are listed."
+    lists = f"Did you mean {near}? {lists}" if near else lists
     return UnknownNameError(f"there is no proposal {shown(name)}", code="unknown_proposal", hint=lists)
 
 
@@ -294,10 +322,11 @@ class ProposalReader:
         base = str(said["base"])
         changes = self._changes(base, revision, None if after else self.document(None))
         until = date.fromisoformat(said["until"])
-        decision = None if after is None else _decision(after)
+        decision = None if after is None else self._decision(after)
         state: State = "waiting"
         if decision is not None:
-            state = decision.verdict
+            is_undone = decision.verdict == "approved" and self._is_undone(decision.revision)
+            state = "undone" if is_undone else decision.verdict
         elif until < self._as_of:
             state = "expired"
         elif not changes or any(change.is_stale for change in changes):
@@ -327,6 +356,23 @@ class ProposalReader:
             data = self._store.read(self.entity, revision).data
             self._documents[revision] = legible(self._workspace.parse, self.entity, data)
         return self._documents[revision]
+
+    def _decision(self, after: Revision) -> ProposalDecision:
+        """How a proposal ended by the revision that came of it."""
+        said, words = after.note.get(DECISION, {"verdict": "replaced"}), None
+        if said.get("reworded"):
+            document = self.document(after.revision)
+            made = [found_by(document, action) for action in after.note.get("actions", ())]
+            words = next((Version.of(entry) for entry in made if entry is not None), None)
+        return ProposalDecision(said["verdict"], after.who, after.timestamp, said.get("reason"), after.revision, words)
+
+    def _is_undone(self, approval: str) -> bool:
+        """Whether what there is now does not come of an approval: what came of what, an old text from where it was."""
+        records = {each.revision: each for each in self._store.log(self.entity)}
+        at = next((name for name in records if not is_branch(name)), approval)
+        while revision_number(at) > revision_number(approval):
+            at = str(records[at].note.get("restored", parent_of(records[at])))
+        return at != approval
 
     def _changes(self, base: str, revision: Revision, head: Document | None) -> tuple[ProposedChange, ...]:
         names = [action.get("action") for action in revision.note.get("actions", ())]
@@ -367,12 +413,6 @@ def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]
 def proposer_of(revision: Revision) -> str:
     """The profile that made a proposal, ``person`` for a person."""
     return str(revision.note.get("actor") or PERSON)
-
-
-def _decision(after: Revision) -> ProposalDecision:
-    """How a proposal ended by the revision that came of it."""
-    said = after.note.get(DECISION, {"verdict": "replaced"})
-    return ProposalDecision(said["verdict"], after.who, after.timestamp, said.get("reason"), after.revision)
 
 
 def is_proposer_gone(workspace: Root, found: Proposal) -> bool:

@@ -48,7 +48,7 @@ def approve_merged(workspace: Workspace, folder: Path) -> tuple[list[Decided], l
             found = workspace.proposal(path.stem)
             if data != file_text(found).encode():
                 raise ProposalError(
-                    f"this is not the file of {found.id}: it was edited, or another reason was given since",
+                    f"this is not the file of {found.id} as an export writes it now",
                     code="not_as_exported",
                     hint="Nothing was approved by it. Export again, and review what the file says then.",
                 )
@@ -61,7 +61,7 @@ def approve_merged(workspace: Workspace, folder: Path) -> tuple[list[Decided], l
 
 
 def file_text(found: Proposal) -> str:
-    """The file of a proposal. Another try of the same proposal changes none of it but the reason."""
+    """The file of a proposal. Another try of the same proposal changes none of it."""
     sides = [[each and (each.category, each.text) for each in change[:2]] for change in found.changes]
     head = {"id": found.id, "entity": found.entity, "proposer": found.who, "proposed": found.timestamp[:10]}
     said = {"reason": found.reason, "checked_against": "; ".join(found.evidence)}
@@ -75,4 +75,5 @@ def file_text(found: Proposal) -> str:
         block = printable("\n".join(signed))
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", block)), default=0))
         lines += ["", f"## {printable(change.place)}", "", f"{fence}diff", block, fence]
+        lines += ["", "The approval verifies this entry."] if change.verifies else []
     return "\n".join([*lines, ""])

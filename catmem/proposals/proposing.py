@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from catmem import clock
 from catmem.config.approval import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
-from catmem.store.contract import PERSON, PROPOSAL
+from catmem.store.contract import PERSON, PROPOSAL, repeated
+from catmem.writing import gate
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.model.version import Version
-    from catmem.proposals.proposal import Proposal, ProposedChange
+    from catmem.proposals.proposal import ProposedChange
     from catmem.store.contract import Change, Current
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
@@ -36,13 +37,33 @@ class _DecidedMeanwhileError(Exception):
     """What a proposal was to follow, or to be counted with, is not what waits any more."""
 
 
-def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> str:
-    """Keep what a write makes (``data``) of revision ``base`` as a proposal; returns its id.
+class Waiting(NamedTuple):
+    """A proposal that was made: its id, how often it was by now, and those whose place it takes."""
+
+    id: str
+    times: int = 1
+    instead_of: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the writer beside the id."""
+        again = (f"it waits already, and was proposed {self.times:,} times now",) if self.times > 1 else ()
+        return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
+
+
+def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> Waiting:
+    """Keep what a write makes (``data``) of revision ``base`` as a proposal.
 
     The same proposal of the same agent is counted again, under its id and as it was. One on the same entry takes the
     place of the one before, unless the policy stacks them. Raises ``ProposalError`` (``too_many_proposals``,
     ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
+    if change.op_id is not None:
+        # In a place of its own: what waits must not show by an op_id that another writer takes.
+        change = replace(change, op_id=f"{gate.PROPOSES}{change.note.get('actor') or PERSON} {change.op_id}")
+        first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
+        if first is not None and repeated(first, change):
+            return Waiting(str(first.note[PROPOSAL]["id"]))
     while True:
         try:
             return _propose(workspace, attempt, base, data, change)
@@ -50,7 +71,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
             continue  # another decision or proposal came between the look and the lock
 
 
-def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> str:
+def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> Waiting:
     policy, entity = workspace.config.approval or Approval(), attempt.entity
     reader = ProposalReader(workspace, entity)
     agent = str(change.note.get("actor") or PERSON)
@@ -62,7 +83,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     same = next((each for each in own if is_same(each.changes, would)), None)
     if same is not None and same.count >= _MOST_COUNTED and same.state != "expired":
         attempt.op = "propose"
-        return same.id
+        return Waiting(same.id, same.count)
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     older = [same] if same else [] if policy.stacks else [each for each in own if _overlap(each.changes, would)]
     if agent != PERSON and len(own) - len(older) >= policy.most:
@@ -92,7 +113,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     merges = tuple(each.revision for each in older)
     waits = replace(change, op="propose", note={**note, PROPOSAL: said}, waits=True, merges=merges, keeps_note=True)
     attempt.commit(base, update, waits)
-    return str(said["id"])
+    return Waiting(said["id"], said.get("count", 1), () if same else tuple(each.id for each in older))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:
@@ -140,11 +161,3 @@ def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[Propose
                 code="rejected_before",
                 hint="Nothing was written. Propose it again only with a reason that is new.",
             )
-
-
-def proposed_again(workspace: Root, entity: str, op_id: str) -> Proposal | None:
-    """The proposal that was made under an ``op_id``; ``None`` if that made none."""
-    record = next((each for each in workspace.store.log(entity) if each.op_id == op_id), None)
-    if record is None or not record.is_proposal:
-        return None
-    return ProposalReader(workspace, entity).find(str(record.note[PROPOSAL]["id"]))

@@ -360,9 +360,9 @@ def repeated(first: Revision, change: Change) -> bool:
     """Whether ``change`` is the retry of ``first``, which has its ``op_id``. Raises ``OperationCollisionError``."""
     if first.note.get("request") == change.request:
         return True
-    made = f"proposal {first.note[PROPOSAL]['id']}" if first.is_proposal else f"revision {first.revision}"
+    made = "a proposal" if first.is_proposal else f"revision {first.revision}"
     raise OperationCollisionError(
-        f"another write with the op_id {first.op_id} and other content came first, as {made}",
+        f"another write with this op_id and other content came first, as {made}",
         expected=change.request,
         found=None if first.is_proposal else first.revision,
         hint="Nothing was written. It may come from another tab or session. Read what is there now, and send what you "

@@ -115,6 +115,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         if store is None:
             trying.entity = entity_of(workspace, entity)
         old = (workspace.store if store is None else store).read(trying.entity, revision).data
+        trying.refuse_proposal(revision)
         request = content_digest(["restore", revision, actor]) if op_id else None
         change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
         done = put_back(workspace, trying, old, seen, change, dry_run=dry_run)

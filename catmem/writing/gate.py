@@ -98,9 +98,9 @@ class Attempt:
         another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
-        if not approved and (change.op_id or "").startswith(DECIDES):
+        if not (approved or change.waits) and (change.op_id or "").startswith((DECIDES, PROPOSES)):
             raise EditError(
-                f"an op_id that begins with {DECIDES.strip()!r} is that of a decision on a proposal",
+                f"an op_id that begins with {(change.op_id or '').partition(' ')[0]!r} is that of a proposal",
                 code="bad_operation",
                 hint="Nothing was written. Choose another op_id.",
             )
@@ -132,12 +132,7 @@ class Attempt:
 
     def hold_back(self, change: Change, current: Current, data: bytes) -> None:
         """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""
-        if self.is_proposal(current.revision):
-            raise ProposalError(
-                f"revision {current.revision} of {self.entity} is a proposal, which nothing can be written on",
-                code="on_proposal",
-                hint="Nothing was written. Make the change on what is in the file.",
-            )
+        self.refuse_proposal(current.revision)
         policy = self.workspace.config.approval
         if policy is None or not has_to_wait(self.workspace, self.entity, change, current.data, data):
             return
@@ -148,6 +143,15 @@ class Attempt:
                 base=current.revision,
                 data=data,
                 hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
+            )
+
+    def refuse_proposal(self, revision: str) -> None:
+        """Raise ``ProposalError`` (``on_proposal``) for the branch of one: a decision alone brings it in."""
+        if self.is_proposal(revision):
+            raise ProposalError(
+                f"revision {revision} of {self.entity} is a proposal, which nothing can be written on",
+                code="on_proposal",
+                hint="Nothing was written. Approve it (catmem proposals), or make the change on what is in the file.",
             )
 
     def is_proposal(self, revision: str) -> bool:
@@ -190,8 +194,8 @@ class Attempt:
         if self.snapshot is None and error is not None:
             reason = error.code if isinstance(error, CatmemError) else type(error).__name__
             return "conflict" if reason in _MET_NEWER else "refused", reason
-        if self.passed:
-            codes = ",".join(dict.fromkeys(each.code for each in self.passed))
+        if self.passed or self.would_wait:
+            codes = ",".join(dict.fromkeys([each.code for each in self.passed] + ["needs_approval"] * self.would_wait))
             return "bypassed" if self.bypassed else "shadowed", codes
         if self.snapshot is None or self._unchanged:
             return "unchanged", None
@@ -319,7 +323,8 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
 
 
 DECIDES = "decision "
-"""How the ``op_id`` of a decision on a proposal begins: no other write may take it, and so block the decision."""
+PROPOSES = "propose "
+"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal: no other write may block these."""
 
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""

@@ -302,6 +302,7 @@ class _BoundTool:
         self.session.refusals = 0
         ask = "memory_list with proposal" if interface.get() == "mcp" else "The action proposals"
         said = f"Not written yet: it waits as proposal {done.waiting}, and a person decides. Do not repeat it. "
+        said += "".join(f"{note[0].upper()}{note[1:]}. " for note in done.notes[1:])
         answer = {"success": True, "action": call.action, "waiting": done.waiting, "entity": done.entity}
         return {**answer, "changed": False, "message": f"{said}{ask} shows what became of it."}
 

@@ -30,7 +30,7 @@ from catmem.errors import (
 )
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, PROPOSAL, UNREAD, Change, Current, Snapshot, unknown_revision
+from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, unknown_revision
 from catmem.store.judgement import rehearse
 from catmem.text import size_of, unify_newlines
 from catmem.workspace.profile_memory import read_document
@@ -250,10 +250,10 @@ class Pipeline:
         if self.plan is None:
             raise held_back
         note = {"actions": list(self.plan.actions)}
-        change, name = self.write.change(note), None
-        if not dry_run:
-            name = propose(self.workspace, self.attempt, held_back.base, held_back.data, change)
-        return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(name),), name)
+        if dry_run:
+            return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(None),), None)
+        made = propose(self.workspace, self.attempt, held_back.base, held_back.data, self.write.change(note))
+        return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(made.id), *made.notes), made.id)
 
     def _as_it_is(
         self, entries: tuple[Entry, ...], warnings: tuple[str, ...], notes: tuple[str, ...], waiting: str | None
@@ -380,9 +380,6 @@ class Pipeline:
         """The answer to a retry: what the first write with this ``op_id`` did, from its record."""
         entity, store = self.terms.entity, self.workspace.store
         record = next((each for each in store.log(entity) if each.revision == snapshot.revision), None)
-        if record is not None and record.is_proposal:
-            name = str(record.note[PROPOSAL]["id"])
-            return replace(self._as_it_is((), (), (on_waiting(name),), name), repeated=True)
         parent = record.parents[0] if record and record.parents else "0"
         after, before = self.legible(snapshot.data), self.legible(store.read(entity, parent).data)
         beside = (on_branch(entity, snapshot.revision),) if snapshot.branch else ()

@@ -13,7 +13,7 @@ from catmem.names import category_name
 from catmem.proposals import deciding
 from catmem.proposals.proposal import proposal, proposals
 from catmem.server.page.entries_page import in_field
-from catmem.server.page.formats import paged
+from catmem.server.page.formats import paged, starts_of
 from catmem.server.page.page_view import Page
 from catmem.server.page.ticked_entries import TICK
 from catmem.server.page.writing import Did, plainly
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 _QUEUE = "/proposals"
 _SIZE = 25
-_OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "can_reopen": False, "refusal": None}
+_MOST_TEXT, _MOST_CHANGES, _CARD, _OF_A_CHANGE = 4_000, 10, 2_000, 800
+"""Characters and changes of a proposal that the list shows whole; bytes of its frame, and of that of a change."""
+_OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "refusal": None, "long": ()}
 
 
 def all_proposals(asked: PageRequest) -> Page:
@@ -42,8 +44,20 @@ def all_proposals(asked: PageRequest) -> Page:
     name, slug = asked.if_there("profile", profiles), asked.if_there("category", categories)
     chosen = [each for each in found if name in {None, _owner(each)} and slug in {None, *each.categories}]
     narrowed = {"profiles": profiles, "profile": name, "categories": categories, "category": slug}
-    context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable}
-    return _page(asked.workspace, paged(chosen, asked.page, _SIZE), context)
+    # Nothing is decided on in the list that it does not show to the letter.
+    long = {each.id for each in chosen if _size(each) > _MOST_TEXT or len(each.changes) > _MOST_CHANGES}
+    weights = (_CARD if each.id in long else _CARD + _weight(each) for each in chosen)
+    context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable, "long": long}
+    return _page(asked.workspace, paged(chosen, asked.page, starts_of(weights, _SIZE)), context)
+
+
+def _size(found: Proposal) -> int:
+    return sum(len(side.text) for change in found.changes for side in change if side is not None)
+
+
+def _weight(found: Proposal) -> int:
+    """The bytes that the changes have on a page at most."""
+    return _OF_A_CHANGE * len(found.changes) + 6 * _size(found)
 
 
 def one_proposal(asked: PageRequest) -> Page:
@@ -54,10 +68,9 @@ def one_proposal(asked: PageRequest) -> Page:
 def _one(workspace: Workspace, name: str, refusal: FormRefusal | None = None, typed: Sent | None = None) -> Page:
     """The same; ``refusal`` tells why a form was refused, ``typed`` is what the person had written into it."""
     found = proposal(workspace, name)
-    context = {"alone": found, "refusal": refusal, "total": 0, "problems": (), "proposed": _words(found)}
+    context = {"alone": found, "refusal": refusal, "total": 0, "problems": (), "proposed": _words(found), "long": ()}
     context["words"] = context["proposed"] if typed is None else typed.get("content") or context["proposed"]
     context["reason"] = "" if typed is None else typed.get("reason")
-    context["can_reopen"] = deciding.can_reopen(workspace, found)
     return _page(workspace, paged([found], 1, 1), context)
 
 

@@ -74,7 +74,10 @@ def test_a_dry_run_says_that_it_would_wait(place):
     ("arguments", "lines"),
     [
         (["add", "Likes tea.", "-c", "rules"], ["+ [created: 2026-11-21] Likes tea."]),
-        (["replace", "tabs", "Uses spaces."], ["- [verified_date: 2026-11-01] Uses tabs.", "+ Uses spaces."]),
+        (
+            ["replace", "tabs", "Uses spaces."],
+            ["- [verified_date: 2026-11-01] Uses tabs.", "+ [verified_date: 2026-11-21] Uses spaces."],
+        ),
         (["remove", "tabs"], ["- [verified_date: 2026-11-01] Uses tabs."]),
         (["move", "tabs", "-c", "talk"], ["rules to talk"]),
         (["verify", "tabs"], ["+ [verified_date: 2026-11-21] Uses tabs."]),
@@ -117,12 +120,43 @@ def test_a_list(place):
         r"  why: The formatter says so\.\n"
         r"  rules\n"
         r"  - \[verified_date: 2026-11-01\] Uses tabs\.\n"
-        r"  \+ Uses spaces\.\n\n",
+        r"  \+ \[verified_date: 2026-11-21\] Uses spaces\.\n\n",
         result.stdout,
     )
     assert "catmem proposals --interactive" in result.stderr
     assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
     assert proposals(place, "neo/memory").stdout == ""
+
+
+def test_the_same_again_and_another_on_the_same_entry_are_told_of(place):
+    first = propose(place, "tabs", "Uses spaces.")
+    change = ["replace", "-p", "neo", "--as", "neo", "--root", place, "tabs"]
+    assert "it waits already, and was proposed 2 times now\n" in run(*change, "Uses spaces.").stderr
+    assert f"it takes the place of {first}, which changed the same entry\n" in run(*change, "Uses four blanks.").stderr
+
+
+@pytest.mark.parametrize("wrong", [slice(-1), slice(1, None)])
+def test_a_misspelt_id_is_told_of_as_one(place, wrong):
+    name = propose(place, "tabs", "Uses spaces.")
+    misspelt = f"p-{name[2:][wrong]}".upper()
+    error = error_of("proposals", misspelt, "--root", place)
+    assert error["code"] == "unknown_proposal"
+    assert f"Did you mean {name}?" in error["hint"]
+
+
+def test_what_the_file_says_already_is_called_so(place):
+    words = "short", "Prefers short answers in the evening."
+    name = propose(place, *words, "--propose")
+    run("replace", "-p", "neo", "--root", place, *words)
+    assert "  stale: the file says it already, so reject it\n" in proposals(place, name).stdout
+
+
+def test_a_decision_says_how_it_is_taken_back(place):
+    first, second = propose(place, "tabs", "Uses spaces."), propose(place, "Fridays", "Never.")
+    assert re.search(
+        r"'catmem undo neo/user --expected \d+' takes it back", proposals(place, "--approve", first).stderr
+    )
+    assert f"'catmem proposals --reopen {second}' makes it wait again" in proposals(place, "--reject", second).stderr
 
 
 def test_the_same_again_is_counted(place):
@@ -156,7 +190,7 @@ def test_json(place):
     name = propose(place, "tabs", "Uses spaces.")
     (said,) = run_json("proposals", "--root", place)["proposals"]
     assert (said["id"], said["entity"], said["state"], said["agent"]) == (name, "neo/user", "waiting", "neo")
-    assert said["changes"][0]["after"] == "Uses spaces."
+    assert said["changes"][0]["after"] == "[verified_date: 2026-11-21] Uses spaces."
     assert run_json("proposals", name, "--root", place)["proposals"] == [said]
 
 
@@ -236,7 +270,9 @@ def test_an_agent_does_not_approve_its_own_and_withdraws_it(place):
 def test_what_expired_is_closed_and_waits_again(place, monkeypatch):
     name = propose(place, "tabs", "Uses spaces.")
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
-    assert "  expired: catmem proposals --expire\n" in proposals(place).stdout
+    listed = proposals(place)
+    assert "  expired: its day is over\n" in listed.stdout
+    assert listed.stderr.startswith("'catmem proposals --reopen ID' lets one that expired wait again")
     assert proposals(place, "--expire").stdout.startswith(f"expired {name} of neo in neo/user")
     assert proposals(place, "--expire").stdout == ""
     again = re.fullmatch(rf"{name} waits again as (p-\w+)\n", proposals(place, "--reopen", name).stdout)[1]
@@ -322,7 +358,7 @@ def test_skipping_and_quitting_decide_nothing(place):
     propose(place, "tabs", "Uses spaces.")
     propose(place, "Fridays", "Never.")
     result = proposals(place, "-i", input="s\nq\ny\n", status=1)
-    assert "1 proposal left." in result.stderr
+    assert "1 proposal left, and 1 skipped." in result.stderr
     assert text(place) == USER
     assert proposals(place).stdout.count("p-") == 2
 

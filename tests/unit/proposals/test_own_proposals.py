@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, EditError, ForbiddenError, ProposalError
+from catmem.errors import CatmemError, EditError, ForbiddenError, ProposalError
 from catmem.names import TARGETS
 from catmem.workspace.history import restore
 from tests.roots import make_root, text_of
@@ -58,8 +58,10 @@ def test_not_by_merging_or_dropping_the_branch(ws, name, drop):
 
 
 def test_not_by_restoring_it(ws, name):
-    with pytest.raises(ApprovalError):
-        restore(ws, "boss/user", leaf(ws, name), actor="boss")
+    for actor in ("boss", None):
+        with pytest.raises(ProposalError) as refused:
+            restore(ws, "boss/user", leaf(ws, name), actor=actor)
+        assert refused.value.code == "on_proposal"
     assert_untouched(ws, name)
 
 

@@ -44,6 +44,7 @@ def test_a_file(ws, folder):
     )
     assert rest.partition("---\n")[2] == (
         "\n## rules\n\n```diff\n- [verified_date: 2026-11-01] Uses tabs.\n+ Uses spaces.\n```\n"
+        "\nThe approval verifies this entry.\n"
     )
 
 

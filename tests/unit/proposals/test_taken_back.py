@@ -6,7 +6,8 @@ import pytest
 
 from catmem import clock
 from catmem.errors import EditError, ProposalError
-from catmem.proposals.deciding import can_reopen, expire, reopen
+from catmem.proposals.deciding import expire, reopen
+from catmem.proposals.disclosure import disclosed
 from catmem.workspace.blame import blame
 from tests.days import stand_still
 from tests.roots import make_root, text_of
@@ -28,14 +29,35 @@ def test_undo_takes_an_approval_back_and_says_how_the_proposal_waits_again(ws):
     name = proposed(ws)
     revision = ws.approve(name).revision
     assert "long answers" in text_of(ws)
-    assert not can_reopen(ws, ws.proposal(name))
+    assert not ws.proposal(name).can_reopen
     done = ws.undo("neo/user", expected=revision)
     assert text_of(ws) == TEXT
     assert any(f"catmem proposals --reopen {name}" in note for note in done.notes)
+    assert ws.proposal(name).state == "undone"
+    with pytest.raises(ProposalError, match="undone since") as caught:
+        ws.approve(name)
+    assert f"--reopen {name}" in caught.value.hint
     again = reopen(ws, name)
     assert ws.proposal(again).state == "waiting"
     ws.approve(again)
     assert "long answers" in text_of(ws)
+
+
+def test_what_was_approved_in_other_words_says_which(ws):
+    name = proposed(ws)
+    ws.approve(name, words="Prefers a table.")
+    found = ws.proposal(name)
+    assert found.decision.words.body == "Prefers a table."
+    assert disclosed(ws, name, "neo")["decision"]["words"].endswith("Prefers a table.")
+    assert [change.after.body for change in found.changes] == ["Prefers long answers."]
+
+
+def test_a_proposal_shows_to_the_letter_what_an_approval_writes(ws):
+    name = proposed(ws)
+    (change,) = ws.proposal(name).changes
+    assert change.verifies
+    ws.approve(name)
+    assert change.approved.text in text_of(ws)
 
 
 def test_undo_of_the_first_text_of_a_file_takes_it_out(ws):
@@ -44,7 +66,7 @@ def test_undo_of_the_first_text_of_a_file_takes_it_out(ws):
     assert "A first note." in text_of(ws, "neo/memory")
     ws.undo("neo/memory")
     assert text_of(ws, "neo/memory") == ""
-    assert can_reopen(ws, ws.proposal(name))
+    assert ws.proposal(name).can_reopen
 
 
 def test_an_approval_that_is_in_force_waits_no_more(ws):
@@ -53,13 +75,13 @@ def test_an_approval_that_is_in_force_waits_no_more(ws):
     with pytest.raises(ProposalError):
         reopen(ws, name)
     ws.undo("neo/user")
-    assert can_reopen(ws, ws.proposal(name))
+    assert ws.proposal(name).can_reopen
     ws.undo("neo/user")  # the undo of the undo: it is in force again
     assert "long answers" in text_of(ws)
-    assert not can_reopen(ws, ws.proposal(name))
+    assert not ws.proposal(name).can_reopen
     ws.add("neo", "Something else.", category="talk")
     ws.undo("neo/user")  # of what came later
-    assert not can_reopen(ws, ws.proposal(name))
+    assert not ws.proposal(name).can_reopen
 
 
 def test_a_rejection_wrote_nothing_that_undo_takes_back(ws):

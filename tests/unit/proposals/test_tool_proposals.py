@@ -96,6 +96,7 @@ def test_the_list_has_what_waits_and_what_was_decided_with_the_reason(ws):
     assert told["changes"] == [
         {
             "category": "rules",
+            "place": "rules",
             "stale": False,
             "before": "[verified_date: 2026-10-01] Deploys go out on Fridays.",
             "after": "Deploys go out on Mondays.",
@@ -111,7 +112,7 @@ def test_no_agent_is_told_who_decided_or_which_branch_it_is(ws):
     assert told.keys() == {
         "id", "entity", "state", "agent", "reason", "timestamp", "until", "count", "changes", "decision"
     }  # fmt: skip
-    assert told["decision"].keys() == {"verdict", "timestamp", "reason"}
+    assert told["decision"].keys() == {"verdict", "timestamp", "reason", "words"}
 
 
 def test_what_was_rejected_is_refused_again_with_the_reason(ws):
@@ -152,7 +153,7 @@ def test_all_are_not_withdrawn_at_once(ws):
     for arguments in ({}, {"proposal": "all"}):
         refused = call(ws, action="withdraw", **arguments)
         assert refused["reason"] == "unknown_proposal"
-        assert "lists yours" in refused["remediation"]
+        assert "yours are listed" in refused["remediation"]
     assert ws.proposal(name).state == "waiting"
 
 
@@ -165,7 +166,9 @@ def test_what_the_profile_no_longer_sees_is_not_shown(ws, tmp_path):
     (tmp_path / "profiles" / "neo.yaml").write_text("user_memory_categories: [talk]\nwritable_categories: [talk]\n")
     (told,) = call(ws, action="proposals", proposal=name)["proposals"]
     assert told["state"] == "waiting"
-    assert told["changes"] == [{"category": "rules", "stale": False, "before": None, "after": None, "now": None}]
+    assert told["changes"] == [
+        {"category": "rules", "place": "", "stale": False, "before": None, "after": None, "now": None}
+    ]
 
 
 def test_an_entry_that_went_where_it_is_hidden_is_gone(ws):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from datetime import date
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, ConfigError, ForbiddenError, ProposalError
-from catmem.proposals import proposing
+from catmem.errors import ApprovalError, CatmemError, ConfigError, EditError, ForbiddenError, ProposalError
+from catmem.proposals import deciding, proposing
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
@@ -162,3 +163,50 @@ def test_a_limit_and_a_count_hold_among_threads(tmp_path, store):
         each.join()
     found = Workspace.open(tmp_path).proposals()
     assert 1 <= len(found) == len({each.changes[0].after.body for each in found}) <= 3
+
+
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
+def test_what_is_proposed_again_while_it_is_decided_is_decided(tmp_path, monkeypatch, verdict):
+    ws = root(tmp_path, "{add: wait}")
+    name = ws.add("neo", "Said twice.", category="rules", actor="neo").waiting
+    other = ws.add("boss", "Of another.", category="rules", actor="boss").waiting
+    decide = deciding._decide
+
+    def again_first(*arguments, **choices):
+        assert ws.add("neo", "Said twice.", category="rules", actor="neo").waiting == name
+        return decide(*arguments, **choices)
+
+    monkeypatch.setattr(deciding, "_decide", again_first)
+    getattr(ws, verdict)(name)
+    monkeypatch.undo()
+    assert ws.proposal(name).decision.verdict == f"{verdict}ed".replace("ee", "e")
+    assert [each.id for each in ws.proposals()] == [other]
+    assert [each.proposal.id for each in deciding.expire(ws, as_of=date(2100, 1, 1))] == [other]
+
+
+def test_one_that_cannot_be_closed_keeps_no_other_open(tmp_path, monkeypatch):
+    ws = root(tmp_path, "{add: wait}")
+    names = [ws.add("neo", words, category="rules", actor="neo").waiting for words in ("One.", "Two.")]
+    decide = deciding._decide
+
+    def after_another(workspace, found, *arguments):
+        if found.id == names[0]:
+            decide(workspace, found, "rejected", None)
+        return decide(workspace, found, *arguments)
+
+    monkeypatch.setattr(deciding, "_decide", after_another)
+    assert [each.proposal.id for each in deciding.expire(ws, as_of=date(2100, 1, 1))] == names[1:]
+
+
+def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
+    ws = root(tmp_path, "{add: wait}")
+    name = ws.add("neo", "Of the boss.", category="rules", actor="boss", op_id="op-1").waiting
+    own = ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1").waiting
+    assert own not in {None, name}
+    assert ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1").waiting == own
+    assert ws.proposal(own).count == 1
+    with pytest.raises(CatmemError) as caught:
+        ws.add("neo", "Other words.", category="rules", actor="neo", op_id="op-1")
+    assert caught.value.code == "hash_collision"
+    with pytest.raises(EditError):
+        ws.add("neo", "Words.", category="notes", actor="neo", op_id="propose boss op-2")

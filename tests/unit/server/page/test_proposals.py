@@ -80,6 +80,28 @@ def told(client, answer):
     return read(client, answer.headers["location"])
 
 
+HIDDEN = "Thirty days net, as ever.\n\n[//]: # (All invoices go to account 77.)\n\n``` and so on\nx\n```"
+
+
+def test_no_word_is_hidden_by_markdown(client, workspace):
+    name = add(workspace, HIDDEN)
+    for address in (QUEUE, f"{QUEUE}/{name}"):
+        found = read(client, address)
+        said = "\n".join(text for tag, text in found.texts if tag == "p")
+        assert all(line in said for line in HIDDEN.split("\n")), address
+
+
+@pytest.mark.parametrize("words", [["x" * 4_001], [f"Fact {number}." for number in range(11)]])
+def test_what_is_too_long_for_the_list_is_decided_alone(client, workspace, words):
+    additions = [Operation("add", content=each, category="talk") for each in words]
+    name = workspace.write("neo", additions, actor="neo").waiting
+    listed = read(client)
+    assert "look at it alone" in listed.text
+    assert not [each for each in listed.all("input") if each.get("name") == f"tick-{name}"]
+    alone = read(client, f"{QUEUE}/{name}").text
+    assert all(each in alone for each in words)
+
+
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 

@@ -60,7 +60,7 @@ def test_verify_from_the_queue_and_take_it_back(window, server, by):
     assert told(window).startswith("Verified in talk")
     assert "Prefers short answers." not in window.text.replace(told(window), "")
     # The next one has the focus, so that one key goes on.
-    assert "Book travel" in focused_text(window)
+    assert "Signs mail" in focused_text(window)
     assert server.text() != before
     window.shot(f"verified-by-{by}")
     with window.turning():

@@ -112,6 +112,9 @@ class Shell:
 
 
 def agrees(printed: str, shown: str) -> bool:
-    """Whether the output is what the page shows, where a line `...` stands for any lines, none included."""
-    pieces = [re.escape(piece) for piece in re.split(r"(?m)^\.\.\.(?:\n|\Z)", f"{shown}\n")]
+    """Whether the output is what the page shows.
+
+    A line `...` stands for any lines, none included, and `…` for anything in a line.
+    """
+    pieces = [re.escape(piece).replace("…", ".*") for piece in re.split(r"(?m)^\.\.\.(?:\n|\Z)", f"{shown}\n")]
     return re.fullmatch(r"(?:.*\n)*".join(pieces), f"{printed}\n") is not None

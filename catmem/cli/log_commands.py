@@ -162,7 +162,7 @@ def blame(entity: str) -> None:
 def _blame_row(blamed: Blamed) -> tuple[str, ...]:
     worded, verified = blamed.worded, blamed.verified
     day = blamed.entry.tags.get("verified_date")
-    by = "" if verified is None else f" by {_maker(verified)}"
+    by = "" if verified is None else f" by {verified.who}"
     return (
         str(blamed.line),
         "-" if worded is None else worded.revision,

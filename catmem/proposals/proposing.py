@@ -38,11 +38,15 @@ class _DecidedMeanwhileError(Exception):
 
 
 class Waiting(NamedTuple):
-    """A proposal that was made: its id, how often it was by now, and those whose place it takes."""
+    """A proposal that was made: its id, how often it was by now, and those whose place it takes.
+
+    ``repeated``: it was made before under this ``op_id``.
+    """
 
     id: str
     times: int = 1
     instead_of: tuple[str, ...] = ()
+    repeated: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -63,7 +67,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
         change = replace(change, op_id=f"{gate.PROPOSES}{change.note.get('actor') or PERSON} {change.op_id}")
         first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
         if first is not None and repeated(first, change):
-            return Waiting(str(first.note[PROPOSAL]["id"]))
+            return Waiting(str(first.note[PROPOSAL]["id"]), repeated=True)
     while True:
         try:
             return _propose(workspace, attempt, base, data, change)

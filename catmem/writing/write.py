@@ -253,7 +253,8 @@ class Pipeline:
         if dry_run:
             return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(None),), None)
         made = propose(self.workspace, self.attempt, held_back.base, held_back.data, self.write.change(note))
-        return self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(made.id), *made.notes), made.id)
+        now = self._as_it_is(self.plan.entries, self.plan.warnings, (on_waiting(made.id), *made.notes), made.id)
+        return replace(now, repeated=made.repeated)
 
     def _as_it_is(
         self, entries: tuple[Entry, ...], warnings: tuple[str, ...], notes: tuple[str, ...], waiting: str | None

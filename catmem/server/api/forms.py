@@ -134,7 +134,9 @@ ANSWERS: dict[str, Schema] = {
         "one by now (stale), now; an agent gets null for what it may not see.",
         {
             "id": TEXT, "entity_id": TEXT, "agent": TEXT, "reason": TEXT_OR_NOT, "timestamp": TEXT, "until": DAY,
-            "state": {"enum": ["waiting", "stale", "expired", "approved", "undone", "rejected", "withdrawn", "replaced"]},
+            "state": {
+                "enum": ["waiting", "stale", "expired", "approved", "undone", "rejected", "withdrawn", "replaced"]
+            },
             "count": NUMBER, "changes": every(ANYTHING), "decision": {"type": ["object", "null"]},
         },
         {"person": TEXT_OR_NOT, "evidence": TEXTS, "base": REVISION, "revision": REVISION},

@@ -1,4 +1,4 @@
-"""What became of writes, counted: in a process as they are made, or from the lines of an audit log."""
+"""What became of writes, counted from the lines of an audit log."""
 
 from __future__ import annotations
 
@@ -65,8 +65,7 @@ class Counts:
     ``writes`` are by entity, agent and status, ``conflicts`` and ``refused`` by entity and code, ``branches`` by
     entity, ``reasons`` by code; ``heads`` are the numbers of the newest revisions by entity. A write that a rollout let
     pass counts among the conflicts too. ``prevented``, by entity, are writes on an older text than the head that took
-    nothing from it: refused, kept as a branch, or made on the head. ``unlogged`` are operations of which the audit log
-    has no line, since it could not be written.
+    nothing from it: refused, kept as a branch, or made on the head.
     """
 
     def __init__(self) -> None:
@@ -80,7 +79,6 @@ class Counts:
         self.reasons: Counter[str] = Counter()
         self.heads: dict[str, int] = {}
         self.latencies = Latencies()
-        self.unlogged = 0
 
     @classmethod
     def of(cls, lines: Iterable[AuditLine]) -> Counts:
@@ -90,7 +88,7 @@ class Counts:
             counts.add(line)
         return counts
 
-    def add(self, line: AuditLine, *, logged: bool = True) -> None:
+    def add(self, line: AuditLine) -> None:
         """Count one operation; the beginning and the end of a bypass are none."""
         entity = line.entity_id
         if line.op == "bypass":
@@ -111,7 +109,6 @@ class Counts:
                 self.heads[entity] = line.head_rev
             if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
                 self.latencies.add(line.seconds)
-            self.unlogged += not logged
 
     def copy(self) -> Counts:
         """The counts as they are at one moment."""
@@ -120,29 +117,13 @@ class Counts:
             vars(made).update(deepcopy({name: value for name, value in vars(self).items() if name != "_lock"}))
         return made
 
-    def by_status(self) -> Counter[str]:
-        """The number of operations by how they ended."""
-        return self._summed(2)
-
-    def by_agent(self) -> Counter[str]:
-        """The number of operations by agent."""
-        return self._summed(1)
-
-    def by_entity(self) -> Counter[str]:
-        """The number of operations by entity."""
-        return self._summed(0)
-
-    def _summed(self, place: int) -> Counter[str]:
-        found: Counter[str] = Counter()
-        with self._lock:
-            for names, number in self.writes.items():
-                found[names[place]] += number
-        return found
-
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON-ready data, in the order of names."""
-        statuses, agents, entities = self.by_status(), self.by_agent(), self.by_entity()
+        entities, agents, statuses = Counter[str](), Counter[str](), Counter[str]()
         with self._lock:
+            for names, number in self.writes.items():
+                for counter, name in zip((entities, agents, statuses), names, strict=True):
+                    counter[name] += number
             return {
                 "operations": sum(statuses.values()),
                 "by_status": dict(sorted(statuses.items())),

@@ -130,7 +130,7 @@ class Families(Collector):
         yield CounterMetricFamily(
             "mem_audit_unlogged",
             "Writes of this server that have no line in the audit log.",
-            value=self._meter.workspace.counts.unlogged,
+            value=self._meter.workspace.unlogged.total(),
         )
 
 

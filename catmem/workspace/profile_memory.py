@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from catmem.audit.counts import Counts
     from catmem.config.access import View
     from catmem.config.config import Config
     from catmem.config.profile import Profile
@@ -243,7 +242,7 @@ class Text:
 
 
 class Cache:
-    """All that a workspace keeps between calls: its store, its counts, its last ``TEXTS``, and what histories hold.
+    """All that a workspace keeps between calls: its open store, its last ``TEXTS``, and what histories hold.
 
     A text is found again by its very bytes, and a history goes on from the revision that it knows, so nothing kept here
     is ever old.
@@ -277,13 +276,6 @@ class Cache:
     def _keep(self, text: Text) -> None:
         with self._lock:
             self._texts = (text, *[each for each in self._texts if each is not text][: TEXTS - 1])
-
-    @cached_property
-    def counts(self) -> Counts:
-        """What became of writes."""
-        from catmem.audit.counts import Counts
-
-        return Counts()
 
     @cached_property
     def histories(self) -> EntryHistories:

@@ -6,6 +6,7 @@ All that reads or writes memory works on a ``Root``; ``Workspace`` is one with e
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from catmem.audit.counts import Counts
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Problem
@@ -54,6 +54,8 @@ class Root:
     config: Config
     _given: Store | None = field(default=None, repr=False, compare=False)
     _cache: Cache = field(init=False, repr=False, compare=False)
+    unlogged: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
+    """Operations of which the audit log has no line, since it could not be written, by how they ended."""
 
     def __post_init__(self) -> None:
         """Nothing is opened yet."""
@@ -102,12 +104,6 @@ class Root:
                 names = profile_names(self.config.profiles_dir)
                 self._cache.store = open_store(self.config, self.profile, names, self.parse)
             return self._cache.store
-
-    @property
-    def counts(self) -> Counts:
-        """What became of the writes that were made through this workspace."""
-        with self._cache.opening:
-            return self._cache.counts
 
     def profiles(self) -> Mapping[str, Profile]:
         """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
@@ -224,9 +220,9 @@ class Root:
 
 
 def configured_now(workspace: Root) -> Root:
-    """The same root, store and counts with ``catmem.yaml`` as it is now. Raises as ``Root.anew`` does."""
+    """The same root, store and count with ``catmem.yaml`` as it is now. Raises as ``Root.anew`` does."""
     now = Root(load_config(workspace.root), workspace.store)
-    now._cache.counts = workspace.counts  # noqa: SLF001 - a root of this module
+    object.__setattr__(now, "unlogged", workspace.unlogged)
     return now
 
 

@@ -15,6 +15,7 @@ audit log. Here is decided, too, which refusals are enforced for which entity:
 from __future__ import annotations
 
 import re
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -293,20 +294,22 @@ def audit_log(workspace: Root) -> AuditLog:
 
 
 def record(workspace: Root, line: AuditLine) -> None:
-    """Count an operation, and add its line to the log.
+    """Add the line of an operation to the log.
 
     A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
-    by default), and the operation counts among the ``unlogged``. A folder that is no root, where there is nothing to
+    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root, where there is nothing to
     write to either, gets no log.
     """
-    logged = True
     if is_root(workspace.config):
         try:
             audit_log(workspace).append(line)
         except OSError as error:
-            logged = False
+            with _COUNTING:
+                workspace.unlogged[line.status] += 1
             _warn(workspace, line, error)
-    workspace.counts.add(line, logged=logged)
+
+
+_COUNTING = threading.Lock()
 
 
 def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:

@@ -142,8 +142,9 @@ def test_the_state_of_a_canary_names_who_is_in(tmp_path):
 def test_counts_of_lines():
     counts = Counts.of(LINES)
     assert counts.writes["neo/user", "neo", "refused"] == 1
-    assert counts.by_status() == {"ok": 3, "conflict": 1, "refused": 1, "shadowed": 1, "bypassed": 1, "branch": 1}
-    assert counts.by_agent() == {"neo": 7, "boss": 1}
+    said = counts.to_dict()
+    assert said["by_status"] == {"ok": 3, "conflict": 1, "refused": 1, "shadowed": 1, "bypassed": 1, "branch": 1}
+    assert said["by_agent"] == {"neo": 7, "boss": 1}
     assert counts.conflicts == {("neo/user", "stale_prev"): 3}
     assert counts.branches == {"neo/user": 1}
     assert counts.heads == {"neo/user": 8, "neo/memory": 8, "neon/user": 8}
@@ -156,5 +157,5 @@ def test_names_that_nobody_declared_do_not_fill_the_memory():
         counts.add(line(0, entity=f"made-up-{number}/user", status="branch", reason=f"code{number}"))
     assert len(counts.writes) == len(counts.branches) == len(counts.reasons) == 10_001
     assert len(counts.heads) == 10_000
-    assert counts.by_entity()[OTHER] == 20_000
+    assert counts.to_dict()["by_entity"][OTHER] == 20_000
     assert sum(counts.branches.values()) == 30_000

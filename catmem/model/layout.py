@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 def delimiter_behind(document: Document, position: int) -> tuple[int, int] | None:
     """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` before it."""
     delimiters = document.scan.delimiters
-    index = delimiters.before(position)
+    index = document.scan.delimiters_before(position)
     found = delimiters[index] if index < len(delimiters) else None
     return found if found and not document.text[position : found[0]].strip() else None
 
 
 def delimiter_before(document: Document, position: int) -> tuple[int, int] | None:
     """The delimiter line that only white space parts from ``position`` behind it."""
-    index = document.scan.delimiters.before(position)
+    index = document.scan.delimiters_before(position)
     found = document.scan.delimiters[index - 1] if index else None
     return found if found and not document.text[found[1] : position].strip() else None
 
@@ -43,7 +43,7 @@ def line_end_before(document: Document, delimiter: tuple[int, int]) -> int:
 
 def left_open(document: Document, position: int) -> bool:
     """Whether a fence or comment between the delimiter line before ``position`` and ``position`` is not closed."""
-    index = document.scan.delimiters.before(position)
+    index = document.scan.delimiters_before(position)
     start = document.scan.delimiters[index - 1][1] if index else document.scan.start
     return bool(unclosed_spans(document.text[start:position]))
 
@@ -158,7 +158,7 @@ def last_entries(document: Document, category: str, most: int) -> list[Entry]:
     for start, end in reversed(spans_of(document, category)):
         left = end
         while left > start and len(found) < most:
-            behind = lines.before(left)
+            behind = document.scan.delimiters_before(left)
             before = max(behind - (most - len(found)), 0)
             begin = max(start, lines[before][1]) if before < behind else start
             found[:0] = [entry for entry in document.entries_between(begin, left) if begin <= entry.start < left]

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.text import BOM
@@ -68,15 +67,14 @@ ANY_CATEGORY = Categories({})
 
 
 class Edit(NamedTuple):
-    """Of which text another one was made, by a change between two of its offsets."""
+    """What is known of the text that another one was made of."""
 
-    text: str
-    start: int
-    end: int
     blanks: list[tuple[int, ...]]
     """What the scan of that text knows of its ``blanks`` by now."""
     stretches: tuple[int, int] | None
-    """The old stretches outside of which these stay as they are; ``None`` where that is not certain."""
+    """Its stretches outside of which these stay as they are; ``None`` where that is not certain."""
+    shift: int
+    """By how much the new text is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,8 @@ class Scan:
 
     text: str
     categories: Categories
-    delimiters: DelimiterLines
+    delimiters: tuple[tuple[int, int], ...]
+    """From the newline in front of a ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks."""
     headers: tuple[Header, ...]
     slugless: tuple[int, ...]
     """Where level-2 headings without a slug stand; they are entry text, and a problem."""
@@ -93,13 +92,17 @@ class Scan:
     always_titled: bool = False
     """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
     edit: Edit | None = field(default=None, repr=False, compare=False)
-    """The change that the text was made by, if it was not read as a whole."""
+    """What it was made of, if it was not read as a whole."""
     _blanks: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def start(self) -> int:
         """Where the text begins: behind the BOM, if there is one."""
         return 1 if self.text.startswith(BOM) else 0
+
+    def delimiters_before(self, offset: int) -> int:
+        """How many delimiter lines begin before an offset."""
+        return bisect_left(self.delimiters, (offset,))
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The ``(start, end)`` of each stretch between delimiter lines, also before the first and after the last."""
@@ -117,7 +120,7 @@ class Scan:
             if edit is None or edit.stretches is None or not edit.blanks:
                 self._blanks.append(tuple(self._blanks_between(self.start, len(self.text))))
             else:
-                (old,), (first, last), shift = edit.blanks, edit.stretches, len(self.text) - len(edit.text)
+                (old,), (first, last), shift = edit.blanks, edit.stretches, edit.shift
                 kept, behind = bisect_left(old, first), bisect_right(old, last)
                 shifted = [offset + shift for offset in old[behind:]]
                 self._blanks.append((*old[:kept], *self._blanks_between(first, last + shift), *shifted))
@@ -138,10 +141,10 @@ class Scan:
 
     def _boundaries_before(self, position: int) -> int:
         """How many there are with something before them: a delimiter line that is the first line has nothing."""
-        lines, title = self.delimiters, self.title
+        title = self.title
         return (
-            lines.before(position)
-            - lines.before(self.start)
+            self.delimiters_before(position)
+            - self.delimiters_before(self.start)
             + _headers_before(self, position)
             + (title is not None and title.start < position)
         )
@@ -155,7 +158,7 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
     return Scan(
         text,
         categories,
-        DelimiterLines(tuple(delimiters)),
+        tuple(delimiters),
         tuple(headers),
         tuple(slugless),
         _title(text, start) if headers or always_titled else None,
@@ -166,12 +169,12 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
 def pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
     delimiters = boundaries.delimiters
-    first = delimiters.before(start)
+    first = boundaries.delimiters_before(start)
     position = delimiters[first - 1][1] if first else boundaries.start
     category = category_at(boundaries, position)
     marks = iter(_marks(boundaries, position))
     mark = next(marks, None)
-    last = delimiters.before(end)
+    last = boundaries.delimiters_before(end)
     for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
         while mark and mark.start < newline:
             yield category, position, mark.start
@@ -235,10 +238,10 @@ def out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
 
     Its newline counts as part of the one, the newline in front of it as part of the other.
     """
-    before = old.delimiters.before(start)
+    before = old.delimiters_before(start)
     while before and _line_end(old.text, old.delimiters[before - 1][1]) > start:
         before -= 1
-    return before, max(before, old.delimiters.before(end))
+    return before, max(before, old.delimiters_before(end))
 
 
 def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
@@ -266,7 +269,11 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     return Scan(
         text,
         old.categories,
-        old.delimiters.replaced(kept_before, kept_behind, delimiters, shift),
+        (
+            *old.delimiters[:kept_before],
+            *delimiters,
+            *[(newline + shift, behind + shift) for newline, behind in old.delimiters[kept_behind:]],
+        ),
         all_headers,
         (
             *(offset for offset in old.slugless if offset < region_start),
@@ -275,21 +282,8 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
         ),
         title,
         old.always_titled,
-        Edit(old.text, start, end, old._blanks, (region_start, region_end) if title == old.title else None),  # noqa: SLF001
+        Edit(old._blanks, (region_start, region_end) if title == old.title else None, shift),  # noqa: SLF001
     )
-
-
-def bytes_after(edited: Scan, data: bytes) -> bytes:
-    """The bytes of a text, where ``data`` are those of the one that it was made of."""
-    text, edit = edited.text, edited.edit
-    if edit is None:
-        return text.encode()
-    # What is equal is copied, and not encoded again; of the two parts the shorter one tells where the edit is.
-    is_early = 2 * edit.start < len(edit.text)
-    start = len(edit.text[: edit.start].encode()) if is_early else len(data) - len(edit.text[edit.start :].encode())
-    end = start + len(edit.text[edit.start : edit.end].encode())
-    put = text[edit.start : edit.end + len(text) - len(edit.text)].encode()
-    return b"".join((memoryview(data)[:start], put, memoryview(data)[end:]))
 
 
 def _line_end(text: str, position: int) -> int:
@@ -495,79 +489,3 @@ def with_backslashes(text: str, starts: Iterable[int]) -> str:
         done = start
     parts.append(text[done:])
     return "".join(parts)
-
-
-Line: TypeAlias = tuple[int, int]
-"""From the newline in front of a ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks."""
-
-
-class DelimiterLines(Sequence[Line]):
-    """Delimiter lines in file order. Plain pairs, because a large file has tens of thousands of them.
-
-    Those behind the last edit keep the offsets that they had, with what is to be added to all: so an edit costs as
-    much as there are lines between it and the edit before.
-    """
-
-    __slots__ = ("_head", "_shift", "_tail")
-
-    def __init__(self, head: tuple[Line, ...] = (), tail: tuple[Line, ...] = (), shift: int = 0) -> None:
-        """``shift`` is added to the offsets of ``tail``."""
-        self._head = head
-        self._tail = tail
-        self._shift = shift
-
-    def __len__(self) -> int:
-        """How many lines there are."""
-        return len(self._head) + len(self._tail)
-
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Line, ...]: ...
-    def __getitem__(self, index: int | slice) -> Line | tuple[Line, ...]:
-        """A line, counted from either end, or several in a row."""
-        if isinstance(index, slice):
-            start, stop, _ = index.indices(len(self))
-            split = len(self._head)
-            moved = _moved(self._tail[max(start - split, 0) : max(stop - split, 0)], self._shift)
-            return self._head[start:stop] + moved
-        if index < 0:
-            index += len(self)
-        behind = index - len(self._head)
-        if behind < 0:
-            return self._head[index]
-        newline, end = self._tail[behind]
-        return newline + self._shift, end + self._shift
-
-    def __iter__(self) -> Iterator[Line]:
-        """All lines."""
-        yield from self._head
-        yield from _moved(self._tail, self._shift)
-
-    def before(self, offset: int) -> int:
-        """How many lines begin before an offset."""
-        if self._tail and self._tail[0][0] + self._shift < offset:
-            return len(self._head) + bisect_left(self._tail, (offset - self._shift,))
-        return bisect_left(self._head, (offset,))
-
-    def __eq__(self, other: object) -> bool:
-        """Whether the lines are the same, however they were edited."""
-        return tuple(self) == tuple(other) if isinstance(other, DelimiterLines | tuple) else NotImplemented
-
-    def __hash__(self) -> int:
-        """That of the lines."""
-        return hash(tuple(self))
-
-    def replaced(self, first: int, last: int, lines: Sequence[Line], shift: int) -> DelimiterLines:
-        """The lines with others in the place of those from number ``first`` to ``last``.
-
-        ``shift`` is how far those behind are moved.
-        """
-        split = len(self._head)
-        head = self._head[:first] + _moved(self._tail[: max(first - split, 0)], self._shift)
-        tail = _moved(self._head[last:], -self._shift) + self._tail[max(last - split, 0) :]
-        return DelimiterLines((*head, *lines), tail, self._shift + shift)
-
-
-def _moved(lines: tuple[Line, ...], shift: int) -> tuple[Line, ...]:
-    return tuple([(newline + shift, end + shift) for newline, end in lines]) if shift else lines

@@ -18,7 +18,6 @@ from catmem.config.profile import one_reading
 from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
-from catmem.syntax.scan import bytes_after
 from catmem.text import conflict_at
 from catmem.workspace.stores import places
 
@@ -265,11 +264,9 @@ class Cache:
         self._keep(found)
         return found
 
-    def made(self, document: Document, old: Document, data: bytes) -> bytes:
-        """The bytes of a document that edits made of the ``old`` one, whose bytes are ``data``; ``text`` knows them."""
-        edit = document.scan.edit
-        is_next = edit is not None and edit.text is old.text
-        made = bytes_after(document.scan, data) if is_next else document.to_bytes()
+    def made(self, document: Document) -> bytes:
+        """The bytes of a document that edits made; ``text`` knows them."""
+        made = document.to_bytes()
         self._keep(Text(made, document))
         return made
 

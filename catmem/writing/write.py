@@ -303,7 +303,7 @@ class Pipeline:
         self.before = document.text
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
         is_changed = plan.document is not document
-        self.made = cache.made(plan.document, document, current.data) if is_changed else current.data
+        self.made = cache.made(plan.document) if is_changed else current.data
         return self.made
 
     def _alert_of_root(self, document: Document, plan: Plan) -> None:

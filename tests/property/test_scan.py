@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from catmem.model.document import Document, parse
 from catmem.model.layout import last_entries
-from catmem.syntax.scan import Categories, DelimiterLines, bytes_after, rescan, scan
+from catmem.syntax.scan import Categories, rescan, scan
 from tests.property.oracles import commonmark_headings, hermes_entries, read_slowly
 from tests.property.strategies import texts
 
@@ -98,35 +98,18 @@ def test_a_document_that_is_edited_again_and_again_is_the_one_that_is_read(text,
     document = parse(text)
     for piece, one, other, is_counted in patches:
         start, end = (round(place * len(document.text)) for place in sorted((one, other)))
-        data = document.to_bytes()
         document = edited(document, piece, start, end)
         if is_counted:
             assert document.scan.entry_count == len(document.entries)
         read = parse(document.text)
         assert document.scan == read.scan
-        assert bytes_after(document.scan, data) == read.to_bytes()
         assert document.scan.blanks == read.scan.blanks
-        lines = read.scan.delimiters[:]
+        lines = read.scan.delimiters
         for offset in range(len(document.text) + 2):
-            assert document.scan.delimiters.before(offset) == sum(newline < offset for newline, _ in lines)
+            assert document.scan.delimiters_before(offset) == sum(newline < offset for newline, _ in lines)
         starts = [start for start, _ in read.scan.stretches()]
         before = [sum(entry.start < max(start, read.scan.start) for entry in read.entries) for start in starts]
         assert [document.scan.entries_before(start) for start in starts] == before
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 4), st.integers(-9, 9)), max_size=6))
-def test_delimiter_lines_are_moved_as_a_list_would_be(edits):
-    plain = [(place, place + 2) for place in range(0, 200, 10)]
-    lines = DelimiterLines(tuple(plain))
-    for one, other, count, shift in edits:
-        first, last = (round(place * len(plain)) for place in sorted((one, other)))
-        put = [(number, number + 1) for number in range(count)]
-        plain = [*plain[:first], *put, *[(start + shift, end + shift) for start, end in plain[last:]]]
-        lines = lines.replaced(first, last, put, shift)
-        assert lines == DelimiterLines(tuple(plain)) == tuple(plain)
-        assert hash(lines) == hash(DelimiterLines(tuple(plain)))
-        assert [lines[number] for number in range(-len(plain), len(plain))] == [*plain, *plain]
-        assert lines[first:last] == tuple(plain[first:last])
 
 
 # --- mistune ---------------------------------------------------------------------------------------------------------

@@ -56,12 +56,7 @@ _BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
 _FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
 
 _SHOWN: dict[str, Any] = {name: bindparam(name) for name in TableRow._fields}
-_INSERTING = insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN)
-_INSERT = Statement(_INSERTING)
-
-
-def _nth(*order: Any) -> Select[Any]:  # noqa: ANN401 - columns
-    return select(ENTRIES.c.id).where(_OF).order_by(*order).limit(1).offset(bindparam("skipped"))
+_INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
 
 
 _ID = ENTRIES.c.id == bindparam("row")
@@ -73,13 +68,6 @@ _UNTOUCHED = (
     ENTRIES.c.created_at.is_not_distinct_from(cast(bindparam("was_created_at"), Text)),
 )
 _UPDATE = Statement(update(ENTRIES).where(_ID, *_UNTOUCHED).values(**_SHOWN))
-_CHANGING_AT = {
-    edge: update(ENTRIES).where(ENTRIES.c.id == _nth(*order).scalar_subquery(), *_UNTOUCHED).values(**_SHOWN)
-    for edge, order in (("start", _IN_ORDER), ("end", _BACKWARDS))
-}
-_AT = {edge: Statement(changing) for edge, changing in _CHANGING_AT.items()}
-SINGLE = {**_CHANGING_AT, "insert": _INSERTING}
-"""What changes one row, by the kinds of ``SingleChange``."""
 _PLACE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position"), **_SHOWN))
 _DELETE = Statement(delete(ENTRIES).where(_ID))
 _DELETE_UNTOUCHED = Statement(delete(ENTRIES).where(_ID, *_UNTOUCHED))
@@ -95,13 +83,6 @@ class Spot(NamedTuple):
 
     id: int
     position: int
-
-
-class SingleChange(NamedTuple):
-    """A change of one row that is still to be made: which of ``SINGLE`` it is, and its values but for the entity."""
-
-    kind: str
-    values: dict[str, Any]
 
 
 def found_rows(link: Link, entity: str) -> list[FoundRow]:
@@ -161,26 +142,13 @@ def entities(link: Link) -> list[str]:
     return sorted(str(each[0]) for each in link.rows(_NAMES))
 
 
-def apply(link: Link, entity: str, changed: Changed) -> SingleChange | None:
+def apply(link: Link, entity: str, changed: Changed) -> None:
     """Make the rows those of the new bytes.
 
-    On a server the change of a single row is given back instead, to be made with the record: one question less. It may
-    find no row that is as it was recorded; then ``apply_at_spots`` is next.
     Raises ``UncountedError`` where a row that would be overwritten or deleted is not the one that was recorded.
     """
     if not changed.gone and not changed.rows:
-        return None
-    if len(changed.gone) == len(changed.rows) == 1:
-        change = _replacement(changed)
-        if link.dialect.name == "postgresql":
-            return change
-        if link.run(_AT[change.kind], entity=entity, **change.values) == 1:
-            return None
-    return apply_at_spots(link, entity, changed)
-
-
-def apply_at_spots(link: Link, entity: str, changed: Changed) -> SingleChange | None:
-    """The same, after a look where the rows are."""
+        return
     lead, gone = 1 if changed.first else 0, len(changed.gone)
     spots = _spots(link, entity, changed.first - lead, gone + lead + 1, changed.total)
     if len(spots) < lead + gone or not all(isinstance(spot.position, int) for spot in spots):
@@ -195,23 +163,12 @@ def apply_at_spots(link: Link, entity: str, changed: Changed) -> SingleChange | 
         raise UncountedError
     new = changed.rows[kept:]
     if not new:
-        return None
+        return
     positions = _between(touched[kept - 1].position if kept else left, right, len(new))
     if positions is None:
         _insert_tight(link, entity, changed.first + kept, new)
-    elif len(new) == 1 and not gone and link.dialect.name == "postgresql":
-        return SingleChange("insert", new[0]._asdict() | {"position": positions[0]})
     else:
         _insert(link, entity, zip(positions, new, strict=True))
-    return None
-
-
-def _replacement(changed: Changed) -> SingleChange:
-    """The change of one row where it stands, without asking first which it is."""
-    behind = changed.total - changed.first - 1
-    edge, skipped = ("end", behind) if behind < changed.first else ("start", changed.first)
-    values = {"skipped": skipped, **_was(changed.gone[0]), **changed.rows[0]._asdict()}
-    return SingleChange(edge, values)
 
 
 def _spots(link: Link, entity: str, first: int, count: int, total: int) -> list[Spot]:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, exists, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
 from catmem.store.sql.database import GIVE_WAY
-from catmem.store.sql.entry_rows import SINGLE
 from catmem.store.sql.link import Statement
-from catmem.store.sql.tables import AS_THEY_ARE, ENTRIES, LOG, META, refuse_changed
+from catmem.store.sql.tables import AS_THEY_ARE, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy.sql.dml import UpdateBase
-
     from catmem.store.contract import Revision
-    from catmem.store.sql.entry_rows import SingleChange
     from catmem.store.sql.link import Link
 
 _ENDS = ("revision", "sequence", "head", "depth", "digest", "chain")
@@ -55,18 +51,6 @@ _APPENDING = insert(LOG).values({column.name: bindparam(column.name) for column 
 _APPEND_AND_RECORD = Statement(_SET, _SET.add_cte(_APPENDING.cte("appended")))
 
 
-def _with_row(change: UpdateBase) -> Statement:
-    """The same with the change of one row; nothing at all where there is no such row."""
-    changed = change.returning(ENTRIES.c.id).cte("changed")
-    there = exists(select(changed.c.id))
-    row = select(*(bindparam(column.name, type_=column.type) for column in LOG.c)).where(there)
-    appended = insert(LOG).from_select([column.name for column in LOG.c], row).cte("appended")
-    # The trigger counts the row at the end of the statement.
-    recorded = _SET.where(there).values(recorded=META.c.generation + 1)
-    return Statement(recorded, recorded.add_cte(changed, appended))
-
-
-_WITH_ROW = {kind: _with_row(change) for kind, change in SINGLE.items()}
 _SEEN = Statement(update(META).where(META.c.entity == bindparam("name")).values(recorded=META.c.generation))
 
 _CHANGED = Statement(update(META).where(META.c.entity == bindparam("name")).values(generation=META.c.generation + 1))
@@ -138,7 +122,8 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
 
     ``log`` are the columns of ``last`` in the log, if they are not there yet.
     """
-    values = _values(before, after, last)
+    values = {"name": last.entity, "before": before.sequence, "now": last.timestamp}
+    values |= {f"new_{name}": getattr(after, name) for name in _ENDS}
     if log is None:
         changed = link.run(_RECORD, **values)
     elif link.dialect.name == "postgresql":
@@ -149,26 +134,7 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
     if link.file is not None:
         link.revisions = (link.revisions or 0) + after.sequence - before.sequence
     if changed != 1:
-        raise _changed_under_a_lock(last.entity)
-
-
-def record_with_row(  # noqa: PLR0913, PLR0917 - what the record says, and the row
-    link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[str, Any], row: SingleChange
-) -> bool:
-    """The same on a server, together with the change of one row; false and nothing if there is no such row."""
-    changed = link.run(_WITH_ROW[row.kind], **_values(before, after, last), **log, **row.values)
-    if changed != 1 and row.kind == "insert":
-        raise _changed_under_a_lock(last.entity)
-    return changed == 1
-
-
-def _values(before: Meta, after: Meta, last: Revision) -> dict[str, Any]:
-    ends = {f"new_{name}": getattr(after, name) for name in _ENDS}
-    return {"name": last.entity, "before": before.sequence, "now": last.timestamp} | ends
-
-
-def _changed_under_a_lock(entity: str) -> StoreError:
-    return StoreError(f"the record of {entity} changed under a lock", hint="Nothing was written. Try again.")
+        raise StoreError(f"the record of {last.entity} changed under a lock", hint="Nothing was written. Try again.")
 
 
 def rows_are_recorded(link: Link, entity: str) -> None:

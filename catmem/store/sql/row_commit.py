@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.store.contract import Update
-    from catmem.store.sql.codec import Changed, Codec
+    from catmem.store.sql.codec import Codec
     from catmem.store.sql.link import Link
     from catmem.store.sql.meta import Meta
     from catmem.store.sql.revision_rows import Heads
@@ -41,13 +41,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("catmem.store.sql")
 
 _Refusal = TypeVar("_Refusal", bound=RefusedError)
-
-
-class RowsLeft(NamedTuple):
-    """A change of rows of which the one row is to be changed with the record."""
-
-    changing: Changed
-    row: entry_rows.SingleChange
 
 
 def _point(revision: Revision) -> Point:
@@ -200,8 +193,8 @@ class SqlCommit:
             return now
         changing = self.codec.changed(self.entity, now.data, data)
         self.begun = True
-        row = entry_rows.apply(self.link, self.entity, changing)
-        return self._record(now.data, data, self.change, None if row is None else RowsLeft(changing, row))
+        entry_rows.apply(self.link, self.entity, changing)
+        return self._record(now.data, data, self.change)
 
     def _now(self) -> Snapshot:
         return Snapshot(
@@ -251,7 +244,7 @@ class SqlCommit:
 
     # --- the record ---------------------------------------------------------------------------------------------
 
-    def _record(self, old: bytes, data: bytes, change: Change, left: RowsLeft | None = None) -> Snapshot:
+    def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
         """Add a revision to the line of heads."""
         seen = str(self.meta.revision)
         recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
@@ -267,7 +260,7 @@ class SqlCommit:
             digest=recorded.digest,
             chain=step.chain,
         )
-        self._close(after, recorded, columns_of(step), left)
+        self._close(after, recorded, columns_of(step))
         self.past.keep_tips(recorded)
         self.data = data
         self.heads.keep(recorded.digest, data)
@@ -299,14 +292,8 @@ class SqlCommit:
             digest=bytes_digest(data),
         )
 
-    def _close(
-        self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None, left: RowsLeft | None = None
-    ) -> None:
-        if left is None or log is None:
-            meta.record(self.link, self.meta, after, recorded, log)
-        elif not meta.record_with_row(self.link, self.meta, after, recorded, log, left.row):
-            entry_rows.apply_at_spots(self.link, self.entity, left.changing)
-            meta.record(self.link, self.meta, after, recorded, log)
+    def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:
+        meta.record(self.link, self.meta, after, recorded, log)
         self.meta = after
         self.heads.check(self.entity, after.chain)
         if recorded.agent != EXTERNAL:

@@ -17,7 +17,7 @@ from catmem import clock
 from catmem.audit.log_queries import EVERYTHING, read_audit
 from catmem.config.profile import profile_names, refuse_no_root
 from catmem.digest import record_dict
-from catmem.errors import CatmemError, EditError, ForbiddenError, StoreError
+from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.names import FILE_NAMES
 from catmem.store.audit_log import AuditLine
@@ -68,13 +68,11 @@ def current_bypass(workspace: Root) -> Bypass | None:
     return None
 
 
-def begin_bypass(workspace: Root, reason: str, lasts: timedelta, *, actor: str | None = None) -> Bypass:
+def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
     """Let soft refusals pass from now on; another bypass that is on gives way to this one.
 
-    Raises ``ForbiddenError`` unless a person does it, ``EditError`` for no reason or a time that is none,
-    ``StoreError``, and ``ConfigError`` where no root is.
+    Raises ``EditError`` for no reason or a time that is none, ``StoreError``, and ``ConfigError`` where no root is.
     """
-    _refuse_agents(actor)
     refuse_no_root(workspace.config)
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= _LONGEST_REASON:
@@ -104,22 +102,16 @@ def begin_bypass(workspace: Root, reason: str, lasts: timedelta, *, actor: str |
     return begun
 
 
-def end_bypass(workspace: Root, *, actor: str | None = None) -> Bypass | None:
+def end_bypass(workspace: Root) -> Bypass | None:
     """End the bypass that is on, and give it; ``None`` if none was.
 
-    Raises ``ForbiddenError``, ``StoreError``, and ``ConfigError`` where no root is.
+    Raises ``StoreError``, and ``ConfigError`` where no root is.
     """
-    _refuse_agents(actor)
     refuse_no_root(workspace.config)
     found = current_bypass(workspace)
     if found is not None:
         _take_away(workspace, "bypass_end", found)
     return found
-
-
-def _refuse_agents(actor: str | None) -> None:
-    if actor is not None:
-        raise ForbiddenError("only a person may begin or end a bypass", hint="Ask a person for it.")
 
 
 def _take_away(workspace: Root, what: str, found: Bypass) -> None:
@@ -142,24 +134,10 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 
 def _tell(workspace: Root, what: str, note: str) -> None:
-    now = clock.timestamp(clock.now())
-    record(
-        workspace,
-        AuditLine(
-            now,
-            _ALL_ENTITIES,
-            "bypass",
-            PERSON,
-            None,
-            None,
-            "ok",
-            what,
-            None,
-            None,
-            note=note,
-            person=person_name(workspace.root),
-        ),
+    line = AuditLine(
+        clock.timestamp(clock.now()), _ALL_ENTITIES, "bypass", PERSON, None, None, "ok", what, None, note=note
     )
+    record(workspace, line._replace(person=person_name(workspace.root)))
 
 
 def _path(workspace: Root) -> Path:

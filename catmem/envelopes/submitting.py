@@ -73,32 +73,25 @@ _LARGEST = 10**18
 _AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 
 
-def submit(
+def submit(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
-    given: Envelope | Mapping[str, Any] | str | bytes,
+    given: Any,  # noqa: ANN401 - an envelope, its fields, or its text
     *,
     confirm: bool = False,
     sender: Sender | None = None,
     on_stale: OnStale | None = None,
+    size: int | None = None,
 ) -> Written:
-    """Make the write of an envelope; see ``Workspace.submit``."""
+    """Make the write of an envelope; see ``Workspace.submit``.
+
+    With ``size`` it is a JSON value that ``json_of`` gave, of a text of so many bytes: it is not read once more.
+    """
     with gate.checks(workspace, "?", op="put", agent="?"):
-        fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+        if size is None:
+            fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+        else:
+            fields = fields_in(given, size)
     return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender, on_stale))
-
-
-def submit_value(
-    workspace: Root,
-    value: Any,  # noqa: ANN401 - any JSON value
-    size: int,
-    *,
-    confirm: bool = False,
-    sender: Sender | None = None,
-) -> Written:
-    """The same for a JSON value that ``json_of`` gave, of a text of ``size`` bytes: it is not read once more."""
-    with gate.checks(workspace, "?", op="put", agent="?"):
-        fields = fields_in(value, size)
-    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender))
 
 
 def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -304,29 +297,22 @@ class Submission(Pipeline):
             except CatmemError:
                 pass  # what is wrong with the content comes after an old view
             if isinstance(error, DriftError):
-                self._refuse_stale(error)
+                refusal = stale_before_drift(self.workspace, self.envelope, error)
+                if refusal is not None:
+                    raise refusal from error
                 self._alert(document)
         if isinstance(error, RefusedError):
             self._tell(error)
         else:
-            error.hint = f"{self.terms.entity} is at revision {self._head()}. {_AGAIN}"
+            error.hint = f"{self.terms.entity} is at revision {head_of(self.workspace, self.terms.entity)}. {_AGAIN}"
         raise error
-
-    def _refuse_stale(self, error: DriftError) -> None:
-        """Raise ``StaleError`` if another write came between, too, before the external change."""
-        refusal = stale_before_drift(self.workspace, self.envelope, error)
-        if refusal is not None:
-            raise refusal from error
-
-    def _head(self) -> str:
-        return head_of(self.workspace, self.terms.entity)
 
     def _tell(self, error: RefusedError) -> None:
         """Let a refusal say what is at the head, as far as the writer may know it."""
         if not self.terms.rights.unbounded:
             hide_digests(error)
         if error.found is None:
-            error.found = self._head()
+            error.found = head_of(self.workspace, self.terms.entity)
 
 
 def head_of(workspace: Root, entity: str) -> str:

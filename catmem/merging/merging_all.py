@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from catmem.digest import record_dict
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all, open_branches
 from catmem.merging.merging import Joined, merge, plan_merge
@@ -26,12 +27,7 @@ class LeftBranch:
 
     def to_dict(self) -> dict[str, Any]:
         """The branch as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "branch": self.branch,
-            "conflicts": [found.to_dict() for found in self.conflicts],
-            "error": None if self.error is None else self.error.to_dict(),
-        }
+        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +43,7 @@ class JoinedAll:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
-        return {
-            "merged": [joined.to_dict() for joined in self.merged],
-            "left": [each.to_dict() for each in self.left],
-            "unreadable": [error.to_dict() for error in self.unreadable],
-        }
+        return record_dict(self)
 
 
 def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:

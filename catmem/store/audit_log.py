@@ -70,10 +70,7 @@ class AuditLog:
         numbers = [number for number, _ in _older(folder) if number < self._most_files - 1]
         for number in numbers:  # the oldest first
             os.rename(_name(number), _name(number + 1), src_dir_fd=folder, dst_dir_fd=folder)
-        if self._most_files > 1:
-            os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            os.unlink(NAME, dir_fd=folder)
+        os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
 
     def open_files(self) -> list[tuple[str, int]]:
         """Names and descriptors of all files there are, the oldest first, as they are at one moment.

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.access import Rights
 from catmem.config.json_schema import faults_by, shown
 from catmem.config.yamlfile import key_text
+from catmem.envelopes import submitting
 from catmem.envelopes.builder import FIELDS, WriteBase, base_named, is_plain, plain_envelope
 from catmem.envelopes.parsing import fields_in, json_of
-from catmem.envelopes.submitting import Sender, submit_read, submit_value
+from catmem.envelopes.submitting import Sender, submit_read
 from catmem.errors import (
     EnvelopeError,
     ForbiddenError,
@@ -164,7 +165,7 @@ def _write(workspace: Workspace, caller: Caller, asked: ApiRequest, value: Any) 
             if asked.retry is not None and value.get("op_id") != asked.retry:
                 raise _contrary("Idempotency-Key", "op_id")
             entity = str(value.get("entity_id"))
-        submit = partial(submit_value, workspace, value, len(asked.body))
+        submit = partial(submitting.submit, workspace, value, size=len(asked.body))
     try:
         written = submit(confirm=asked.get("confirm") or False, sender=sender)
     except UnknownRevisionError as error:

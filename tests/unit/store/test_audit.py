@@ -191,13 +191,6 @@ def test_there_are_never_more_files_than_allowed_and_the_newest_lines_stay(tmp_p
     assert len(kept) > 10
 
 
-def test_one_file_only_is_begun_anew(tmp_path):
-    log = AuditLog(tmp_path, most_bytes=1_000, most_files=1)
-    for line in numbered(20):
-        log.append(line)
-    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
-
-
 def test_the_log_goes_on_where_somebody_was_stopped_between_two_files(tmp_path):
     log = AuditLog(tmp_path)
     log.append(LINE)

@@ -48,10 +48,6 @@ def left_open(document: Document, position: int) -> bool:
     return bool(unclosed_spans(document.text[start:position]))
 
 
-_FIRST_LOOK = 4096
-"""Characters, from the end of a section, in which its last entry is looked for first."""
-
-
 class EntryPlace(NamedTuple):
     """An offset, and what stands between it and the new entry's text on both sides."""
 
@@ -111,9 +107,9 @@ def line_end(document: Document, position: int) -> int:
 
 def _in_section(document: Document, section: Section, *, must_end: bool) -> Iterator[EntryPlace]:
     newline = document.newline
-    last = _last_entry(document, section.start + 1, section.end)
-    if last is not None:
-        yield from places_behind(document, last.end, must_end=must_end)
+    last = _last_between(document, section.start + 1, section.end)
+    if last:
+        yield from places_behind(document, last[-1].end, must_end=must_end)
         return
     after = ending(document, section.header_end) if must_end else ""
     if not is_shared(document):
@@ -126,10 +122,10 @@ def _before_sections(document: Document, *, must_end: bool) -> Iterator[EntryPla
     newline = document.newline
     start = document.scan.start
     end = document.sections[0].start if document.sections else len(document.text)
-    last = _last_entry(document, 0, end)
+    last = _last_between(document, 0, end)
     title = document.scan.title
-    if last is not None:
-        yield from places_behind(document, last.end, must_end=must_end)
+    if last:
+        yield from places_behind(document, last[-1].end, must_end=must_end)
     elif title:
         yield EntryPlace(title.end, 2 * newline, ending(document, title.end) if must_end else "")
     elif document.sections:
@@ -154,27 +150,22 @@ def spans_of(document: Document, category: str) -> list[tuple[int, int]]:
 def last_entries(document: Document, category: str, most: int) -> list[Entry]:
     """The last entries of a category, ``most`` at most, in file order; no others are looked at."""
     found: list[Entry] = []
-    lines = document.scan.delimiters
     for start, end in reversed(spans_of(document, category)):
-        left = end
-        while left > start and len(found) < most:
-            behind = document.scan.delimiters_before(left)
-            before = max(behind - (most - len(found)), 0)
-            begin = max(start, lines[before][1]) if before < behind else start
-            found[:0] = [entry for entry in document.entries_between(begin, left) if begin <= entry.start < left]
-            left = lines[before][0] if begin > start else start
-    return found[-most:]
+        found[:0] = _last_between(document, start, end, most - len(found))
+    return found
 
 
-def _last_entry(document: Document, start: int, end: int) -> Entry | None:
-    """The last entry that begins from ``start`` on and before ``end``; looked for from behind, as files are long."""
-    width = _FIRST_LOOK
-    while True:
-        begin = max(start, end - width)
-        found = [entry for entry in document.entries_between(begin, end) if start <= entry.start < end]
-        if found or begin == start:
-            return found[-1] if found else None
-        width *= 8
+def _last_between(document: Document, start: int, end: int, most: int = 1) -> list[Entry]:
+    """The last entries that begin between two places, looked for from behind, as files are long."""
+    found: list[Entry] = []
+    lines = document.scan.delimiters
+    while end > start and len(found) < most:
+        behind = document.scan.delimiters_before(end)
+        before = max(behind - (most - len(found)), 0)
+        begin = max(start, lines[before][1]) if before < behind else start
+        found[:0] = [entry for entry in document.entries_between(begin, end) if begin <= entry.start < end]
+        end = lines[before][0] if begin > start else start
+    return found[len(found) - most :] if len(found) > most else found
 
 
 def places_behind(document: Document, position: int, *, must_end: bool) -> Iterator[EntryPlace]:

@@ -36,20 +36,8 @@ class Version(NamedTuple):
 
     @classmethod
     def of_each(cls, *documents: Document) -> tuple[list[Version], ...]:
-        """The versions that the entries of each document are.
-
-        What several documents say is read once: the sides of a merge are alike but for a few entries.
-        """
-        known: dict[tuple[str, str, int], Version] = {}
-        return tuple([cls._known(entry, known) for entry in document.entries] for document in documents)
-
-    @classmethod
-    def _known(cls, entry: Entry, known: dict[tuple[str, str, int], Version]) -> Version:
-        key = (entry.category, entry.raw, entry.tag_limit)
-        version = known.get(key)
-        if version is None:
-            version = known[key] = cls.of(entry)
-        return version
+        """The versions that the entries of each document are."""
+        return tuple([cls.of(entry) for entry in document.entries] for document in documents)
 
     @property
     def id(self) -> str:

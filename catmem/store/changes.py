@@ -65,7 +65,7 @@ def whole(data: bytes) -> WholeText:
 def splice(old: bytes, new: bytes) -> Splice:
     """The smallest single splice from ``old`` to ``new``."""
     start = _same_start(old, new)
-    end = min(_same_end(old, new), min(len(old), len(new)) - start)
+    end = min(_same_start(old[::-1], new[::-1]), min(len(old), len(new)) - start)
     return Splice(start, len(old) - start - end, new[start : len(new) - end])
 
 
@@ -80,24 +80,6 @@ def _same_start(old: bytes, new: bytes) -> int:
             step *= 2 if grows else 1
         elif step <= _FIRST_STEP:
             return same + _first_other(old[same : same + step], new[same : same + step])
-        else:
-            grows = False
-            step //= 2
-    return same
-
-
-def _same_end(old: bytes, new: bytes) -> int:
-    there, length = memoryview(new), min(len(old), len(new))
-    same, step, grows = 0, _FIRST_STEP, True
-    old_end, new_end = len(old), len(new)
-    while same < length:
-        step = min(step, length - same)
-        if old.endswith(there[new_end - same - step : new_end - same], 0, old_end - same):
-            same += step
-            step *= 2 if grows else 1
-        elif step <= _FIRST_STEP:
-            own = old[old_end - same - step : old_end - same]
-            return same + _first_other(own[::-1], new[new_end - same - step : new_end - same][::-1])
         else:
             grows = False
             step //= 2

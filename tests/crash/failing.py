@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tests.crash.kills import Operation
 
 CHANGES = {
-    "write", "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode",
+    "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode",
     "change_owner", "copy_attributes", "set_attribute",
 }  # fmt: skip
-READS = {"open", "read", "read_at", "status", "look", "names", "lock", "lease", "lease_stands"}
-ROOM = {"write", "write_at", "make_folder", "link"}
+READS = {"open", "read_at", "status", "look", "names", "lock", "lease", "lease_stands"}
+ROOM = {"write_at", "make_folder", "link"}
 GROWS = ROOM | {"rename", "exchange"}
 
 ERRORS = {
@@ -87,7 +87,7 @@ class Failing(Watched):
         if fault.kind == FULL:
             return call.name in ROOM or (call.name == "open" and bool(call.arguments[1] & os.O_CREAT))
         if fault.kind in SHORT:
-            return call.name in {"write", "write_at"} and len(call.arguments[1]) > 1
+            return call.name == "write_at" and len(call.arguments[1]) > 1
         return call.name in ERRORS[fault.kind][1]
 
     def _write_less(self, call: Call, size: int | None) -> int:
@@ -107,7 +107,7 @@ def faults(calls: list[Call]) -> Iterator[Fault]:
         for kind, (_, names) in ERRORS.items():
             if call.name in names:
                 yield Fault(kind, call.number)
-        if call.name in {"write", "write_at"} and len(call.arguments[1]) > 1:
+        if call.name == "write_at" and len(call.arguments[1]) > 1:
             yield from (Fault(kind, call.number) for kind in SHORT)
         if call.name in ROOM:
             yield Fault(FULL, call.number)

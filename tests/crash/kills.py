@@ -43,7 +43,7 @@ class Kill(NamedTuple):
 
 
 CHANGES = frozenset(
-    {"write", "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode"}
+    {"write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode"}
 )
 
 
@@ -66,7 +66,7 @@ class Mortal(Watched):
             raise Killed
         if call.name == self.kill_at_call or self._is_due(call):
             self.killed = True
-            if self.kill is not None and self.kill.half and call.name in {"write", "write_at"}:
+            if self.kill is not None and self.kill.half and call.name == "write_at":
                 descriptor, data, *rest = call.arguments
                 getattr(self.under, call.name)(descriptor, data[: len(data) // 2], *rest)
             self.die()
@@ -432,7 +432,7 @@ def kills(calls: list[Call]) -> Iterator[Kill]:
     """Every way to kill an operation that makes these calls."""
     for call in calls:
         yield Kill(call.number)
-        if call.name in {"write", "write_at"}:
+        if call.name == "write_at":
             yield Kill(call.number, half=True)
     yield Kill(len(calls))
 

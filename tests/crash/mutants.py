@@ -268,7 +268,7 @@ class _Before(Company):
     """Has the outsider act before the last look at the file."""
 
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
-        wrote = [each for each in self.calls if each.name == "write"]
+        wrote = [each for each in self.calls if each.name == "write_at"]
         if wrote and call.name == "look" and call.arguments[0] == "USER.md":
             for _, outsider in self.outsiders:
                 if not outsider.acted:

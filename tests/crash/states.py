@@ -54,7 +54,6 @@ class Recorder(Watched):
         self.known = Known()
         self.moments: list[Moment] = []
         self.numbers: dict[int, int] = {}
-        self.offsets: dict[int, int] = {}
         self.before_swap: Callable[[], None] | None = None
 
     def keep(self, told: str) -> None:
@@ -87,17 +86,11 @@ class Recorder(Watched):
         elif flags & os.O_TRUNC:
             self.disk.cut(number, 0)
         self.numbers[result] = number
-        self.offsets[result] = len(self.disk.files[number].now) if flags & os.O_APPEND else 0
         return created or bool(flags & os.O_TRUNC)
 
     def _close(self, result: None, descriptor: int) -> bool:
         self.numbers.pop(descriptor, None)
         return False
-
-    def _write(self, result: int, descriptor: int, data: bytes) -> bool:
-        self.disk.write(self.numbers[descriptor], self.offsets[descriptor], data[:result])
-        self.offsets[descriptor] += result
-        return True
 
     def _write_at(self, result: int, descriptor: int, data: bytes, offset: int) -> bool:
         self.disk.write(self.numbers[descriptor], offset, data[:result])
@@ -186,7 +179,7 @@ class Story:
         system, root = self.system, os.open(self.scene.root, os.O_RDONLY)
         folder = system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
         descriptor = system.open("USER.md", os.O_WRONLY | os.O_APPEND, folder=folder)
-        system.write(descriptor, line(name))
+        system.write_at(descriptor, line(name), os.fstat(descriptor).st_size)
         system.close(folder)
         os.close(root)
         return descriptor
@@ -197,7 +190,7 @@ class Story:
         system, root = self.system, os.open(self.scene.root, os.O_RDONLY)
         folder = system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
         descriptor = system.open("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-        system.write(descriptor, self.scene.read() + line(name))
+        system.write_at(descriptor, self.scene.read() + line(name), 0)
         system.close(descriptor)
         system.rename("new", "USER.md", old_folder=folder, new_folder=folder)
         system.close(folder)
@@ -206,7 +199,7 @@ class Story:
     def write_more(self, descriptor: int, name: str) -> None:
         """The outsider who keeps the file open appends another line, and closes it."""
         self.may(line(name))
-        self.system.write(descriptor, line(name))
+        self.system.write_at(descriptor, line(name), os.fstat(descriptor).st_size)
         self.system.close(descriptor)
 
 

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 CALLS = (
     "open",
     "close",
-    "read",
     "read_at",
-    "write",
     "write_at",
     "truncate",
     "fsync",

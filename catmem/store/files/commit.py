@@ -148,7 +148,7 @@ class FileCommit:
         if data != sight.data:
             return data
         if not self.change.is_always_recorded:
-            return Snapshot(data, revision, sight.known_digest(), self.adopted)
+            return Snapshot(data, revision, bytes_digest(sight.data), self.adopted)
         self.begun = True
         return self._recorded(replace(self._draft(self.outside.next_revision(), revision), publishes=False), data)
 
@@ -226,7 +226,9 @@ class FileCommit:
 
     def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
         return Ground(
-            now=Point(visible.revision if visible else "0", sight.known_digest(), visible.sequence if visible else 0),
+            now=Point(
+                visible.revision if visible else "0", bytes_digest(sight.data), visible.sequence if visible else 0
+            ),
             before=_point(self.before),
             adopted=self.adopted is not None,
             has_text=bool(sight.data),

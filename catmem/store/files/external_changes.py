@@ -88,7 +88,6 @@ class Outside:
         not there and never was.
         """
         if sight.data == self._data(visible):
-            sight.digest = visible.head if visible else sight.digest
             return visible
         note = {} if waiting is None else {STILL_TO_MERGE: waiting.revision}
         note |= file_time_note(sight.mtime_ns)
@@ -162,7 +161,7 @@ class Outside:
             files = SupersededFiles(self.name).take(self.journal.records())
         else:
             watched = self.folder.superseded_files(self.name)
-            files = watched.to_look_at(self.journal, self.folder.system.clock())
+            files = watched.to_look_at(self.journal)
         for done, foreign in enumerate(list(self.late(files, read_all=of_all))):
             if done and not of_all and self.folder.out_of_patience():
                 raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")

@@ -132,7 +132,7 @@ def _try_lock(system: System, folder: int) -> None:
 
 def _try_sync(system: System, folder: int) -> None:
     with opened(system, "sync", folder, _NEW) as descriptor:
-        system.write(descriptor, b"x")
+        system.write_at(descriptor, b"x", 0)
         system.fsync(descriptor)
         system.fsync(folder)
 

@@ -91,7 +91,6 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
-        self._paths: dict[str, Path] = {}
         self._superseded: dict[str, SupersededFiles] = {}
         self.side = self.tmp = self.gen = -1
         self._ends = self._asked = self._longest = 0.0
@@ -373,10 +372,7 @@ class Folder:
 
     def file_path(self, name: str) -> Path:
         """The path of a file in the folder, for messages."""
-        path = self._paths.get(name)
-        if path is None:
-            path = self._paths[name] = self.path / name
-        return path
+        return self.path / name
 
     def put_aside(self, name: str) -> None:
         """Give a file in ``gen/`` a name that promises nothing."""
@@ -397,7 +393,7 @@ class Folder:
         else:
             try:
                 with opened(self.system, "published", self.side) as descriptor:
-                    said = self.system.read(descriptor, _MARK_SIZE).strip()
+                    said = self.system.read_at(descriptor, _MARK_SIZE, 0).strip()
             except FileNotFoundError:
                 return 0
         return int(said) if said.isdigit() else 0

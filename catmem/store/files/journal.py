@@ -18,10 +18,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
-from catmem.store.files.journal_disk import JournalFolder
+from catmem.store.files.journal_disk import JournalFolder, OlderSegments, Tip
 from catmem.store.files.journal_lines import checkpoint_line, erase_journal, new_segments, record_line
-from catmem.store.files.journal_reading import OlderSegments, Tip
 from catmem.store.files.segments import Segment, segment_name
+from catmem.store.files.system import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -207,23 +207,20 @@ class Journal:
 
     # Writing
 
-    def append(self, draft: RecordDraft, data: bytes, *, digest: str | None = None) -> Record:
+    def append(self, draft: RecordDraft, data: bytes) -> Record:
         """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns.
-
-        ``digest`` is that of ``data`` (``sha256:`` and 64 hex digits), from a caller who knows it already. It is taken
-        as given: with another one the record would be damaged.
 
         Any ``OSError`` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
         is raised on, and every later write raises ``StoreError`` (``read_only``) until a new ``Journal`` is made.
         Raises ``TooLargeError`` for data or a record over 64 MiB, ``TypeError`` or ``ValueError`` for a note that is no
-        JSON or a digest that is none; these write nothing.
+        JSON; these write nothing.
         """
         self.refuse_doubt()
         segment, old = self._newest(), self.head_data(draft.file)
         if segment is None or self._is_full(segment):
-            record = self._append_to_new(segment, draft, old, data, digest)
+            record = self._append_to_new(segment, draft, old, data)
         else:
-            record = self._append_to(segment, draft, old, data, digest)
+            record = self._append_to(segment, draft, old, data)
         if not draft.is_branch:
             self._heads[draft.file] = record, data
         return record
@@ -308,13 +305,13 @@ class Journal:
         large = max(self._segment_bytes, 2 * segment.checkpoint_size)
         return len(segment.steps) >= self._segment_records or segment.end > large
 
-    def _append_to(self, segment: Segment, draft: RecordDraft, old: bytes, data: bytes, digest: str | None) -> Record:
-        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
+    def _append_to(self, segment: Segment, draft: RecordDraft, old: bytes, data: bytes) -> Record:
+        record, change, line = record_line(self._system, segment, draft, old, data)
         self._tip.check()
         with self._writing():
             writer = self._tip.writer()
             try:
-                self._folder.write(writer, line, segment.end)
+                write_whole(self._system, writer, line, segment.end)
                 self._system.fsync(writer)
             except OSError:
                 # The first error is the one to tell. If the end cannot be cut off now, the next repair does it.
@@ -324,14 +321,12 @@ class Journal:
         segment.add(record, change, len(line))
         return record
 
-    def _append_to_new(
-        self, before: Segment | None, draft: RecordDraft, old: bytes, data: bytes, digest: str | None
-    ) -> Record:
+    def _append_to_new(self, before: Segment | None, draft: RecordDraft, old: bytes, data: bytes) -> Record:
         """Begin a segment: its checkpoint and the record go in place together, whole and durable."""
         checkpoint, first = checkpoint_line(self._system, before, self.head_data)
         name = segment_name(checkpoint.sequence)
         segment = Segment(name, self._folder.path(name), checkpoint, len(first))
-        record, change, line = record_line(self._system, segment, draft, old, data, digest=digest)
+        record, change, line = record_line(self._system, segment, draft, old, data)
         self._tip.check()
         with self._writing():
             try:

@@ -13,7 +13,6 @@ from catmem.errors import TooLargeError
 from catmem.store.changes import WholeText, change, splice, whole
 from catmem.store.files.records import (
     CHECKPOINT,
-    DIGEST,
     MAX_DATA,
     Checkpoint,
     Head,
@@ -22,7 +21,6 @@ from catmem.store.files.records import (
     Tombstone,
     encode,
     encode_checkpoint,
-    matching,
 )
 from catmem.store.files.segments import MAX_PAYLOAD, Segment, damaged, frame, segment_name
 
@@ -45,14 +43,13 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     old: bytes,
     data: bytes,
     *,
-    digest: str | None = None,
     moment: str | None = None,
 ) -> tuple[Record, Change, bytes]:
     """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line.
 
-    ``digest`` is that of ``data``, if known. ``moment`` is when it was made, where that is not now.
+    ``moment`` is when it was made, where that is not now.
 
-    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON, or no digest.
+    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON.
     """
     if len(data) > MAX_DATA:
         raise TooLargeError("file", len(data), MAX_DATA, path=draft.file)
@@ -64,7 +61,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
         sequence=segment.sequence + 1,
         timestamp=moment or clock.timestamp(system.now()),
         base=head.head if head else None,
-        head=head.head if head and unchanged else _checked_digest(data, digest),
+        head=head.head if head and unchanged else bytes_digest(data),
         size=len(data),
         boot=system.boot(),
         previous=segment.link,
@@ -103,10 +100,6 @@ def checkpoint_line(
         )
     line = framed(encode_checkpoint(checkpoint), "checkpoint")
     return replace(checkpoint, line=sha256(line).hexdigest()), line
-
-
-def _checked_digest(data: bytes, known: str | None) -> str:
-    return bytes_digest(data) if known is None else matching(known, "digest", DIGEST)
 
 
 def framed(payload: bytes, of: str) -> bytes:

@@ -13,7 +13,6 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.system import (
@@ -56,8 +55,6 @@ class ObservedFile:
     status: os.stat_result | None
     data: bytes
     leased: bool = False
-    digest: str = ""
-    """The digest of ``data``, once it is known."""
     kept: bool = True
     """Whether the file has a name still: in its place, or in ``gen/``."""
 
@@ -80,11 +77,6 @@ class ObservedFile:
         if self.descriptor is None or self.status is None:
             return False
         return os.path.samestat(named, self.status) and (not self.leased or self.system.lease_stands(self.descriptor))
-
-    def known_digest(self) -> str:
-        """The digest of ``data``."""
-        self.digest = self.digest or bytes_digest(self.data)
-        return self.digest
 
     def reread(self) -> bytes:
         """The file's bytes as they are now, wherever it stands."""
@@ -110,7 +102,6 @@ class ObservedFile:
         """Take over what ``reread_if_touched`` found."""
         if touched is not None:
             self.status, self.data = touched
-            self.digest = ""
 
     def is_alone(self) -> bool:
         """Whether no program can have written to the file since it was read: the lease stood all the time."""
@@ -274,9 +265,6 @@ def is_damage(found: bytes, recorded: bytes, *, missing: bool) -> bool:
 WATCHED = 64
 """How many of the newest records of a folder writes look at the files of; ``fsck`` looks at all."""
 
-_NEWEST, _BURST, _BURST_RECORDS = 8, 1.0, 32
-"""Within so many seconds, and records, of a look at all, a write looks at these newest files, and at few others."""
-
 
 class Superseded:
     """One of them: ``record`` tells of its ``state``, and of the one before that, ``was``, if it changed since."""
@@ -303,30 +291,15 @@ class SupersededFiles:
         self.known: dict[int, Superseded] = {}
         self._file = file
         self._link = ""
-        self._alone: set[int] = set()
-        self._next_moment = 0.0
-        self._next_sequence = 0
 
-    def to_look_at(self, journal: Journal, moment: float) -> list[Superseded]:
-        """What a write at a ``moment`` (seconds that never go back) looks at: all that may have been written to.
-
-        In a burst of writes that are the newest, and older ones that a program may have had open when they came out;
-        all of them again after a second, or after 32 records. None is let go before it was looked at once more.
-        """
+    def to_look_at(self, journal: Journal) -> list[Superseded]:
+        """What a write looks at: all that may have been written to. None is let go before a last look at it."""
         last = self._follow(journal)
         files = list(self.known.values())
-        if moment < self._next_moment and last < self._next_sequence:
-            return [each for each in files[:-_NEWEST] if each.sequence not in self._alone] + files[-_NEWEST:]
-        self._next_moment, self._next_sequence = moment + _BURST, last + _BURST_RECORDS
         for each in files:
             if each.record.sequence <= last - WATCHED:
                 del self.known[each.sequence]
-        self._alone.intersection_update(self.known)
         return files
-
-    def left_alone(self, sequence: int) -> None:
-        """The file that this record took out was open for writing in no program once it was out."""
-        self._alone.add(sequence)
 
     def _follow(self, journal: Journal) -> int:
         """Go through what was appended since the last time; the sequence of the last record."""
@@ -338,25 +311,19 @@ class SupersededFiles:
             if record.previous == self._link:
                 break  # what was gone through stands right before it: no look into an older segment
             if len(newer) == WATCHED:
-                self._forget()
+                self.known.clear()
                 break
         else:
-            self._forget()
+            self.known.clear()
         self._link = last.link if last else ""
         self.take(reversed(newer))
         return last.sequence if last else 0
-
-    def _forget(self) -> None:
-        self.known.clear()
-        self._next_moment = 0.0
 
     def take(self, records: Iterable[Record]) -> list[Superseded]:
         """Take over what records tell, the oldest first; all that is known then."""
         for record in records:
             if record.file == self._file and record.retired is not None:
                 sequence = record.sequence if record.late_of is None else record.late_of
-                if record.late_of is not None:
-                    self._alone.discard(sequence)
                 before = self.known.get(sequence)
                 self.known[sequence] = Superseded(record, sequence, record.retired, before.state if before else None)
         return list(self.known.values())

@@ -165,10 +165,10 @@ class Publication:
     def record(self, sight: ObservedFile, data: bytes, draft: RecordDraft, temporary: str) -> Record:
         """The commit point."""
         if sight.status is not None:
-            draft = replace(draft, retired=state_of(sight.status, sight.data, sight.known_digest()))
+            draft = replace(draft, retired=state_of(sight.status, sight.data))
         with store_errors(self.path):
             try:
-                return self.folder.writable_journal.append(draft, data, digest=f"sha256:{temporary.partition('-')[2]}")
+                return self.folder.writable_journal.append(draft, data)
             except OSError:
                 self.system.unlink(temporary, folder=self.folder.tmp)
                 raise
@@ -229,7 +229,7 @@ class Publication:
         if sight.status is not None and os.path.samestat(out, sight.status):
             touched = sight.reread_if_touched(leases=self.folder.features.leases)
             if touched is None:
-                self.retire(temporary, record.sequence, state_of(out, sight.data, sight.known_digest()))
+                self.retire(temporary, record.sequence, state_of(out, sight.data))
                 return None
             sight.now(touched)
             data = sight.data
@@ -269,8 +269,6 @@ class Publication:
         """Give the lease back, and wait for the program that waited: it writes to the file that is out already."""
         if sight.is_alone():
             sight.let_go()
-            if sight.kept:
-                self.folder.superseded_files(self.name).left_alone(record.sequence)
             return None
         waiting = sight.leased
         sight.let_go()
@@ -280,7 +278,7 @@ class Publication:
         if touched is None:
             return None
         status, data = touched
-        was = state_of(status, sight.data, sight.known_digest())
+        was = state_of(status, sight.data)
         state = state_of(status, data) if sight.kept else None
         return Foreign("late", data, replaced_revision(record), record.sequence, state, was)
 
@@ -307,9 +305,9 @@ def temporary_name(revision: str, data: bytes) -> str:
     return f"{revision}-{bytes_digest(data).removeprefix('sha256:')}"
 
 
-def state_of(status: os.stat_result, data: bytes, digest: str = "") -> Retired:
+def state_of(status: os.stat_result, data: bytes) -> Retired:
     """The state of a file with these bytes. Its size is that of the bytes: the file may have grown since the read."""
-    return Retired(size=len(data), mtime_ns=status.st_mtime_ns, digest=digest or bytes_digest(data))
+    return Retired(size=len(data), mtime_ns=status.st_mtime_ns, digest=bytes_digest(data))
 
 
 def set_aside(folder: Folder, name: str) -> str:

@@ -141,7 +141,6 @@ class Segment:
         self.steps: list[Step] = []
         self._places: dict[str, list[int]] = {}
         self._before = {head.record.file: head for head in checkpoint.heads}
-        self._operations: dict[str, list[Record]] = {}
 
     @classmethod
     def read(cls, name: str, path: Path, data: bytes) -> Segment:
@@ -178,7 +177,6 @@ class Segment:
         self._places.setdefault(record.file, []).append(len(self.steps))
         self.steps.append(Step(record, change))
         self.end += size
-        self._operations.setdefault(record.op_id, []).append(record)
 
     @property
     def sequence(self) -> int:
@@ -266,10 +264,8 @@ class Segment:
 
     def operation(self, op_id: str, file: str | None) -> Record | None:
         """The first record of an operation in this segment."""
-        for record in self._operations.get(op_id, ()):
-            if file is None or record.owner == file:
-                return record
-        return None
+        records = (step.record for step in self.steps if step.record.op_id == op_id)
+        return next((record for record in records if file is None or record.owner == file), None)
 
     def data(self, sequence: int) -> bytes | None:
         """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before.

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -25,7 +25,7 @@ from catmem.errors import StoreError
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
@@ -72,17 +72,9 @@ class System:
         """Close it."""
         os.close(descriptor)
 
-    def read(self, descriptor: int, size: int) -> bytes:
-        """At most ``size`` bytes from where the descriptor stands."""
-        return os.read(descriptor, size)
-
     def read_at(self, descriptor: int, size: int, offset: int) -> bytes:
         """At most ``size`` bytes from ``offset``."""
         return os.pread(descriptor, size, offset)
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        """Write some of ``data``, and say how much."""
-        return os.write(descriptor, data)
 
     def write_at(self, descriptor: int, data: bytes, offset: int) -> int:
         """Write some of ``data`` at ``offset``, and say how much."""
@@ -300,23 +292,14 @@ def stands_for(system: System, name: str, folder: int, status: os.stat_result) -
         return False
 
 
-class opened:  # noqa: N801 - used like a function
+@contextmanager
+def opened(system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> Iterator[int]:
     """A descriptor of a name in an open folder, closed at the end. As it stands it reads, and waits for no FIFO."""
-
-    __slots__ = ("_descriptor", "_system")
-
-    def __init__(self, system: System, name: str, folder: int, flags: int = os.O_RDONLY | os.O_NONBLOCK) -> None:
-        """Open it. Raises ``OSError``."""
-        self._system = system
-        self._descriptor = system.open(name, flags, folder=folder)
-
-    def __enter__(self) -> int:
-        """The descriptor."""
-        return self._descriptor
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self._system.close(self._descriptor)
+    descriptor = system.open(name, flags, folder=folder)
+    try:
+        yield descriptor
+    finally:
+        system.close(descriptor)
 
 
 def read_file(system: System, name: str, folder: int) -> bytes:
@@ -325,11 +308,11 @@ def read_file(system: System, name: str, folder: int) -> bytes:
         return read_whole(system, descriptor)
 
 
-def write_whole(system: System, descriptor: int, data: bytes) -> None:
-    """Write all of ``data`` where the descriptor stands."""
+def write_whole(system: System, descriptor: int, data: bytes, offset: int = 0) -> None:
+    """Write all of ``data`` at ``offset``."""
     done = 0
     while done < len(data):
-        written = system.write(descriptor, data[done:])
+        written = system.write_at(descriptor, data[done:], offset + done)
         if written <= 0:
             raise OSError(errno.EIO, "the system wrote nothing")
         done += written
@@ -355,23 +338,13 @@ _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_KIND = {errno.ENOTDIR, errno.EISDIR, errno.ENXIO}
 
 
-class store_errors:  # noqa: N801 - used like a function, and in every write a dozen times: a generator takes longer
+@contextmanager
+def store_errors(path: Path, safe: str = _SAFE) -> Iterator[None]:
     """Raise a ``StoreError`` for what the system says in the block; see ``store_error``."""
-
-    __slots__ = ("_path", "_safe")
-
-    def __init__(self, path: Path, safe: str = _SAFE) -> None:
-        """``path`` and ``safe`` as in ``store_error``."""
-        self._path = path
-        self._safe = safe
-
-    def __enter__(self) -> None:
-        """Nothing is done before the block."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise, for an ``OSError``."""
-        if isinstance(error, OSError):
-            raise store_error(error, self._path, self._safe) from error
+    try:
+        yield
+    except OSError as error:
+        raise store_error(error, path, safe) from error
 
 
 def store_error(error: OSError, path: Path, safe: str = _SAFE) -> StoreError:

@@ -288,13 +288,6 @@ class Database:
             raise _bad_url() from error
         return engine
 
-    def raw(self) -> Any:  # noqa: ANN401 - the driver's own connection
-        """A connection of the driver, outside of the pool, which the caller closes."""
-        connection = self._borrowed(self._opened())
-        driver = connection.driver_connection
-        connection.detach()
-        return driver
-
     def close(self) -> None:
         """Close all connections; the next call opens others."""
         self._after_fork()

@@ -187,33 +187,6 @@ def test_a_change_when_the_whole_is_due_is_recorded_though_the_bytes_stayed_unti
         assert journal.verify() == []
 
 
-def test_bytes_whose_digest_the_caller_knows_are_not_hashed(tmp_path, costly):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-        costly.clear()
-        record = journal.append(draft(2), b"2", digest=bytes_digest(b"2"))
-        assert costly == []
-        assert record.head == bytes_digest(b"2")
-        assert journal.verify() == []
-
-
-def test_a_digest_of_other_bytes_is_noticed_when_they_are_read(tmp_path):
-    with journal_in(tmp_path) as journal:
-        journal.append(draft(1), b"1", digest=bytes_digest(b"2"))
-    with journal_in(tmp_path) as journal, pytest.raises(DamagedError, match="digest"):
-        journal.head_data("USER.md")
-
-
-@pytest.mark.parametrize("digest", ["", "2", bytes_digest(b"2").removeprefix("sha256:"), bytes_digest(b"2") + "\n"])
-def test_what_is_no_digest_is_refused_and_nothing_written(tmp_path, digest):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-        with pytest.raises(ValueError, match="digest"):
-            journal.append(draft(2), b"2", digest=digest)
-        assert put(journal, b"2").sequence == 2
-        assert journal.verify() == []
-
-
 def test_every_file_stands_whole_at_least_every_32_records(tmp_path):
     text = b"- a line that stays\n" * 100
     with journal_in(tmp_path) as journal:

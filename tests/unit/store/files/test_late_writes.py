@@ -168,7 +168,7 @@ def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened
     assert told(store) == []
 
 
-def test_in_a_burst_a_file_that_was_open_is_looked_at_by_every_write(file, opened):
+def test_a_file_that_was_open_is_looked_at_by_every_write(file, opened):
     """However many came out after it, and again after it was written to."""
     store = opened()
     add(store, b"first\n")
@@ -184,27 +184,9 @@ def test_in_a_burst_a_file_that_was_open_is_looked_at_by_every_write(file, opene
     assert file.read_bytes().count(b"theirs") == 2
 
 
-def test_in_a_burst_a_file_that_was_open_nowhere_is_looked_at_once_a_second(file, opened, machine):
-    """The newest ones are by every write."""
-    store = opened()
-    add(store, b"first\n")
-    add(store, b"second\n")
-    (replaced,) = (file.parent / ".catmem" / "gen").iterdir()
-    for number in range(12):
-        add(store, b"%d\n" % number)
-    with replaced.open("ab", buffering=0) as by_its_path:
-        by_its_path.write(b"theirs\n")
-    add(store, b"at once\n")
-    assert late(store) == []
-    machine.passed += 1
-    add(store, b"a second later\n")
-    assert late(store) == [(b"first\ntheirs\n", None)]
-    assert file.read_bytes().count(b"theirs\n") == 1
-
-
 @pytest.mark.parametrize("younger", [1, 7, 8, 31, 32])
-def test_in_a_burst_each_file_is_looked_at_before_it_is_forgotten(file, opened, younger):
-    """Whenever in the burst it is written to, as long as the newest 64 records tell of it."""
+def test_each_file_is_looked_at_before_it_is_forgotten(file, opened, younger):
+    """Whenever it is written to, as long as the newest 64 records tell of it."""
     store = opened()
     for number in range(younger):
         add(store, b"before %d\n" % number)

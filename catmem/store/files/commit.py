@@ -24,7 +24,7 @@ from catmem.store.files.external_changes import Outside
 from catmem.store.files.observed_file import look_at
 from catmem.store.files.records import RecordDraft, branch_name
 from catmem.store.files.system import store_errors
-from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, name_copy, unread
+from catmem.store.judgement import NOTHING, Ground, Point, complete, drifted, judge, last_own, name_copy, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,9 +226,7 @@ class FileCommit:
 
     def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
         return Ground(
-            now=Point(
-                visible.revision if visible else "0", bytes_digest(sight.data), visible.sequence if visible else 0
-            ),
+            now=_point(visible) or NOTHING,
             before=_point(self.before),
             adopted=self.adopted is not None,
             has_text=bool(sight.data),

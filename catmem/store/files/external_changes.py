@@ -17,12 +17,13 @@ from catmem.errors import BusyError, CatmemError
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.observed_file import (
     TICK,
-    SupersededFiles,
+    WATCHED,
     is_damage,
     is_settled,
     look_at,
     read_if_whole,
     retired_name,
+    superseded,
 )
 from catmem.store.files.publication import Foreign, replaced_revision, state_of
 from catmem.store.files.records import RecordDraft
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from catmem.store.files.observed_file import ObservedFile, Superseded
     from catmem.store.files.publication import Publication
     from catmem.store.files.records import Record, Retired
+
+_MOST_QUIET = 1024
+"""Of so many files at most is known that no program wrote to them; then all are looked at anew."""
 
 FILE_TIME = "mtime"
 """In the note of a record of an external writer's bytes: when the file that held them was last written, UTC."""
@@ -157,11 +161,9 @@ class Outside:
 
     def take_in_late(self, *, of_all: bool = False) -> Iterator[Record]:
         """Take in what ``late`` finds, in all files or in those that a write looks at; gives the head before each."""
-        if of_all:
-            files = SupersededFiles(self.name).take(self.journal.records())
-        else:
-            watched = self.folder.superseded_files(self.name)
-            files = watched.to_look_at(self.journal)
+        if len(self.folder.quiet) > _MOST_QUIET:
+            self.folder.quiet.clear()
+        files = superseded(self.name, self.journal.records() if of_all else self.journal.latest(WATCHED))
         for done, foreign in enumerate(list(self.late(files, read_all=of_all))):
             if done and not of_all and self.folder.out_of_patience():
                 raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")
@@ -269,7 +271,7 @@ class Outside:
         """What was written into files that are out of their place, the oldest first; ``read_all`` trusts no time."""
         # Many files and nearly always nothing new, before every write: so this loop is plain.
         system, gen = self.folder.system, self.folder.gen
-        look = system.look
+        look, quiet = system.look, self.folder.quiet
         newest = max((each.sequence for each in files), default=0)
         for each in files:
             record, state = each.record, each.state
@@ -282,20 +284,20 @@ class Outside:
                 if each.was is None or not self._rename_retired(each.sequence, each.was, state):
                     continue  # reaped
                 status = look(each.name, folder=gen)
-            if status.st_ctime_ns == each.quiet:
+            if status.st_ctime_ns == quiet.get(each.name) and not read_all:
                 continue
             same = status.st_size == state.size and status.st_mtime_ns == state.mtime_ns
             # A program can set the size and the time of a file back; its ctime shows that it was there.
-            if not same or read_all or each.quiet >= 0 or each.sequence == newest or not _was_still(status):
+            if not same or read_all or each.name in quiet or each.sequence == newest or not _was_still(status):
                 yield from self._changed(each, status)
             elif is_settled(system, status):
-                each.quiet = status.st_ctime_ns
+                quiet[each.name] = status.st_ctime_ns
 
     def _changed(self, each: Superseded, status: os.stat_result) -> Iterator[Foreign]:
         """What is in a file that is out of its place, if that is no longer its state of which the journal tells."""
         record, state = each.record, each.state
         parent = replaced_revision(record) if record.late_of is None else record.revision
-        data = self._read_late(each.name, status, state.digest, parent, each)
+        data = self._read_late(each.name, status, state.digest, parent)
         if data is None:
             return
         trust = self.trust(record, data[1], parent)
@@ -350,18 +352,17 @@ class Outside:
                 yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
 
     def _read_late(
-        self, name: str, status: os.stat_result, known: str, revision: str, watched: Superseded | None = None
+        self, name: str, status: os.stat_result, known: str, revision: str
     ) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of a file in ``gen/``; ``None`` if their digest is ``known``, that of a ``revision``.
 
         ``None`` too while a program is rewriting it: a later write finds what it makes of it.
-        ``watched`` learns when its bytes are as they were.
         """
         system, gen = self.folder.system, self.folder.gen
         data = read_file(system, name, gen)
         if bytes_digest(data) == known:
-            if watched is not None and is_settled(system, status):
-                watched.quiet = status.st_ctime_ns
+            if is_settled(system, status):
+                self.folder.quiet[name] = status.st_ctime_ns
             return None
         if data.startswith(self.data_of(revision)):
             return status, data

@@ -27,7 +27,6 @@ from catmem.errors import BusyError, DamagedError
 from catmem.names import HERMES_FOLDER
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
-from catmem.store.files.observed_file import SupersededFiles
 from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, stands_for, store_error, store_errors
 
 if TYPE_CHECKING:
@@ -91,7 +90,9 @@ class Folder:
         self.descriptor = descriptor
         self.features: Features = system.features()
         self.doubtful = False
-        self._superseded: dict[str, SupersededFiles] = {}
+        self.quiet: dict[str, int] = {}
+        """When each file in ``gen/`` last changed (ctime, in ns), once it was as recorded so long after that any change
+        from then on shows in its ctime."""
         self.side = self.tmp = self.gen = -1
         self._ends = self._asked = self._longest = 0.0
         self._journal: Journal | None = None
@@ -365,10 +366,6 @@ class Folder:
                 "'catmem fsck --repair' keeps what is left of that end aside, and goes on from the files.",
             )
         journal.cut_tail()
-
-    def superseded_files(self, name: str) -> SupersededFiles:
-        """Those of a memory file that lie in ``gen/``, as far as this open folder knows of them."""
-        return self._superseded.setdefault(name, SupersededFiles(name))
 
     def file_path(self, name: str) -> Path:
         """The path of a file in the folder, for messages."""

@@ -13,13 +13,9 @@ from catmem.errors import DamagedError, StoreError
 from catmem.store.contract import is_branch, revision_number
 from catmem.store.files.records import branch_name, recorded_name
 from catmem.store.files.segments import (
-    HEADER_SIZE,
     Segment,
-    checkpoint_of,
     damaged,
-    payload_size,
     segment_name,
-    walk,
 )
 from catmem.store.files.system import opened, write_whole
 
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from catmem.store.files.records import Checkpoint, Record
+    from catmem.store.files.records import Record
     from catmem.store.files.system import System
 
 MAX_SEGMENT = 1024 * 1024 * 1024
@@ -121,17 +117,6 @@ class JournalFolder:
         finally:
             self.system.close(descriptor)
         return Segment.read(name, self.path(name), data), identity
-
-    def checkpoint(self, name: str) -> Checkpoint:
-        """Only the checkpoint of a segment. Raises ``FileNotFoundError`` and ``DamagedError``."""
-        descriptor, identity = self.open(name)
-        try:
-            header = self.read(name, descriptor, 0, min(HEADER_SIZE, identity.size))
-            size = payload_size(header)
-            data = b"" if size is None else self.read(name, descriptor, 0, min(HEADER_SIZE + size + 1, identity.size))
-        finally:
-            self.system.close(descriptor)
-        return checkpoint_of(self.path(name), data, walk(data))[0]
 
     def put(self, name: str, data: bytes) -> None:
         """Put a segment in place, new or over the old one: whole and durable, or not at all."""
@@ -232,7 +217,7 @@ class OlderSegments:
         low, high = 0, len(names)
         while high - low > 1:
             middle = (low + high) // 2
-            heads = self._folder.checkpoint(names[middle]).heads
+            heads = self._load(names[middle], newest).checkpoint.heads
             highest = max((head.highest for head in heads if head.record.file == file), default=0)
             low, high = (middle, high) if highest < number else (low, middle)
         own = recorded_name(file, revision)

@@ -2,7 +2,7 @@
 
 Reading a file during a write gives a half of something. A read lease says that no program has the file open for
 writing, and makes a program that opens it then wait. Where there are no leases, two equal reads a moment apart must do.
-``SupersededFiles`` are those that were taken out of their place, which an open program may still write to.
+``superseded`` are those that were taken out of their place, which an open program may still write to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.store.files.folder import Folder
-    from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record, Retired
     from catmem.store.files.system import System
 
@@ -266,67 +265,32 @@ WATCHED = 64
 """How many of the newest records of a folder writes look at the files of; ``fsck`` looks at all."""
 
 
-class Superseded:
-    """One of them: ``record`` tells of its ``state``, and of the one before that, ``was``, if it changed since."""
+class Superseded(NamedTuple):
+    """The file that the record ``sequence`` took out.
 
-    __slots__ = ("name", "quiet", "record", "sequence", "state", "was")
+    ``record`` tells of its ``state``, and of the one before that, ``was``, if it changed since.
+    """
 
-    def __init__(self, record: Record, sequence: int, state: Retired, was: Retired | None) -> None:
-        """The file that the record ``sequence`` took out."""
-        self.record = record
-        self.sequence = sequence
-        self.state = state
-        self.was = was
-        self.name = retired_name(sequence, state)
-        self.quiet = -1
-        """When it last changed (ctime, in ns), once it was found to be ``state`` so long after that any change from
-        then on shows in its ctime."""
+    record: Record
+    sequence: int
+    state: Retired
+    was: Retired | None
+
+    @property
+    def name(self) -> str:
+        """Its name in ``gen/``."""
+        return retired_name(self.sequence, self.state)
 
 
-class SupersededFiles:
-    """Those of one file of memory, the oldest first, and what is known of each. It lasts as long as an open folder."""
-
-    def __init__(self, file: str) -> None:
-        """None is known yet."""
-        self.known: dict[int, Superseded] = {}
-        self._file = file
-        self._link = ""
-
-    def to_look_at(self, journal: Journal) -> list[Superseded]:
-        """What a write looks at: all that may have been written to. None is let go before a last look at it."""
-        last = self._follow(journal)
-        files = list(self.known.values())
-        for each in files:
-            if each.record.sequence <= last - WATCHED:
-                del self.known[each.sequence]
-        return files
-
-    def _follow(self, journal: Journal) -> int:
-        """Go through what was appended since the last time; the sequence of the last record."""
-        last, newer = journal.last, []
-        for record in journal.records(newest_first=True):
-            if record.link == self._link:
-                break
-            newer.append(record)
-            if record.previous == self._link:
-                break  # what was gone through stands right before it: no look into an older segment
-            if len(newer) == WATCHED:
-                self.known.clear()
-                break
-        else:
-            self.known.clear()
-        self._link = last.link if last else ""
-        self.take(reversed(newer))
-        return last.sequence if last else 0
-
-    def take(self, records: Iterable[Record]) -> list[Superseded]:
-        """Take over what records tell, the oldest first; all that is known then."""
-        for record in records:
-            if record.file == self._file and record.retired is not None:
-                sequence = record.sequence if record.late_of is None else record.late_of
-                before = self.known.get(sequence)
-                self.known[sequence] = Superseded(record, sequence, record.retired, before.state if before else None)
-        return list(self.known.values())
+def superseded(file: str, records: Iterable[Record]) -> list[Superseded]:
+    """The files that were taken out of the place of a memory file, by what its records tell, the oldest first."""
+    found: dict[int, Superseded] = {}
+    for record in records:
+        if record.file == file and record.retired is not None:
+            sequence = record.sequence if record.late_of is None else record.late_of
+            before = found.get(sequence)
+            found[sequence] = Superseded(record, sequence, record.retired, before.state if before else None)
+    return list(found.values())
 
 
 def retired_name(sequence: int, state: Retired) -> str:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 START = b"\x1e"
 END = b"\n"
-HEADER_SIZE = 19
 MAX_PAYLOAD = 64 * 1024 * 1024
 
 _HEADER = re.compile(rb"\x1e([0-9a-f]{8}) ([0-9a-f]{8}) ")
@@ -84,13 +83,6 @@ def walk(buffer: bytes, start: int = 0) -> Walk:
         position = line.end
     resume = None if position == len(buffer) else _next_good(buffer, position)
     return Walk(lines, position, resume, len(buffer))
-
-
-def payload_size(header: bytes) -> int | None:
-    """The length that the header of a line names; ``None`` if it is no header of a good line."""
-    match = _HEADER.match(header)
-    size = None if match is None else int(match[1], 16)
-    return None if size is None or size > MAX_PAYLOAD else size
 
 
 def _line_at(buffer: bytes, position: int) -> JournalLine | None:

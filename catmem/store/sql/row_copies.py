@@ -10,13 +10,13 @@ import json
 import os
 import re
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import StoreError
 from catmem.files import os_errors
+from catmem.store.files.system import FOLDER, System, new_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,26 +144,17 @@ def _write(folder: Path, data: bytes) -> Path:
     for newest in (_NAME.fullmatch(each.name) for each in copies(folder)[-1:]):
         if newest is not None and int(newest["stamp"]) >= stamp:
             stamp, number = int(newest["stamp"]), int(newest["number"] or 1) + 1
-    path = folder / (f"memory.bak.{stamp}.json" if number == 1 else f"memory.bak.{stamp}-{number}.json")
-    while True:
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            break
-        except FileExistsError:
-            number += 1
-            path = folder / f"memory.bak.{stamp}-{number}.json"
+    system, descriptor = System(), os.open(folder, FOLDER | os.O_CLOEXEC)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        with suppress(OSError):
-            path.unlink()
-        raise
-    parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(parent)
+        while True:
+            name = f"memory.bak.{stamp}.json" if number == 1 else f"memory.bak.{stamp}-{number}.json"
+            try:
+                new_file(system, name, descriptor, data, mode=0o600, sync=system.fsync)
+            except FileExistsError:
+                number += 1
+            else:
+                break
+        system.fsync(descriptor)
     finally:
-        os.close(parent)
-    return path
+        system.close(descriptor)
+    return folder / name

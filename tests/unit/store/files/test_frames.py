@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from catmem.store.files.segments import MAX_PAYLOAD, frame, payload_size, walk
+from catmem.store.files.segments import MAX_PAYLOAD, frame, walk
 from tests.together import together
 
 LINES = [frame(payload) for payload in (b"{}", b"", b'{"a": "b"}', b"\x00\xff")]
@@ -77,9 +77,3 @@ def test_upper_case_hex_is_no_header():
 def test_a_line_with_a_separator_in_its_payload_is_not_good_though_its_crc_fits():
     payload = b"{" + LINES[0].rstrip(b"\n")
     assert walk(b"\x1e%08x %08x %b\n" % (len(payload), zlib.crc32(payload), payload)).lines == []
-
-
-def test_the_size_of_a_payload_is_in_its_header():
-    assert payload_size(LINES[2][:19]) == len(b'{"a": "b"}')
-    assert payload_size(b"no header at all...") is None
-    assert payload_size(b"\x1e%08x 00000000 " % (MAX_PAYLOAD + 1)) is None

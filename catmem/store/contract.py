@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
-from uuid import uuid4
 
-from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 
@@ -156,24 +154,6 @@ class Change:
     def parents(self, seen: str) -> tuple[str, ...]:
         """The parents of a revision that is made from the revision ``seen``."""
         return (*(() if seen == "0" else (seen,)), *self.merges)
-
-    def revision(  # noqa: PLR0913 - the fields that the store gives
-        self, *, entity: str, revision: str, parents: tuple[str, ...], sequence: int, data: bytes, digest: str
-    ) -> Revision:
-        """The record of the bytes that it made."""
-        return Revision(
-            entity=entity,
-            revision=revision,
-            parents=parents,
-            sequence=sequence,
-            timestamp=clock.timestamp(clock.now()),
-            op=self.op,
-            agent=self.agent,
-            op_id=self.op_id or uuid4().hex,
-            digest=digest,
-            size=len(data),
-            note=self.recorded_note(),
-        )
 
 
 class Current(NamedTuple):
@@ -447,12 +427,6 @@ RedactNote: TypeAlias = Callable[[Mapping[str, Any], bytes], Mapping[str, Any]]
 """Gives the note of a revision without what is to be forgotten, by the note and the bytes of the revision."""
 
 
-def same_note(note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
-    """The note as it is."""
-    del data
-    return note
-
-
 class Erasure(NamedTuple):
     """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it.
 
@@ -462,7 +436,7 @@ class Erasure(NamedTuple):
     redact: Redact
     redact_moved: Redact
     holds: Callable[[Kept], bool]
-    redact_note: RedactNote = same_note
+    redact_note: RedactNote
 
 
 class Left(NamedTuple):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
+from catmem import clock
 from catmem.errors import UnknownRevisionError
 from catmem.store.contract import (
     Change,
@@ -126,13 +128,18 @@ class InMemoryStore(Store):
         self._sequence += 1
         written = Snapshot.of(data, name)
         self._keep(
-            change.revision(
+            Revision(
                 entity=entity,
                 revision=name,
                 parents=change.parents(parent),
                 sequence=self._sequence,
-                data=data,
+                timestamp=clock.timestamp(clock.now()),
+                op=change.op,
+                agent=change.agent,
+                op_id=change.op_id or uuid4().hex,
                 digest=written.digest,
+                size=len(data),
+                note=change.recorded_note(),
             ),
             data,
         )

@@ -151,9 +151,10 @@ class FileStore(LastingStore):
         oldest = newest[-1].sequence if newest else None
         if journal is None or oldest == 1:
             return
-        with self._own_journal(entity) as (journal, name):
-            for record in journal.records(newest_first=True) if journal else ():
-                if record.owner == name and (oldest is None or record.sequence < oldest):
+        place = self._locate(entity)
+        with self._own_folder(place) as folder:
+            for record in folder.journal.records(newest_first=True) if folder and folder.journal else ():
+                if record.owner == place.name and (oldest is None or record.sequence < oldest):
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:
@@ -175,20 +176,15 @@ class FileStore(LastingStore):
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
-        with self._own_journal(entity) as (journal, name):
-            for record, data in journal.replay() if journal else ():
-                if record.owner == name:
+        place = self._locate(entity)
+        with self._own_folder(place) as folder:
+            for record, data in folder.journal.replay() if folder and folder.journal else ():
+                if record.owner == place.name:
                     yield revision_of(entity, record), data
 
     @contextmanager
-    def _own_journal(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
-        """A journal that is opened for one caller, who may take its time and keeps no other waiting."""
-        place = self._locate(entity)
-        with self._own_folder(place) as folder:
-            yield folder.journal if folder else None, place.name
-
-    @contextmanager
     def _own_folder(self, place: Place) -> Iterator[Folder | None]:
+        """A folder that is opened for one caller, who may take its time and keeps no other waiting."""
         folder = Folder.open(self._system, place, create=False)
         with store_errors(place.path), closing(folder) if folder else nullcontext():
             yield folder

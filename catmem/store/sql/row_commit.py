@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
+from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError, StoreError
 from catmem.store.contract import (
@@ -283,13 +285,18 @@ class SqlCommit:
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 
     def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
-        return change.revision(
+        return Revision(
             entity=self.entity,
             revision=revision,
             parents=parents,
             sequence=self.meta.sequence + 1,
-            data=data,
+            timestamp=clock.timestamp(clock.now()),
+            op=change.op,
+            agent=change.agent,
+            op_id=change.op_id or uuid4().hex,
             digest=bytes_digest(data),
+            size=len(data),
+            note=change.recorded_note(),
         )
 
     def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:

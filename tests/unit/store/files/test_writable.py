@@ -87,9 +87,8 @@ def test_somebody_who_writes_shows_that_it_can_be_written(tmp_path, store):
     other.close()
 
 
-@pytest.mark.parametrize("call", ["write_at", "fsync"])
-def test_a_write_that_the_disk_did_not_confirm_is_told_until_the_store_is_opened_anew(store, system, call):
-    system.fails = call
+def test_a_write_that_the_disk_did_not_confirm_is_told_until_the_store_is_opened_anew(store, system):
+    system.fails = "fsync"
     with pytest.raises(StoreError):
         add(store, NEO)
     system.fails = None

@@ -17,7 +17,7 @@ from catmem.clock import read_date
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import Categories, Scan, pieces, scan, unclosed_spans, unescape
+from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
 
 if TYPE_CHECKING:
@@ -332,11 +332,11 @@ def _problems(document: Document) -> Iterator[Problem]:
 def unclosed(document: Document) -> Iterator[Problem]:
     """The ``unclosed-fence`` problems of a document alone, in file order."""
     text = document.text
-    if not any(opening in text for opening in ("```", "~~~", "<!--")):
+    if not may_hide(text, 0, len(text)):
         return
     for start, end in document.scan.stretches():
-        stretch = text[start:end]
-        if "```" in stretch or "~~~" in stretch or "<!--" in stretch:
+        if may_hide(text, start, end):
+            stretch = text[start:end]
             for opening, opening_end in unclosed_spans(stretch):
                 what = "comment" if stretch[opening:opening_end].lstrip(" ").startswith("<") else "code fence"
                 yield Problem(

@@ -302,7 +302,11 @@ def _first_verified(document: Document, proposals: Iterator[_Proposal]) -> Edite
         made = list(_made(new, proposal))
         if None not in made and _does_what_it_says(document, new, proposal):
             return Edited(new, proposal.edits, made[0] if made else None)
-    raise _not_possible()
+    raise EditError(
+        "this edit would change how other entries are read, so it was not made",
+        code="not_possible",
+        hint="Look at the file around that place (catmem show FILE), for example for a code fence that is not closed.",
+    )
 
 
 def _made(new: Document, proposal: _Proposal) -> Iterator[Entry | None]:
@@ -349,11 +353,3 @@ def _sections_agree(old: Document, new: Document, proposal: _Proposal) -> bool:
 
 def _nothing_to_store() -> EditError:
     return EditError("there is no text to store", code="empty", hint="Give the entry some text.")
-
-
-def _not_possible() -> EditError:
-    return EditError(
-        "this edit would change how other entries are read, so it was not made",
-        code="not_possible",
-        hint="Look at the file around that place (catmem show FILE), for example for a code fence that is not closed.",
-    )

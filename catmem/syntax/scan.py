@@ -352,12 +352,13 @@ def _visible(
         stretch_start = delimiters[following - 1][1] if following else start
         stretch_end = delimiters[following][0] if following < len(delimiters) else end
         behind = bisect_left(candidates, stretch_end, lo=index)
-        hidden = closed_spans(text[stretch_start:stretch_end]) if _may_hide(text, stretch_start, stretch_end) else ()
+        hidden = closed_spans(text[stretch_start:stretch_end]) if may_hide(text, stretch_start, stretch_end) else ()
         yield from _outside(candidates[index:behind], [(a + stretch_start, b + stretch_start) for a, b in hidden])
         index = behind
 
 
-def _may_hide(text: str, start: int, end: int) -> bool:
+def may_hide(text: str, start: int, end: int) -> bool:
+    """Whether a fence or a comment may stand between two offsets."""
     return text.find("```", start, end) >= 0 or text.find("~~~", start, end) >= 0 or text.find("<!--", start, end) >= 0
 
 

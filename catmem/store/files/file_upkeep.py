@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
@@ -76,22 +77,12 @@ def report(system: System, places: Sequence[Place], records: int | None) -> Fold
 
 def examine(system: System, folder: Path) -> list[Feature]:
     """Try each feature in ``folder``, in a folder of its own that is removed again. Raises ``StoreError``."""
-    trial = f".catmem-doctor-{system.token()}"
-    with store_errors(folder):
-        outer = os.open(folder, FOLDER | os.O_CLOEXEC)
+    with store_errors(folder), TemporaryDirectory(prefix=".catmem-doctor-", dir=folder) as trial:
+        descriptor = os.open(trial, FOLDER | os.O_CLOEXEC)
         try:
-            system.make_folder(trial, 0o700, folder=outer)
-            try:
-                with opened(system, trial, outer, FOLDER) as inner:
-                    try:
-                        return _tried(system, inner)
-                    finally:
-                        for name in system.names(inner):
-                            system.unlink(name, folder=inner)
-            finally:
-                os.rmdir(trial, dir_fd=outer)
+            return _tried(system, descriptor)
         finally:
-            system.close(outer)
+            system.close(descriptor)
 
 
 def _tried(system: System, folder: int) -> list[Feature]:

@@ -105,7 +105,7 @@ def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
     done: list[Decided] = []
     for each in proposals(workspace, as_of=as_of).proposals:
         if each.state == "expired":
-            with suppress(_DecidedMeanwhileError):
+            with suppress(ProposalError):  # another decision came first
                 done.append(_decide(workspace, each, "expired", None))
     return done
 
@@ -310,7 +310,7 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
             except OperationCollisionError:
                 revision = ""
             if not revision:
-                raise _DecidedMeanwhileError(
+                raise ProposalError(
                     f"{found.id} was decided on at the same moment",
                     hint="Nothing was written. 'catmem proposals' shows what became of it.",
                 )
@@ -321,7 +321,3 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
 
 class _ProposedAgainError(Exception):
     """The proposal is on another branch by now, whose name this is; on none, if that is empty."""
-
-
-class _DecidedMeanwhileError(ProposalError):
-    """Another decision, or another proposal in its place, came first."""

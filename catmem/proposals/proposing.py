@@ -37,7 +37,7 @@ class _DecidedMeanwhileError(Exception):
     """What a proposal was to follow, or to be counted with, is not what waits any more."""
 
 
-class Waiting(NamedTuple):
+class NewProposal(NamedTuple):
     """A proposal that was made: its id, how often it was by now, and those whose place it takes.
 
     ``repeated``: it was made before under this ``op_id``.
@@ -55,7 +55,7 @@ class Waiting(NamedTuple):
         return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
 
 
-def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> Waiting:
+def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
     """Keep what a write makes (``data``) of revision ``base`` as a proposal.
 
     The same proposal of the same agent is counted again, under its id and as it was. One on the same entry takes the
@@ -67,7 +67,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
         change = replace(change, op_id=f"{gate.PROPOSES}{change.note.get('actor') or PERSON} {change.op_id}")
         first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
         if first is not None and repeated(first, change):
-            return Waiting(str(first.note[PROPOSAL]["id"]), repeated=True)
+            return NewProposal(str(first.note[PROPOSAL]["id"]), repeated=True)
     while True:
         try:
             return _propose(workspace, attempt, base, data, change)
@@ -75,7 +75,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
             continue  # another decision or proposal came between the look and the lock
 
 
-def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> Waiting:
+def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
     policy, entity = workspace.config.approval or Approval(), attempt.entity
     reader = ProposalReader(workspace, entity)
     agent = str(change.note.get("actor") or PERSON)
@@ -87,7 +87,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     same = next((each for each in own if is_same(each.changes, would)), None)
     if same is not None and same.count >= _MOST_COUNTED and same.state != "expired":
         attempt.op = "propose"
-        return Waiting(same.id, same.count)
+        return NewProposal(same.id, same.count)
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     older = [same] if same else [] if policy.stacks else [each for each in own if _overlap(each.changes, would)]
     if agent != PERSON and len(own) - len(older) >= policy.most:
@@ -117,7 +117,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     merges = tuple(each.revision for each in older)
     waits = replace(change, op="propose", note={**note, PROPOSAL: said}, waits=True, merges=merges, keeps_note=True)
     attempt.commit(base, update, waits)
-    return Waiting(said["id"], said.get("count", 1), () if same else tuple(each.id for each in older))
+    return NewProposal(said["id"], said.get("count", 1), () if same else tuple(each.id for each in older))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:

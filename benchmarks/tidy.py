@@ -8,6 +8,8 @@ on one thing (``tidy_splits.tsv``), expired facts, and facts of all specialists.
 The rules were tuned on every first pair or entry of two; the others were held back. All of them were written before the
 rules, and by the same hand. ``tidy_later.tsv`` was written after them, to be harder. Two rules were changed for what it
 showed: fewer removals, and short texts in other languages. What was wrong was looked at in both halves.
+``tidy_fresh.tsv`` has facts of small companies in English and German. It was written before the rules of times, amounts
+and German names, which were tuned on every first pair of it.
 All that was not planted counts as wrong.
 """
 
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 DAY = date(2026, 11, 21)
 SPECIALISTS = ("neo", "morpheus", "trinity")
 KINDS = ("duplicate", "contradiction", "split", "expired", "lift")
-_GROUPS = ("tuned on", "held back", "written later")
+_GROUPS = ("tuned on", "held back", "written later", "of companies, tuned on", "of companies, held back")
 _SHARED = 150
 _EXPIRED = 20
 _HERE = Path(__file__).parent
@@ -78,7 +80,9 @@ def planted_pairs() -> list[Planted]:
     """The pairs, by kind in the order of the file."""
     later = [(kind, first, other) for kind, first, other in _rows("tidy_later.tsv")]
     first = _numbered((kind, first, other) for kind, first, other in _rows("tidy_pairs.tsv"))
-    return [*first, *(each._replace(group=_GROUPS[2]) for each in _numbered(later))]
+    companies = _numbered((kind, one, other) for kind, one, other in _rows("tidy_fresh.tsv"))
+    fresh = [each._replace(group=_GROUPS[3 + _GROUPS.index(each.group)]) for each in companies]
+    return [*first, *(each._replace(group=_GROUPS[2]) for each in _numbered(later)), *fresh]
 
 
 def planted_splits() -> list[tuple[str, Planted]]:
@@ -172,7 +176,7 @@ def rows_of(planted: Sequence[Planted], at: set[tuple[str, frozenset[str]]]) -> 
                 hits = sum((kind, each.texts) in at for each in meant)
                 where = {None: "", True: " (paragraphs, list items)", False: " (sentences: not looked for)"}[in_lines]
                 said = f"{kind}{where}: found of those {group}"
-                least = None if in_lines is False or group == _GROUPS[2] else _LEAST_FOUND
+                least = None if in_lines is False or group not in _GROUPS[:2] else _LEAST_FOUND
                 if meant:
                     value = 100 * hits / len(meant)
                     yield Result(said, hits, len(meant), value, least, at_least=True, unit="%", is_count=True)

@@ -13,55 +13,100 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.search.query import fold
-from catmem.search.stems import FUNCTION_WORDS, language_of, stem
+from catmem.search.stems import DEFAULT, FUNCTION_WORDS, language_of, stem
 from catmem.sorting.proposals import with_iso_dates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Relation: TypeAlias = Literal["same", "otherwise"]
 WordKind: TypeAlias = Literal["word", "number", "name"]
 
 # Letters and digits, with what joins them in times, amounts, paths and addresses; and signs that end or state.
-_TOKEN = re.compile(
-    r"[^\W_]+(?:(?:[.'\u2019:@/_]|(?<=\d)(?<!:\d\d)-(?=\d)|(?<=\d),(?=\d{3}))[^\W_]+)*|[:=\n]|[.!?](?=\s)"
-)
+_TOKEN = re.compile(r"[^\W_]+(?:(?:[.'\u2019:@/_]|(?<=\d)(?<!:\d\d)-(?=\d)|(?<=\d),(?=\d))[^\W_]+)*|[:=\n]|[.!?](?=\s)")
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DENIED = re.compile(r".*n['\u2019]t")
-_NUMBER_SIGN = re.compile(r"\bno\. ?(?=\w*\d)", re.IGNORECASE)
 _TITLE = 3  # a point behind so few letters ends no sentence: it may be a title
 
 _COUNTED = "one first,two second,three third,four fourth,five,six,seven,eight,nine,ten"
 _NUMBERS = {each: str(number) for number, words in enumerate(_COUNTED.split(","), 1) for each in words.split()}
 _DAYS = [name.lower() for name in (*day_name, *month_name) if name]
-_CALENDAR = {form: name[:3] for name in _DAYS for form in (name, name[:3], f"{name}s")}
+_IN_GERMAN = """montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz april mai juni juli \
+august september oktober november dezember"""
+_GERMAN_DAYS = _IN_GERMAN.split()
+_CALENDAR = {form: name[:3] for name in _DAYS for form in (name, name[:3], f"{name}s")} | {
+    form: name[:3] for name, own in zip(_DAYS, _GERMAN_DAYS, strict=True) for form in (own, f"{own}s")
+}
 # Words that deny; that join and yet turn a sentence round; that add nothing; behind which a text says something of its
-# subject; and prepositions, since what they lead to narrows what is said.
+# subject; prepositions, since what they lead to narrows what is said; those that lead to a limit; titles of people;
+# words that lead to a name; and words that join two values.
 _LISTS = """\
 not no never without neither nor cannot nicht kein keine nie ohne ne pas jamais sans sin nunca
 before after under over above below until since than but
 user also always immer toujours siempre all every each any just really please usually currently now very bit little \
-quite rather instead get gets got take takes taken must should shall will can has had per via number nr e mr ms mrs
-: = is are was were be has have must should will can ist sind est son sont es
+quite rather instead get gets got take takes taken must should shall will can has had per via number nr e mr ms mrs \
+our unser unsere jede jeden jeder jedes bitte muss mussen soll sollen herr herrn frau
+: = is are was were be has have must should will can ist sind wird betragt kostet lautet heisst est son sont es
 in on at of for with to by from into within about against between during through as until since before after under \
-over above below fur mit bei von zu an auf aus im am pour avec de du des dans sur para con en por"""
+over above below fur mit bei von zu an auf aus im am pour avec de du des dans sur para con en por
+above below over under after before within until than up uber unter nach vor bis ab
+herr herrn frau
+ist sind heisst
+and und or oder to bis"""
 _ALL, _GERMAN = frozenset().union(*FUNCTION_WORDS.values()), FUNCTION_WORDS["german"] - FUNCTION_WORDS["english"]
-_DENIALS, _PIVOTS, _FILLERS, _STATING, _LEADING = (frozenset(words.split()) for words in _LISTS.split("\n"))
+_GERMAN_ALONE = _GERMAN.difference(*(words for name, words in FUNCTION_WORDS.items() if name != "german"))
+_DENIALS, _PIVOTS, _FILLERS, _STATING, _LEADING, _LIMITS, _TITLES, _NAMING, _JOINING = (
+    frozenset(words.split()) for words in _LISTS.split("\n")
+)
 # Stems that mean the same in a note.
 _SAME = (
     "like prefer favour,want wish,use employ,keep kept store stored,run execut,call name,phone telephon,mail email,"
-    "databas db,christma xmas,request pr prs,hour h,minut min,go goe,write written"
+    "databas db,christma xmas,request pr prs,hour h,minut min,go goe,write written,pay paid,send sent,"
+    "kilometr kilomet km,begin start,holiday vacat,employe staff"
 )
 _CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
+_ONLY = ("only", "")
 _ADDED = 1 / 3  # the share of its words that one text may have more than the other, and still say the same
 _SHORT = 3  # letters that an abbreviation has at least, and that it lacks at least
 
+_UNITS = re.compile(r"[€$£%]|\b(?:eur|euros?)\b", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*(?:[.,]\d\d?)?")
+_FULL_HOUR = re.compile(r"\A0?(\d{1,2}(?::(?!00)\d\d)?)(?::00)?\Z")
+_LOOKS_GERMAN = re.compile(r"ß|\b(?:herrn?|frau|uhr)\b|(?:ung|keit|heit|schaft)(?:en)?\b", re.IGNORECASE)
+_VERB = re.compile(r"(?<=.{4})(?:e?n|e?te?)\Z")
+
+
+def _on_the_clock(found: re.Match[str]) -> str:
+    hour = int(found[1])
+    if found[3]:
+        hour = hour % 12 + 12 * (found[3] in "pP")
+    return f"{hour}:{found[2] or '00'}"
+
+
+_SHORTER: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(form, re.IGNORECASE), short)
+    for form, short in (
+        (r"\bno\. ?(?=\w*\d)|(?<=\d) ?(?:eur|euros?)\b|\b(?:eur|euro) (?=\d)", ""),
+        (r"\bg(?:o|oes|oing) out\b", "is sent"),
+        (r"\bgeh(?:t|en)\b(.{1,60}?) raus\b", r"wird\1 verschickt"),
+        (r"\b(?:an?|per|im|pro|je) (?=(?:year|month|week|day|hour|jahr|monat|woche|tag|stunde)\b)", ""),
+        (r" (?:of (?:the|each|every) month|(?:des|jeden) monats)\b", ""),
+        (r"\b(\d{1,2})(?:[:.](\d\d))? ?(?:([ap])\.?m\b|Uhr\b)", _on_the_clock),
+        (
+            rf"\b(\d{{1,2}})\. ?({'|'.join(_GERMAN_DAYS[7:])}|märz) ?(?=\d{{4}}\b)",
+            lambda found: f"{found[1]} {_DAYS[_GERMAN_DAYS.index(fold(found[2]))]} ",
+        ),
+    )
+]
+"""What is said in fewer words, or in one form: with them a unit stands beside its value."""
+
 
 class ContentWord(NamedTuple):
-    """A word that carries meaning. ``key`` is its stem, or a value in one form; ``place`` counts all words of the text.
+    """A word that carries meaning. ``key`` is its stem, or a value in one form; ``place`` counts words, without "and".
 
-    ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it.
+    ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it. ``is_limit``: one such as
+    "above" does, on which a rule turns.
     """
 
     key: str
@@ -70,6 +115,7 @@ class ContentWord(NamedTuple):
     place: int
     stated: bool
     narrows: bool
+    is_limit: bool
 
 
 class Wording(NamedTuple):
@@ -86,20 +132,27 @@ class Wording(NamedTuple):
 
 def wording_of(text: str) -> Wording:
     """Take a text apart."""
-    found = _TOKEN.findall(_NUMBER_SIGN.sub("", with_iso_dates(text)))
+    turns = {("", unit if unit in "$£%" else "€") for unit in _UNITS.findall(text)}
+    for form, short in _SHORTER:
+        text = form.sub(short, text)
+    found = _TOKEN.findall(with_iso_dates(text))
     lows = [*map(fold, found)]
     language = language_of(lows)
+    if language == DEFAULT and FUNCTION_WORDS[DEFAULT].isdisjoint(lows):
+        language = "german" if _LOOKS_GERMAN.search(text) or not _GERMAN_ALONE.isdisjoint(lows) else DEFAULT
     # A short text may show no language.
     joins = _ALL if FUNCTION_WORDS[language].isdisjoint(lows) else FUNCTION_WORDS[language]
     words: list[ContentWord] = []
-    turns: set[tuple[str, str]] = set()
+    turns |= set() if {"only", "nur"}.isdisjoint(lows) else {_ONLY}
     opens, stated, narrows, denies, pivot = True, False, False, False, ""
-    for place, (raw, folded) in enumerate(zip(found, lows, strict=True)):
+    joined = 0
+    for at, (raw, folded) in enumerate(zip(found, lows, strict=True)):
         low = folded.removesuffix("'s").removesuffix("\u2019s")
         if low in ".!?\n":
-            if low != "." or len(found[place - 1]) > _TITLE:
+            if low != "." or len(found[at - 1]) > _TITLE:
                 opens, stated, narrows = True, False, False
             continue
+        joined += low in _JOINING
         if low in _DENIALS or _DENIED.fullmatch(low):
             denies, pivot = True, "not"
         elif low in _PIVOTS:
@@ -108,24 +161,37 @@ def wording_of(text: str) -> Wording:
             stated = stated or low in _STATING
             narrows = low in _LEADING or (narrows and low not in _STATING)
         elif low not in _FILLERS:
-            number, key = _number(raw, low), stem(low, language)
-            # German writes every noun with a capital letter.
-            is_name = (raw[0].isupper() and not opens and _GERMAN.isdisjoint(lows)) or (
-                words and words[-1].key == "call"
+            is_verb = language == "german" and raw[0].islower()
+            number, key = _number(raw, low), stem(_VERB.sub("", low) if is_verb else low, language)
+            is_name = raw[0].isupper() and not opens and (_GERMAN.isdisjoint(lows) or _is_german_name(found, lows, at))
+            kind: WordKind = (
+                "number" if number else "name" if is_name or (words and words[-1].key == "call") else "word"
             )
-            kind: WordKind = "number" if number else "name" if is_name else "word"
-            words.append(ContentWord(number or _CANON.get(key, key), raw, kind, place, stated, narrows))
+            is_limit = bool(number and at) and lows[at - 1] in _LIMITS
+            key = number or _CANON.get(key, key)
+            words.append(ContentWord(key, raw, kind, at - joined, stated, narrows, is_limit))
             turns |= {(pivot, "" if number else words[-1].key)} if pivot else set()
             pivot, narrows = "", False
         opens = False
     return Wording(tuple(words), denies, frozenset(turns))
 
 
+def _is_german_name(found: Sequence[str], lows: Sequence[str], at: int) -> bool:
+    """Whether a word is a name where every noun has a capital letter: behind a title, or all that follows "ist"."""
+    if lows[at - 1] in _TITLES:
+        return True
+    start = max((place for place in range(at) if lows[place] in _NAMING), default=at)
+    return start < at and all(word[0].isupper() or word in ".!?" for word in found[start + 1 :])
+
+
 def _number(raw: str, low: str) -> str | None:
-    """The one form of a number, a day of the week or a month; ``None`` for another word."""
+    """The one form of a number, a time, a day of the week or a month; ``None`` for another word."""
     if _DIGIT.search(low):
-        return _ORDINAL.sub(r"\1", low).replace(",", "")
-    return _NUMBERS.get(low) or (_CALENDAR.get(low) if raw[0].isupper() else None)
+        grouped = _THOUSANDS.fullmatch(low)
+        plain = low.replace(grouped[1], "") if grouped else _ORDINAL.sub(r"\1", low)
+        return _FULL_HOUR.sub(r"\1", plain).replace(",", ".")
+    is_day = raw[0].isupper() or low.endswith(("tags", "wochs"))
+    return _NUMBERS.get(low) or (_CALENDAR.get(low) if is_day else None)
 
 
 # --- two texts -----------------------------------------------------------------------------------------------------
@@ -133,7 +199,8 @@ def _number(raw: str, low: str) -> str | None:
 
 def relation(one: Wording, other: Wording) -> Relation | None:
     """Whether two texts say the same, or the same with another value; ``None`` if they are of different things."""
-    if one.denies != other.denies or (one.turns - other.turns and other.turns - one.turns):
+    added = one.turns - other.turns, other.turns - one.turns
+    if one.denies != other.denies or all(added) or _ONLY in added[0] | added[1]:
         return None
     mine, theirs = differences(one, other)
     if mine and theirs:
@@ -146,7 +213,7 @@ def differences(one: Wording, other: Wording) -> tuple[list[ContentWord], list[C
     """What each of two texts says that the other lacks, in order; an abbreviation is what it stands for."""
     mine, theirs = _left_over(one, other), _left_over(other, one)
     for word in [*mine]:
-        full = next((each for each in theirs if _abbreviates(word, each) or _abbreviates(each, word)), None)
+        full = next((each for each in theirs if _is_form_of(word, each) or _is_form_of(each, word)), None)
         if full is not None:
             mine.remove(word)
             theirs.remove(full)
@@ -162,9 +229,11 @@ def _left_over(one: Wording, other: Wording) -> list[ContentWord]:
     return found
 
 
-def _abbreviates(word: ContentWord, other: ContentWord) -> bool:
-    """Whether a word is the beginning of another one, or its consonants."""
+def _is_form_of(word: ContentWord, other: ContentWord) -> bool:
+    """Whether a word is another one whose stem is of another language, or the beginning of it, or its consonants."""
     short, full = fold(word.raw).rstrip("s"), fold(other.raw)
+    if short == full.rstrip("s"):
+        return True
     if other.kind != "word" or len(short) < _SHORT or len(full) - len(short) < _SHORT:
         return False
     letters = iter(full)
@@ -192,4 +261,4 @@ def _is_said(wording: Wording, value: Sequence[ContentWord]) -> bool:
     at, end = wording.words.index(value[0]), wording.words.index(value[-1])
     behind = wording.words[end + 1 :]
     is_last = not behind or (len(behind) == 1 and behind[0].place == value[-1].place + 1)
-    return all(word.stated for word in value) or (is_last and at > 1)
+    return all(word.stated for word in value) or all(word.is_limit for word in value) or (is_last and at > 1)

@@ -25,6 +25,15 @@ def related(one, other):
         ("Never schedule calls before 10:00.", "Don't schedule calls before 10:00."),
         ("Health insurance: AOK, no. T482913", "Health insurance is with the AOK, number T482913."),
         ("Der Steuerberater heißt Herr Lindner.", "Steuerberater heißt: Herr Lindner"),
+        ("Geschäftsführer ist Jürgen Maier.", "Der Geschäftsführer ist Jürgen Maier."),
+        ("Reminders go out after 14 days", "Reminders are sent after 14 days"),
+        ("Mahnungen gehen nach 21 Tagen raus.", "Mahnungen werden nach 21 Tagen verschickt."),
+        ("The team meeting is on Mondays at 10:00.", "Team meeting: Monday, 10 am"),
+        ("Parcels leave at 4 p.m.", "Parcels leave at 16:00."),
+        ("Der Jour fixe ist dienstags um 9.30 Uhr.", "Jour fixe: Dienstag, 9:30 Uhr"),
+        ("The rent is 1.200 €.", "The rent is €1,200."),
+        ("The price is 1.200,50 €.", "The price is 1,200.50 EUR."),
+        ("Der Vertrag endet am 3. März 2027.", "Vertrag endet am 03.03.2027"),
         ("", ""),
     ],
 )
@@ -41,6 +50,13 @@ def test_the_same_in_other_words(one, other):
         ("The server is called heron.", "Server is named bittern."),
         ("The dog weighs 18 kg.", "Dog weighs 21 kg."),
         ("The rent is 1,400 € a month.", "The rent is 1,450 € a month."),
+        ("Die Miete beträgt 1.200 € im Monat.", "Die Miete beträgt 1.300 €."),
+        ("Invoices above €5,000 need Jürgen's signature.", "Invoices above €10,000 need Jürgen's signature."),
+        ("Cleaning is done on Tuesdays and Fridays.", "Cleaning is done on Mondays and Thursdays."),
+        ("Geschäftsführer ist Jürgen Maier.", "Der Geschäftsführer ist Anna Huber."),
+        ("Der Ansprechpartner ist Herr Kern.", "Ansprechpartner: Frau Lutz"),
+        ("The shift ends at 12 am.", "The shift ends at 12 pm."),
+        ("The domain costs $14 a year.", "The domain costs $19 a year."),
     ],
 )
 def test_the_same_with_another_value(one, other):
@@ -63,6 +79,11 @@ def test_the_same_with_another_value(one, other):
         ("Standup on Monday is at 9:15.", "Standup on Thursday is at 11:00."),
         ("The vendor for laptops is Bechtle.", "The vendor for toner is Viking."),
         ("Das Büro mag Äpfel.", "Das Büro mag Birnen."),
+        ("Das Lager ist Sache von Anna.", "Das Lager ist Eigentum von Anna."),
+        ("The budget is $40.", "The budget is 40 €."),
+        ("In 2025 the audit found two issues.", "In 2026 the audit found two issues."),
+        ("The first reminder goes out after 14 days.", "The second reminder goes out after 28 days."),
+        ("Use the card for fuel.", "Use the card for fuel only."),
     ],
 )
 def test_two_things(one, other):

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
+    from catmem.errors import ConfigError
     from catmem.tidying.root_tidy import ProposedTidying
     from catmem.tidying.suggestions import Kind, Suggestion, TidyEntry
 
 _KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long", "shorter")
 _WIDTH = 300
+_LEFT = {
+    "rejected_before": "you rejected the same before; 'catmem proposals --all' shows it, and '--reopen ID' asks again"
+}
 
 
 @click.command(
@@ -55,12 +59,14 @@ def tidy(
     workspace = open_with_store() if propose else open_to_read()
     found = list_tidy(workspace, profile, kinds=kinds, as_of=as_of)
     if command is not None:
-        found.suggestions.extend(_shorter(found.entries, command))
+        made, faults = _shorter(found.entries, command)
+        found.suggestions.extend(made)
+        found.problems.extend(faults)
     if propose:
         _show_proposed(propose_tidy(workspace, [each for each in found.suggestions if each.operations]))
     elif in_json():
-        made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
-        emit_json({"suggestions": made, "private": found.private, "problems": problems})
+        listed, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
+        emit_json({"suggestions": listed, "private": found.private, "problems": problems})
     else:
         emit("".join(f"{line}\n" for each in found.suggestions for line in _lines(each)))
         count = Counter(each.kind for each in found.suggestions)
@@ -78,19 +84,20 @@ def _show_proposed(proposed: Sequence[ProposedTidying]) -> None:
         return
     for each in waiting:
         emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))
-    left = Counter(each.error.code for each in proposed if each.error is not None)
-    said = "".join(f"; {number:,} left: {code}" for code, number in left.items())
-    say(f"{counted(len(waiting), 'suggestion')} wait{'s' if len(waiting) == 1 else ''} for you: catmem proposals{said}")
+    left = Counter(_LEFT.get(each.error.code, each.error.message) for each in proposed if each.error is not None)
+    say(f"{counted(len(waiting), 'suggestion')} wait{'s' if len(waiting) == 1 else ''} for you: catmem proposals")
+    for why, number in left.items():
+        say(f"{counted(number, 'suggestion')} left out: {why}")
 
 
-def _shorter(entries: Iterable[TidyEntry], command: str) -> list[Suggestion]:
-    """What a command suggests in the place of long entries."""
+def _shorter(entries: Iterable[TidyEntry], command: str) -> tuple[list[Suggestion], list[ConfigError]]:
+    """What a command suggests in the place of long entries, and what of its answer is left out."""
     from catmem.tidying.shortening import long_entries, shortened, shortening_question
 
     asked = long_entries(entries)
     if not asked:
         say("no entry is long enough to be asked about")
-        return []
+        return [], []
     return shortened(answer_of(command, shortening_question(asked)), asked)
 
 

@@ -9,10 +9,11 @@ from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, refuse_no_root
 from catmem.errors import CatmemError
 from catmem.linting.suppress import is_only_marks
-from catmem.threats import BuiltinScanner, scan_each
+from catmem.threats import BuiltinScanner, scan, scan_each
 from catmem.tidying.suggestions import TidyEntry, suggestions, untouched
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import load_each
+from catmem.workspace.seen_entry import preview
 from catmem.writing.terms import MOST_REASON
 from catmem.writing.write import write_operations
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from catmem.tidying.suggestions import Kind, Suggestion
     from catmem.workspace.root import Root
     from catmem.workspace.seen_entry import SeenEntry
+
+_QUOTED = 200
+"""Characters of the entry that stays, in the reason of a proposal."""
 
 
 class TidyList(NamedTuple):
@@ -117,10 +121,26 @@ def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedT
     proposed = []
     for each in found:
         owner, _, target = each.entity.partition("/")
-        reason = f"tidy, {each.kind}: {each.reason}"[:MOST_REASON]
         try:
+            reason = _reason(each)
             written = write_operations(workspace, owner, each.operations, target=target, reason=reason, proposes=True)
             proposed.append(ProposedTidying(each, written.waiting))
         except CatmemError as error:
             proposed.append(ProposedTidying(each, None, error))
     return proposed
+
+
+def _reason(found: Suggestion) -> str:
+    """Why an entry shall go, for a person who sees it alone: with the words of the one that stays.
+
+    Words of another file or category may have other readers, so they are not in it.
+    """
+    kept, gone = found.entries[0], found.entries[-1]
+    why = f"tidy, {found.kind}: {found.reason}"
+    if kept is not gone and found.kind in {"duplicate", "contradiction"}:
+        if (kept.entity, kept.category) != (gone.entity, gone.category):
+            return f"tidy, {found.kind}: another entry of {kept.owner} says otherwise, and was verified later"
+        why = f'{why}; what stays: "{preview(kept.entry, to_agent=False, length=_QUOTED)}"'
+        why += f"; words that would go: {', '.join(found.lost)}" if found.lost else ""
+    why = why[:MOST_REASON]
+    return f"tidy, {found.kind}" if scan(why) else why

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from catmem.errors import ConfigError
 from catmem.linting.similar import distinct_words
 from catmem.sorting.sort_list import read_answer, refuse_answer
 from catmem.threats import scan
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _ASKED = 4000
 """Characters of the longest entry that a model is asked to shorten."""
+_SHOWN = 80
+"""Characters that are shown of an answer that is no JSON."""
 _NEW = 1 / 3
 """The share of its words that a shorter wording may have without the entry."""
 
@@ -38,30 +41,33 @@ def shortening_question(entries: Sequence[TidyEntry]) -> str:
     )
 
 
-def shortened(answer: str, entries: Sequence[TidyEntry]) -> list[Suggestion]:
-    """What a model's answer suggests for the entries that it was asked about.
+def shortened(answer: str, entries: Sequence[TidyEntry]) -> tuple[list[Suggestion], list[ConfigError]]:
+    """What a model's answer suggests for the entries that it was asked about, and what is wrong with the rest of it.
 
-    Raises ``ConfigError`` (``bad_answer``) if any part of the answer is not right: then nothing of it is used.
+    Raises ``ConfigError`` (``bad_answer``) if it is no list, or no part of it is right.
     """
-    data = read_answer(answer)
-    items, faults = ([], [("the text", data)]) if isinstance(data, str) else (data["entries"], [])
+    data, begins = read_answer(answer), " ".join(answer.split())[:_SHOWN]
+    faults = [("the text", f"{data}; it begins with: {begins}")] if isinstance(data, str) else []
     made: dict[int, Suggestion] = {}
-    for at, item in enumerate(items, 1):
+    for at, item in enumerate([] if isinstance(data, str) else data["entries"], 1):
         number, text = (item.get("entry"), item.get("text")) if isinstance(item, dict) else (None, None)
+        entry = entries[number - 1] if type(number) is int and 0 < number <= len(entries) else None
+        fault: str | None = 'is not {"entry": NUMBER, "text": TEXT}'
         if type(number) is not int or not isinstance(text, str) or item.keys() != {"entry", "text"}:
-            fault: str | None = 'is not {"entry": NUMBER, "text": TEXT}'
-        elif number in made or not 0 < number <= len(entries):
+            pass
+        elif entry is None or number in made:
             fault = f"there is no entry {number}, or it came before"
-        else:
-            entry = entries[number - 1]
-            fault = fault_of(text, entry)
+        elif (fault := fault_of(text, entry)) is None:
             reason = f"{len(text):,} characters in the place of {len(entry.body):,}"
             lost = tuple(word for word in entry.tokens if word not in distinct_words(text))
             operations = (entry.asked("replace", content=text),)
             made[number] = Suggestion("shorter", entry.entity, operations, reason, (entry,), lost)
-        faults += [(f"item {at}", fault)] if fault else []
-    refuse_answer(faults)
-    return [*made.values()]
+        if fault:
+            faults.append((f"{entry.entity} line {entry.line}" if entry else f"item {at}", fault))
+    if not made:
+        refuse_answer(faults)
+    left = [ConfigError(f"the wording of {where} is left out: {why}", code="bad_answer") for where, why in faults]
+    return [*made.values()], left
 
 
 def fault_of(text: str, source: TidyEntry) -> str | None:

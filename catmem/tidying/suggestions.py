@@ -31,7 +31,8 @@ _SERIES = 3  # an entry that is otherwise than more entries is one of a list, su
 _SEVERAL = 2
 _LEANS = re.compile(
     r"(?:and|but|or|so|then|also|otherwise|except|because|if|else|only|same|both|therefore|not|no)\b|[^\w\"'`*]"
-    r"|.*\b(?:it|its|this|that|these|those|they|them|their|he|she|him|there|here)\b",
+    r"|.*\b(?:it|its|this|that|these|those|they|them|their|he|she|him|there(?! (?:is|are)\b)|here)\b"
+    r"|.*\b(?:dies\w*|er|sie|ihn|ihm|ihnen|dort|dabei|davon|dafür)\b",
     re.IGNORECASE | re.DOTALL,
 )
 """A part with these words leans on the one before it."""
@@ -150,14 +151,23 @@ def _joined(one: TidyEntry, other: TidyEntry) -> Suggestion:
         return Suggestion("duplicate", kept.entity, (), reason, (kept, gone))
     tags = {key: value for key, value in gone.entry.tags.items() if key not in {*kept.tags, *DATED_BY}}
     retagged = (kept.asked("replace", tags=tags),) if tags and not kept.copied else ()
-    reason = f"they say the same{f'; the first was verified on {kept.verified}' if kept.verified else ''}"
+    lacks = ", ".join(_lacking(kept, gone))
+    if lacks or (gone.verified and not kept.verified):
+        why = f"what was verified lacks {lacks}" if lacks else "the one of the source was not verified"
+        return Suggestion("duplicate", kept.entity, (), f"they say the same, but {why}", (kept, gone))
+    reason = f"they say the same{f'; the one that stays was verified on {kept.verified}' if kept.verified else ''}"
     return _removed("duplicate", gone, kept, reason, *retagged)
 
 
-def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, str, int]:
-    """What makes an entry stay: no value may go, then the newest verification counts, then the length."""
-    lacks = any(word.kind != "word" for word in differences(against.wording, entry.wording)[0])
-    return not lacks, entry.copied, str(entry.verified or ""), len(entry.body)
+def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, bool, int, str]:
+    """What makes an entry stay: it is verified, has all values, has more words, is newer."""
+    has_all = not _lacking(entry, against)
+    return entry.copied, entry.verified is not None, has_all, len(entry.tokens), str(entry.day or "")
+
+
+def _lacking(entry: TidyEntry, against: TidyEntry) -> list[str]:
+    """The numbers and names of another entry that this one lacks."""
+    return [word.raw for word in differences(against.wording, entry.wording)[0] if word.kind != "word"]
 
 
 def _disputed(one: TidyEntry, other: TidyEntry) -> Suggestion:
@@ -199,9 +209,13 @@ def facts_in(body: str) -> list[str]:
     leans = any(map(_LEANS.match, parts[1:])) or any(part.endswith(":") for part in parts)
     if len(parts) == 1 or "\n" not in body or leans or _OF_ONE_THING.match(body):
         return [body]
-    keys = [set(wording_of(part).keys()) for part in parts]
-    shared = sum(map(len, keys)) > len(set().union(*keys))
-    return [body] if shared or min(map(len, keys)) < _SEVERAL else parts
+    words = [wording_of(part).words for part in parts]
+    if min(map(len, words)) < _SEVERAL:
+        return [body]
+    # What begins several of them is their subject; a word that is said again elsewhere leads from one to the next.
+    held = Counter(key for some in words for key in {word.key for word in some if word.kind != "number"})
+    subjects = Counter(some[0].key for some in words)
+    return [body] if any(count > max(1, subjects[key]) for key, count in held.items()) else parts
 
 
 def long(entries: Iterable[TidyEntry], over: Mapping[str, int]) -> Iterator[Suggestion]:

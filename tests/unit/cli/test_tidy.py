@@ -11,6 +11,7 @@ from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LONG = f"Standup is at 10:00 every day{',' * 300}"
 BOSS = f"""\
 ## Talk
 [verified_date: 2026-05-01] Prefers short answers in chat.
@@ -44,7 +45,7 @@ def test_it_prints_what_would_be_done_and_writes_nothing(place):
         == """\
 expired  boss/user: it expired on 2026-01-31
   remove line 8  talk | Book travel early.
-duplicate  boss/user: they say the same; the first was verified on 2026-05-01
+duplicate  boss/user: they say the same; the one that stays was verified on 2026-05-01
          line 2  talk | Prefers short answers in chat.
   remove line 4  talk | In chat the user prefers short answers.
          words that would go: the, user
@@ -127,6 +128,9 @@ def test_proposals_change_no_file_and_are_made_once(place):
     assert {each.reason.split(":")[0] for each in waiting} == {"tidy, duplicate", "tidy, expired", "tidy, lift"}
     for each in waiting:
         workspace.reject(each.id) if "expired" in each.reason else workspace.approve(each.id)
+    left = run("tidy", "-p", "boss", "--propose", "--kind", "expired", "--as-of", "2026-11-21").stderr
+    assert "1 suggestion left out: you rejected the same before" in left
+    assert "rejected_before" not in left
     again = run_json("tidy", "-p", "boss", "--propose", "--kind", "expired", "--as-of", "2026-11-21")
     assert [(each["proposal"], each["error"]["code"]) for each in again["proposed"]] == [(None, "rejected_before")]
     assert "In chat the user prefers" not in (place / "homes" / "boss" / "USER.md").read_text()
@@ -146,9 +150,43 @@ def test_a_command_is_asked_for_shorter_wordings(place):
     put(place / "answer", '{"entries": [{"entry": 1, "text": "Invoices from Globex: bank transfer."}]}')
     error = error_of("tidy", "-p", "boss", *ask)
     assert (error["code"], "Globex" in error["hint"]) == ("bad_answer", True)
-    assert error_of("tidy", "--ask", "no-such-command")["code"] == "ask_failed"
+    failed = error_of("tidy", "--ask", "no-such-command --key x")
+    assert (failed["code"], failed["message"].endswith(": no-such-command")) == ("ask_failed", True)
     assert run_json("tidy", "-p", "neo", "--kind", "shorter", *ask)["suggestions"] == []
     assert snapshot(place / "homes") == before
+
+
+def test_a_proposal_names_the_words_that_stay(place):
+    put(
+        place / "homes" / "boss" / "USER.md",
+        f"{BOSS}§\nThe standup is at 9:30.\n§\n[verified_date: 2026-10-12] {LONG}\n",
+    )
+    run("tidy", "-p", "boss", "--propose", "--as-of", "2026-11-21")
+    reasons = {each.reason.split(":")[0]: each.reason for each in Workspace.open(place).proposals()}
+    assert reasons["tidy, duplicate"] == (
+        "tidy, duplicate: they say the same; the one that stays was verified on 2026-05-01; "
+        'what stays: "Prefers short answers in chat."; words that would go: the, user'
+    )
+    assert 'what stays: "Standup is at 10:00 every day' in reasons["tidy, contradiction"]
+    assert max(map(len, reasons.values())) < 400
+
+
+def test_the_reason_of_a_proposal_holds_no_words_of_another_category(place):
+    text = "## Talk\nThe standup is at 9:30.\n\n## Board\n[verified_date: 2026-10-12] Standup is at 10:00.\n"
+    put(place / "homes" / "boss" / "USER.md", text)
+    run("tidy", "-p", "boss", "--propose", "--kind", "contradiction", "--as-of", "2026-11-21")
+    (only,) = Workspace.open(place).proposals()
+    assert only.reason == "tidy, contradiction: another entry of boss says otherwise, and was verified later"
+
+
+def test_good_wordings_are_taken_and_a_bad_one_is_named(place):
+    long = "The user would really like it if invoices from {} were paid by bank transfer within 30 days. "
+    put(place / "homes" / "boss" / "USER.md", f"## Talk\n{long.format('Acme') * 4}\n§\n{long.format('Kern') * 4}\n")
+    answer = '{"entries": [{"entry": 1, "text": "Invoices from Acme: bank transfer within 30 days."}, {"entry": 2, "text": "Lutz"}]}'
+    put(place / "answer", answer)
+    done = run("tidy", "-p", "boss", "--kind", "shorter", "--ask", "cat answer")
+    assert "Invoices from Acme: bank transfer" in done.stdout
+    assert "the wording of boss/user line 4 is left out: names what the entry does not: Lutz" in done.stderr
 
 
 def test_shorter_wordings_need_a_command(place):

@@ -44,8 +44,9 @@ def test_long_entries_alone_are_asked_about():
 
 def test_a_shorter_wording_is_a_replacement_and_names_the_words_that_would_go():
     some = entries(TEXT)
-    (only,) = shortened(f"```json\n{answer({'entry': 1, 'text': SHORT})}\n```", some)
+    (only,), left = shortened(f"```json\n{answer({'entry': 1, 'text': SHORT})}\n```", some)
     (operation,) = only.operations
+    assert left == []
     assert (only.kind, operation.action, operation.old_text, operation.content) == (
         "shorter",
         "replace",
@@ -82,15 +83,14 @@ def test_what_a_shorter_wording_may_not_do(text, why):
     [
         ([{"entry": 2, "text": SHORT}], "item 1: there is no entry 2"),
         ([{"entry": 0, "text": SHORT}], "item 1: there is no entry 0"),
-        ([{"entry": 1, "text": SHORT}, {"entry": 1, "text": SHORT}], "item 2: there is no entry 1, or it came before"),
         ([{"entry": True, "text": SHORT}], "item 1: is not"),
         ([{"text": SHORT}], "item 1: is not"),
-        ([{"entry": 1, "text": SHORT, "category": "else"}], "item 1: is not"),
-        ([{"entry": 1, "text": None}], "item 1: is not"),
+        ([{"entry": 1, "text": SHORT, "category": "else"}], "neo/user line 2: is not"),
+        ([{"entry": 1, "text": None}], "neo/user line 2: is not"),
         (["x"], "item 1: is not"),
     ],
 )
-def test_of_an_answer_that_is_not_right_nothing_is_used(items, why):
+def test_an_answer_of_which_nothing_is_right_is_refused(items, why):
     assert why in refusal(answer(*items), entries(TEXT))
 
 
@@ -99,6 +99,15 @@ def test_an_answer_that_is_no_list(text):
     assert "the text: is" in refusal(text, entries(TEXT))
 
 
-def test_one_wrong_wording_spoils_the_answer():
-    both = [{"entry": 1, "text": SHORT}, {"entry": 2, "text": SHORT.replace("30", "31")}]
-    assert "item 2" in refusal(answer(*both), entries(TEXT, TEXT + " Yes."))
+def test_an_answer_that_is_no_json_is_shown():
+    assert f"it begins with: {'Sure! Here x'[:12]}{'y' * 68}\n" in refusal(f"Sure!\n\nHere x{'y' * 200}", entries(TEXT))
+
+
+def test_a_wrong_wording_is_left_out_and_its_entry_is_named():
+    some = [{"entry": 1, "text": SHORT}, {"entry": 2, "text": SHORT.replace("30", "31")}, {"entry": 1, "text": SHORT}]
+    made, left = shortened(answer(*some), entries(TEXT, TEXT + " Yes."))
+    assert [each.entries[0].line for each in made] == [2]
+    assert [(each.code, each.message) for each in left] == [
+        ("bad_answer", "the wording of neo/user line 4 is left out: names what the entry does not: 31"),
+        ("bad_answer", "the wording of neo/user line 2 is left out: there is no entry 1, or it came before"),
+    ]

@@ -38,7 +38,7 @@ def test_of_two_that_say_the_same_the_one_that_was_verified_later_stays():
     assert [each.body for each in only.entries] == ["Likes long walks.", "The user really likes long walks."]
     assert said(only) == [("remove", only.entries[1].id)]
     assert only.lost == ("the", "user", "really")
-    assert only.reason == "they say the same; the first was verified on 2026-05-01"
+    assert only.reason == "they say the same; the one that stays was verified on 2026-05-01"
 
 
 def test_of_two_that_say_the_same_the_longer_stays_and_gets_the_tags_of_the_other():
@@ -55,10 +55,36 @@ def test_of_two_that_say_the_same_the_longer_stays_and_gets_the_tags_of_the_othe
     assert only.lost == ()
 
 
-def test_no_number_or_name_goes_however_late_the_other_was_verified():
+def test_neither_a_number_or_name_nor_what_was_verified_goes():
     text = "## Talk\n[verified_date: 2026-05-01] Health insurance: AOK\n§\nHealth insurance: AOK T4829\n"
     (only,) = found(entries(text))
+    assert (only.operations, only.entries[0].body) == ((), "Health insurance: AOK")
+    assert only.reason == "they say the same, but what was verified lacks T4829"
+    (only,) = found(entries(text.replace("[verified_date: 2026-05-01] ", "")))
+    assert said(only) == [("remove", only.entries[1].id)]
     assert only.entries[0].body == "Health insurance: AOK T4829"
+
+
+@pytest.mark.parametrize(
+    ("kept", "gone"),
+    [
+        ("[verified_date: 2026-05-01] Likes walks.", "[created: 2026-06-01] Likes walks, really and very."),
+        ("[verified_date: 2026-05-01] Likes very long walks.", "[verified_date: 2026-06-01] Likes long walks."),
+        ("[verified_date: 2026-06-01] Likes long walks.", "[verified_date: 2026-05-01] Long walks, likes"),
+        ("[created: 2026-06-01] Likes long walks.", "[created: 2026-05-01] Long walks, likes"),
+    ],
+)
+def test_what_was_verified_stays_then_what_has_more_words_then_the_newer(kept, gone):
+    for some in ((kept, gone), (gone, kept)):
+        (only,) = found(entries("## Talk\n" + "\n§\n".join(some) + "\n"))
+        assert [each.entry.raw.strip() for each in only.entries] == [kept, gone]
+        assert said(only)[0] == ("remove", only.entries[1].id)
+
+
+def test_a_verified_entry_does_not_give_way_to_a_copy_that_was_not():
+    copy = entries("## Talk\nLikes long walks.\n", copied=True)
+    (only,) = found(copy, entries("## Talk\n[verified_date: 2026-05-01] Likes very long walks.\n"))
+    assert (only.operations, only.reason) == ((), "they say the same, but the one of the source was not verified")
 
 
 @pytest.mark.parametrize(
@@ -135,6 +161,21 @@ def test_several_facts_become_entries_with_the_same_tags():
 @pytest.mark.parametrize(
     "body",
     [
+        "Invoices go to Dana by the 5th.\n\nThe office opens at 8.\n\nCustomers get a discount of 5 %.",
+        "Office opens at 9:00.\n\nThe office rent is 1,200 € a month.\n\nCleaning is on Fridays.",
+        "Our bank is Volksbank.\n\nThere is no parking at the office.\n\nPayroll runs on the 27th.",
+        "Der Versand ist ab 50 € kostenlos.\n\nDie Bank ist Volksbank.\n\nDas Lager ist in Halle 3.",
+    ],
+)
+def test_three_paragraphs_are_three_facts(body):
+    assert facts_in(body) == body.split("\n\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "The offer for Kern is 4,000 €.\n\nKern wants a discount.\n\nThe discount was refused.",
+        "Kern will ein Angebot.\n\nRechnungen zahlen sie bar.",
         "Likes tea. Bills come in May.",
         "Packing list\n- warm boots\n- rain jacket",
         "1. Stop the service\n2. Restore the dump",

@@ -17,10 +17,8 @@ def answer_of(command: str, prompt: str) -> str:
         words = shlex.split(command) or [""]
         done = subprocess.run(words, input=prompt.encode(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - the user names it
         failed = f"ended with status {done.returncode}" if done.returncode else ""
-    except OSError as error:
-        failed = f"cannot be run: {error.strerror}: {words[0]}"
-    except ValueError as error:
-        failed = f"cannot be run: {error}"
+    except (OSError, ValueError) as error:
+        failed = f"cannot be run: {getattr(error, 'strerror', None) or error}: {command.partition(' ')[0]}"
     if failed:
         raise ConfigError(f"the command of --ask {failed}", code="ask_failed", hint=_HINT)
     try:

@@ -9,6 +9,7 @@ import click
 from catmem.cli.command import Command
 from catmem.cli.options import common_options, dry_run_option, open_with_store, profile_option, target_option
 from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, show_written
+from catmem.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from catmem.proposals.promoting import Promoted
@@ -64,13 +65,18 @@ def promote(  # noqa: PLR0913 - one parameter an option
     rewords it. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it is safe to run nightly.
     """
     from catmem.proposals.promoting import promote as promoted
-    from catmem.proposals.promoting import promote_learned
+    from catmem.proposals.promoting import promote_learned, promoted_categories, unmatched_selectors
 
     workspace = open_with_store()
     if all_learned:
         if entry is not None or to is not None:
             raise click.UsageError("--all takes no ENTRY and no --to: each fact goes to the profile it is seeded from.")
-        _show(promote_learned(workspace, profile, categories=categories, dry_run=dry_run), dry_run=dry_run)
+        for selector, hint in unmatched_selectors(workspace, categories).items():
+            if categories:
+                raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
+            say(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
+        found = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
+        _show(found, dry_run=dry_run, is_any=bool(promoted_categories(workspace, categories).patterns))
         return
     if entry is None or profile is None:
         raise click.UsageError("Say which entry: -p NAME ENTRY, or --all.")
@@ -83,7 +89,7 @@ def promote(  # noqa: PLR0913 - one parameter an option
         show_written(done.written, "promoted to", {"dry_run": dry_run})
 
 
-def _show(found: list[Promoted], *, dry_run: bool) -> None:
+def _show(found: list[Promoted], *, dry_run: bool, is_any: bool) -> None:
     if in_json():
         emit_json({"promoted": [each.to_dict() for each in found], "dry_run": dry_run})
         return
@@ -93,8 +99,10 @@ def _show(found: list[Promoted], *, dry_run: bool) -> None:
         if each.error is not None:
             say(f"  left: {each.error}")
     proposed = sum(each.error is None for each in found)
-    if not found:
-        emit("Nothing to propose: the sources have it all, or no category is selected (approval.promote, or -c).\n")
+    if not is_any:
+        emit("No category is selected. Name some with -c, or in approval.promote of catmem.yaml.\n")
+    elif not found:
+        emit("Nothing to propose: the sources have all of these categories, or it waits there.\n")
     elif dry_run:
         say(f"Nothing was written. {proposed} would wait as proposals.")
     else:

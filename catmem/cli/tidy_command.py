@@ -14,18 +14,15 @@ from catmem.cli.output import emit, emit_json, first_line, in_json, print_unread
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
-    from catmem.errors import ConfigError
-    from catmem.tidying.root_tidy import ProposedTidying
-    from catmem.tidying.suggestions import Kind, Suggestion, TidyEntry
+    from catmem.tidying.root_tidy import ProposedTidying, TidyList
+    from catmem.tidying.suggestions import Kind, Suggestion
 
 _KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long", "shorter")
 _WIDTH = 300
-_LEFT = {
-    "rejected_before": "you rejected the same before; 'catmem proposals --all' shows it, and '--reopen ID' asks again"
-}
+_LEFT = {"rejected_before": "you rejected the same before; 'catmem proposals --all' shows it, '--reopen ID' asks again"}
 
 
 @click.command(
@@ -59,14 +56,12 @@ def tidy(
     workspace = open_with_store() if propose else open_to_read()
     found = list_tidy(workspace, profile, kinds=kinds, as_of=as_of)
     if command is not None:
-        made, faults = _shorter(found.entries, command)
-        found.suggestions.extend(made)
-        found.problems.extend(faults)
+        _add_shorter(found, command)
     if propose:
         _show_proposed(propose_tidy(workspace, [each for each in found.suggestions if each.operations]))
     elif in_json():
-        listed, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
-        emit_json({"suggestions": listed, "private": found.private, "problems": problems})
+        made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
+        emit_json({"suggestions": made, "private": found.private, "problems": problems})
     else:
         emit("".join(f"{line}\n" for each in found.suggestions for line in _lines(each)))
         count = Counter(each.kind for each in found.suggestions)
@@ -90,15 +85,17 @@ def _show_proposed(proposed: Sequence[ProposedTidying]) -> None:
         say(f"{counted(number, 'suggestion')} left out: {why}")
 
 
-def _shorter(entries: Iterable[TidyEntry], command: str) -> tuple[list[Suggestion], list[ConfigError]]:
-    """What a command suggests in the place of long entries, and what of its answer is left out."""
+def _add_shorter(found: TidyList, command: str) -> None:
+    """Add what a command suggests in the place of long entries."""
     from catmem.tidying.shortening import long_entries, shortened, shortening_question
 
-    asked = long_entries(entries)
+    asked = long_entries(found.entries)
     if not asked:
         say("no entry is long enough to be asked about")
-        return [], []
-    return shortened(answer_of(command, shortening_question(asked)), asked)
+        return
+    made, left_out = shortened(answer_of(command, shortening_question(asked)), asked)
+    found.suggestions.extend(made)
+    found.problems.extend(left_out)
 
 
 def _lines(suggestion: Suggestion) -> Iterator[str]:

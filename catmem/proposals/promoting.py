@@ -1,7 +1,7 @@
 """The way up: what a specialist learned comes to the profile that it is seeded from, as proposals or by a person.
 
-What is there already is not brought again. A rewording of a seeded entry, or of words that are nearly the same, is
-brought as a rewording of that entry, so that no contradicting double comes to stand beside it.
+What is there already, or waits there, is not brought again. A rewording of a seeded entry, or of words that are nearly
+the same, is brought as a rewording of that entry, so that no contradicting double comes to stand beside it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.clock import read_date
+from catmem.config.json_schema import suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.selector import Selectors
 from catmem.errors import CatmemError, EditError
 from catmem.model.pairing import nearly_same, pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
+from catmem.proposals.proposal import ProposalReader
 from catmem.seeding.lockfile import SeedFile
+from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
 from catmem.writing.matching import entries_holding, find_entry
 from catmem.writing.operation import Operation
@@ -24,16 +27,13 @@ from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.workspace.root import Root
     from catmem.writing.written import Written
-
-_NOT_CARRIED = ("created", "verified_date")
-"""Tags that stay behind: the day goes as the day of the write, and no verification counts for the new place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,9 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
     target, entry = _named(workspace, profile, old_text, target, category)
     learned = _Learned(workspace, profile, source, target)
     if entry not in learned.entries:
+        category = next(each.category for each in learned.there.entries if each.body == entry.body)
         raise EditError(
-            f"{source.name}/{target} says that already, in {entry.category}",
+            f"{source.name}/{target} says that already, in {category}",
             code="not_new",
             hint="Nothing was written.",
         )
@@ -97,10 +98,10 @@ def promote_learned(
     """Propose to each source what specialists, or the one called ``name``, learned in ``categories``.
 
     By default these are the categories of ``approval.promote`` in catmem.yaml. The specialist is the proposer. What is
-    refused, as a proposal that was rejected before, stands in the result with its error.
+    refused, as a proposal that was rejected before, stands in the result with its error; what waits there is left out.
     """
-    policy, taxonomy = workspace.config.approval, workspace.config.taxonomy
-    selected = Selectors(taxonomy.resolved(categories or (policy.promote if policy else ())), taxonomy.closed_slugs)
+    selected = promoted_categories(workspace, categories)
+    waits: dict[str, set[str]] = {}
     names = workspace.profiles() if name is None else (workspace.profile(name).name,)
     found: list[Promoted] = []
     for profile in map(workspace.profile, names):
@@ -109,16 +110,39 @@ def promote_learned(
         source = workspace.profile(profile.seed_from)
         for target in TARGETS:
             learned = _Learned(workspace, profile, source, target)
+            entity = f"{source.name}/{target}"
+            there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
             for entry in learned.entries:
-                if not selected.matches(entry.category):
+                if entry.body in there or not selected.matches(entry.category):
                     continue
                 done = Promoted(profile.name, source.name, target, entry)
                 try:
-                    written = learned.bring(entry, None, proposes=True, dry_run=dry_run, on_behalf=profile.name)
+                    reason = f"learned by {profile.name}"
+                    written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
                     found.append(replace(done, written=written))
+                    there.add(entry.body)
                 except CatmemError as error:
                     found.append(replace(done, error=error))
     return found
+
+
+def promoted_categories(workspace: Root, categories: Sequence[str] = ()) -> Selectors:
+    """Which categories go up: ``categories``, else those of ``approval.promote``."""
+    policy, taxonomy = workspace.config.approval, workspace.config.taxonomy
+    return Selectors(taxonomy.resolved(categories or (policy.promote if policy else ())), taxonomy.closed_slugs)
+
+
+def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict[str, str]:
+    """Those of ``promoted_categories`` that fit no declared category and none of any file, each with a hint."""
+    known = {*(each.entry.category for each in list_everywhere(workspace)[0]), *workspace.config.taxonomy.categories}
+    unmatched = promoted_categories(workspace, categories).unmatched(known)
+    return {each: suggestion(each, known, "categories") for each in unmatched}
+
+
+def _waiting(workspace: Root, entity: str) -> set[str]:
+    """The words that wait to come into a file, whoever proposed them."""
+    waiting = (each for each in ProposalReader(workspace, entity).open() if each.state == "waiting")
+    return {change.after.body for each in waiting for change in each.changes if change.after is not None}
 
 
 def source_of(workspace: Root, profile: Profile) -> str:
@@ -155,9 +179,9 @@ class _Learned:
 
     def __init__(self, workspace: Root, profile: Profile, source: Profile, target: str) -> None:
         self._workspace, self._source, self._target = workspace, source, target
-        own, self._there = (read_document(workspace, each, target) for each in (profile, source))
-        known = {(each.category, each.body) for each in self._there.entries}
-        self.entries = [each for each in own.entries if (each.category, each.body) not in known]
+        own, self.there = (read_document(workspace, each, target) for each in (profile, source))
+        known = {each.body for each in self.there.entries}
+        self.entries = [each for each in own.entries if each.body not in known]
         self._origins = self._seeded_as(own, f"{profile.name}/{target}", f"{source.name}/{target}")
 
     def _seeded_as(self, own: Document, target: str, source: str) -> dict[int, Version]:
@@ -176,7 +200,7 @@ class _Learned:
         return write_operations(
             self._workspace,
             self._source.name,
-            [self._operation(entry)],
+            self._operations(entry, keeps_day=not proposes),
             target=self._target,
             reason=reason,
             proposes=proposes,
@@ -184,24 +208,23 @@ class _Learned:
             on_behalf=on_behalf,
         )
 
-    def _operation(self, entry: Entry) -> Operation:
-        tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in _NOT_CARRIED}
+    def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
+        """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""
+        verified = read_date(entry.tags.get("verified_date")) if keeps_day else None
+        left = "created" if verified else "created verified_date"
+        tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in left.split()}
         like = self._like(entry)
         if like is None:
             day: date | None = read_date(entry.tags.get("created"))
-            return Operation("add", content=entry.body, category=entry.category, tags=tags or None, as_of=day)
-        return Operation("replace", content=entry.body, old_text=like.id, category=like.category)
+            return [Operation("add", content=entry.body, category=entry.category, tags=tags or None, as_of=day)]
+        given = {"verified_date": None} if verified else None
+        verify = Operation("verify", old_text=entry.body, category=like.category, as_of=verified)
+        reworded = Operation("replace", content=entry.body, old_text=like.id, category=like.category, tags=given)
+        return [reworded, verify] if verified else [reworded]
 
     def _like(self, entry: Entry) -> Entry | None:
         """The entry of the source that these words are a rewording of."""
-        beside = [each for each in self._there.entries if each.category == entry.category]
         origin = self._origins.get(entry.start)
-        if origin is not None:
-            seeded = next((each for each in beside if each.body == origin.body), None)
-            if seeded is not None:
-                return seeded
-        return _first(each for each in beside if nearly_same(each.body, entry.body))
-
-
-def _first(entries: Iterable[Entry]) -> Entry | None:
-    return next(iter(entries), None)
+        seeded = [each for each in self.there.entries if origin is not None and each.body == origin.body]
+        beside = [each for each in self.there.entries if each.category == entry.category]
+        return next(iter(seeded + [each for each in beside if nearly_same(each.body, entry.body)]), None)

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
     from catmem.workspace.seen_entry import SeenEntry
 
-_QUOTED = 200
-"""Characters of the entry that stays, in the reason of a proposal."""
-
 
 class TidyList(NamedTuple):
     """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read.
@@ -131,16 +128,11 @@ def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedT
 
 
 def _reason(found: Suggestion) -> str:
-    """Why an entry shall go, for a person who sees it alone: with the words of the one that stays.
-
-    Words of another file or category may have other readers, so they are not in it.
-    """
-    kept, gone = found.entries[0], found.entries[-1]
-    why = f"tidy, {found.kind}: {found.reason}"
-    if kept is not gone and found.kind in {"duplicate", "contradiction"}:
+    """Why, for who sees the entry alone: with words of the one that stays, if that has no other readers."""
+    kept, gone, why = found.entries[0], found.entries[-1], f"tidy, {found.kind}: {found.reason}"
+    if found.kind in {"duplicate", "contradiction"}:
         if (kept.entity, kept.category) != (gone.entity, gone.category):
             return f"tidy, {found.kind}: another entry of {kept.owner} says otherwise, and was verified later"
-        why = f'{why}; what stays: "{preview(kept.entry, to_agent=False, length=_QUOTED)}"'
-        why += f"; words that would go: {', '.join(found.lost)}" if found.lost else ""
-    why = why[:MOST_REASON]
+        lost = f"; words that would go: {', '.join(found.lost)}" if found.lost else ""
+        why = f'{why}; what stays: "{preview(kept.entry, to_agent=False)}"{lost}'[:MOST_REASON]
     return f"tidy, {found.kind}" if scan(why) else why

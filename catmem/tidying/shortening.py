@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _ASKED = 4000
 """Characters of the longest entry that a model is asked to shorten."""
-_SHOWN = 80
-"""Characters that are shown of an answer that is no JSON."""
 _NEW = 1 / 3
 """The share of its words that a shorter wording may have without the entry."""
 
@@ -46,7 +44,7 @@ def shortened(answer: str, entries: Sequence[TidyEntry]) -> tuple[list[Suggestio
 
     Raises ``ConfigError`` (``bad_answer``) if it is no list, or no part of it is right.
     """
-    data, begins = read_answer(answer), " ".join(answer.split())[:_SHOWN]
+    data, begins = read_answer(answer), " ".join(answer.split())[:80]
     faults = [("the text", f"{data}; it begins with: {begins}")] if isinstance(data, str) else []
     made: dict[int, Suggestion] = {}
     for at, item in enumerate([] if isinstance(data, str) else data["entries"], 1):

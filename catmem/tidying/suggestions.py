@@ -161,8 +161,8 @@ def _joined(one: TidyEntry, other: TidyEntry) -> Suggestion:
 
 def _worth(entry: TidyEntry, against: TidyEntry) -> tuple[bool, bool, bool, int, str]:
     """What makes an entry stay: it is verified, has all values, has more words, is newer."""
-    has_all = not _lacking(entry, against)
-    return entry.copied, entry.verified is not None, has_all, len(entry.tokens), str(entry.day or "")
+    day, has_all = str(entry.day or ""), not _lacking(entry, against)
+    return entry.copied, entry.verified is not None, has_all, len(entry.tokens), day
 
 
 def _lacking(entry: TidyEntry, against: TidyEntry) -> list[str]:
@@ -210,12 +210,11 @@ def facts_in(body: str) -> list[str]:
     if len(parts) == 1 or "\n" not in body or leans or _OF_ONE_THING.match(body):
         return [body]
     words = [wording_of(part).words for part in parts]
-    if min(map(len, words)) < _SEVERAL:
-        return [body]
     # What begins several of them is their subject; a word that is said again elsewhere leads from one to the next.
     held = Counter(key for some in words for key in {word.key for word in some if word.kind != "number"})
-    subjects = Counter(some[0].key for some in words)
-    return [body] if any(count > max(1, subjects[key]) for key, count in held.items()) else parts
+    subjects = Counter(some[0].key for some in words if some)
+    leads = any(count > max(1, subjects[key]) for key, count in held.items())
+    return [body] if leads or min(map(len, words)) < _SEVERAL else parts
 
 
 def long(entries: Iterable[TidyEntry], over: Mapping[str, int]) -> Iterator[Suggestion]:

@@ -66,22 +66,16 @@ _SAME = (
     "kilometr kilomet km,begin start,holiday vacat,employe staff"
 )
 _CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
-_ONLY = ("only", "")
 _ADDED = 1 / 3  # the share of its words that one text may have more than the other, and still say the same
 _SHORT = 3  # letters that an abbreviation has at least, and that it lacks at least
 
 _UNITS = re.compile(r"[€$£%]|\b(?:eur|euros?)\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*(?:[.,]\d\d?)?")
 _FULL_HOUR = re.compile(r"\A0?(\d{1,2}(?::(?!00)\d\d)?)(?::00)?\Z")
+_CLOCK = r"\b(\d{1,2})(?:[:.](\d\d))? ?(?:([ap])\.?m\b|Uhr\b)"
+_GERMAN_MONTH = rf"(?<=\d)\. ?({'|'.join(_GERMAN_DAYS[7:])}|märz) ?(?=\d{{4}}\b)"
 _LOOKS_GERMAN = re.compile(r"ß|\b(?:herrn?|frau|uhr)\b|(?:ung|keit|heit|schaft)(?:en)?\b", re.IGNORECASE)
 _VERB = re.compile(r"(?<=.{4})(?:e?n|e?te?)\Z")
-
-
-def _on_the_clock(found: re.Match[str]) -> str:
-    hour = int(found[1])
-    if found[3]:
-        hour = hour % 12 + 12 * (found[3] in "pP")
-    return f"{hour}:{found[2] or '00'}"
 
 
 _SHORTER: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
@@ -92,11 +86,8 @@ _SHORTER: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         (r"\bgeh(?:t|en)\b(.{1,60}?) raus\b", r"wird\1 verschickt"),
         (r"\b(?:an?|per|im|pro|je) (?=(?:year|month|week|day|hour|jahr|monat|woche|tag|stunde)\b)", ""),
         (r" (?:of (?:the|each|every) month|(?:des|jeden) monats)\b", ""),
-        (r"\b(\d{1,2})(?:[:.](\d\d))? ?(?:([ap])\.?m\b|Uhr\b)", _on_the_clock),
-        (
-            rf"\b(\d{{1,2}})\. ?({'|'.join(_GERMAN_DAYS[7:])}|märz) ?(?=\d{{4}}\b)",
-            lambda found: f"{found[1]} {_DAYS[_GERMAN_DAYS.index(fold(found[2]))]} ",
-        ),
+        (_CLOCK, lambda at: f"{int(at[1]) % 12 + 12 * (at[3] in 'pP') if at[3] else at[1]}:{at[2] or '00'}"),
+        (_GERMAN_MONTH, lambda month: f" {_DAYS[_GERMAN_DAYS.index(fold(month[1]))]} "),
     )
 ]
 """What is said in fewer words, or in one form: with them a unit stands beside its value."""
@@ -105,8 +96,8 @@ _SHORTER: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
 class ContentWord(NamedTuple):
     """A word that carries meaning. ``key`` is its stem, or a value in one form; ``place`` counts words, without "and".
 
-    ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it. ``is_limit``: one such as
-    "above" does, on which a rule turns.
+    ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it. ``is_limit``: that is
+    one such as "above", and the word is a number.
     """
 
     key: str
@@ -143,9 +134,8 @@ def wording_of(text: str) -> Wording:
     # A short text may show no language.
     joins = _ALL if FUNCTION_WORDS[language].isdisjoint(lows) else FUNCTION_WORDS[language]
     words: list[ContentWord] = []
-    turns |= set() if {"only", "nur"}.isdisjoint(lows) else {_ONLY}
-    opens, stated, narrows, denies, pivot = True, False, False, False, ""
-    joined = 0
+    turns |= {("only", "") for low in lows if low in {"only", "nur"}}
+    opens, stated, narrows, denies, pivot, joined = True, False, False, False, "", 0
     for at, (raw, folded) in enumerate(zip(found, lows, strict=True)):
         low = folded.removesuffix("'s").removesuffix("\u2019s")
         if low in ".!?\n":
@@ -161,14 +151,12 @@ def wording_of(text: str) -> Wording:
             stated = stated or low in _STATING
             narrows = low in _LEADING or (narrows and low not in _STATING)
         elif low not in _FILLERS:
-            is_verb = language == "german" and raw[0].islower()
-            number, key = _number(raw, low), stem(_VERB.sub("", low) if is_verb else low, language)
+            ended = _VERB.sub("", low) if language == "german" and raw[0].islower() else low
+            number, key = _number(raw, low), stem(ended, language)
             is_name = raw[0].isupper() and not opens and (_GERMAN.isdisjoint(lows) or _is_german_name(found, lows, at))
-            kind: WordKind = (
-                "number" if number else "name" if is_name or (words and words[-1].key == "call") else "word"
-            )
-            is_limit = bool(number and at) and lows[at - 1] in _LIMITS
-            key = number or _CANON.get(key, key)
+            is_name = is_name or bool(words and words[-1].key == "call")
+            kind: WordKind = "number" if number else "name" if is_name else "word"
+            key, is_limit = number or _CANON.get(key, key), bool(number and at) and lows[at - 1] in _LIMITS
             words.append(ContentWord(key, raw, kind, at - joined, stated, narrows, is_limit))
             turns |= {(pivot, "" if number else words[-1].key)} if pivot else set()
             pivot, narrows = "", False
@@ -178,10 +166,9 @@ def wording_of(text: str) -> Wording:
 
 def _is_german_name(found: Sequence[str], lows: Sequence[str], at: int) -> bool:
     """Whether a word is a name where every noun has a capital letter: behind a title, or all that follows "ist"."""
-    if lows[at - 1] in _TITLES:
-        return True
-    start = max((place for place in range(at) if lows[place] in _NAMING), default=at)
-    return start < at and all(word[0].isupper() or word in ".!?" for word in found[start + 1 :])
+    start = max((place for place in range(at) if lows[place] in _NAMING), default=len(lows))
+    is_all = start < at and all(word[0].isupper() or word in ".!?" for word in found[start + 1 :])
+    return is_all or lows[at - 1] in _TITLES
 
 
 def _number(raw: str, low: str) -> str | None:
@@ -190,8 +177,7 @@ def _number(raw: str, low: str) -> str | None:
         grouped = _THOUSANDS.fullmatch(low)
         plain = low.replace(grouped[1], "") if grouped else _ORDINAL.sub(r"\1", low)
         return _FULL_HOUR.sub(r"\1", plain).replace(",", ".")
-    is_day = raw[0].isupper() or low.endswith(("tags", "wochs"))
-    return _NUMBERS.get(low) or (_CALENDAR.get(low) if is_day else None)
+    return _NUMBERS.get(low) or (_CALENDAR.get(low) if raw[0].isupper() or low.endswith(("tags", "wochs")) else None)
 
 
 # --- two texts -----------------------------------------------------------------------------------------------------
@@ -200,7 +186,7 @@ def _number(raw: str, low: str) -> str | None:
 def relation(one: Wording, other: Wording) -> Relation | None:
     """Whether two texts say the same, or the same with another value; ``None`` if they are of different things."""
     added = one.turns - other.turns, other.turns - one.turns
-    if one.denies != other.denies or all(added) or _ONLY in added[0] | added[1]:
+    if one.denies != other.denies or all(added) or ("only", "") in added[0] | added[1]:
         return None
     mine, theirs = differences(one, other)
     if mine and theirs:

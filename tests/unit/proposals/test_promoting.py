@@ -1,11 +1,14 @@
 """What a specialist learned comes to its source: as a rewording of what is there, or as an addition."""
 
+from datetime import date
+
 import pytest
 
 from catmem.errors import EditError, ForbiddenError, ProposalError, UnknownNameError
 from catmem.proposals.deciding import reject
-from catmem.proposals.promoting import promote, promote_learned
-from tests.roots import make_root, text_of
+from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
+from catmem.writing.operation import Operation
+from tests.roots import make_root, put_bytes, text_of
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
@@ -56,8 +59,56 @@ def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
 
 def test_a_nightly_run_makes_no_second_proposal(ws):
     first = [each.written.waiting for each in promote_learned(ws)]
-    assert [each.written.waiting for each in promote_learned(ws)] == first
-    assert [each.count for each in ws.proposals()] == [2, 2]
+    assert promote_learned(ws) == []
+    assert [each.id for each in ws.proposals()] == first
+    assert {each.reason for each in ws.proposals()} == {"learned by neo"}
+
+
+def test_the_same_fact_of_two_specialists_waits_once(ws):
+    fact = "The staging server is called Otter."
+    again = "seed_from: boss\nuser_memory_categories: [rules]\n"
+    (ws.root / "profiles" / "tri.yaml").write_text(again)
+    put_bytes(ws, "tri/user", f"## Rules\n{fact}\n")
+    assert [each.profile for each in promote_learned(ws, dry_run=True)] == ["neo", "neo"]
+    assert [each.profile for each in promote_learned(ws)] == ["neo", "neo"]
+    assert promote_learned(ws, "tri") == []
+
+
+def test_what_the_source_says_in_another_section_is_not_new(ws):
+    promote(ws, "neo", "staging server")
+    ws.write(
+        "boss", [Operation("move", old_text="staging server", category="rules", to_category="hosts")], target="user"
+    )
+    assert [each.entry.body for each in promote_learned(ws)] == ["Deploys go out on Fridays, never on Mondays."]
+    with pytest.raises(EditError) as caught:
+        promote(ws, "neo", "staging server")
+    assert (caught.value.code, "in hosts" in caught.value.message) == ("not_new", True)
+
+
+@pytest.mark.parametrize("there", ["2026-10-01", "2026-11-02"])
+def test_a_person_brings_up_the_day_of_a_verification(ws, there):
+    day = "[verified_date: 2026-11-02] "
+    put_bytes(ws, "neo/user", NEO.replace("Deploys", f"{day}Deploys").replace("\nThe", f"\n{day}The"))
+    ws.write("boss", [Operation("verify", old_text="Deploys", as_of=date.fromisoformat(there))], target="user")
+    done = promote(ws, "neo", "never on Mondays")
+    promote(ws, "neo", "staging server")
+    text = text_of(ws, "boss/user")
+    assert "[verified_date: 2026-11-02] Deploys go out on Fridays, never on Mondays." in text
+    assert "verified_date: 2026-11-02] The staging server is called Otter." in text
+    assert text.count("Deploys") == 1
+    assert not [each for each in (*done.written.notes, *done.written.warnings) if "verification" in each]
+
+
+def test_what_waits_has_no_verification_yet(ws):
+    put_bytes(ws, "neo/user", NEO.replace("\nThe", "\n[verified_date: 2026-11-02] The"))
+    promote(ws, "neo", "staging server", proposes=True)
+    (only,) = ws.proposals()
+    assert "verified_date" not in only.changes[0].after.tags
+
+
+def test_selectors_that_fit_no_category_are_known(ws):
+    assert unmatched_selectors(ws) == {}
+    assert unmatched_selectors(ws, ["rule", "rules", "r*"]) == {"rule": "Did you mean 'rules'?"}
 
 
 def test_what_was_rejected_is_not_proposed_again(ws):

@@ -230,10 +230,11 @@ def long(entries: Iterable[TidyEntry], over: Mapping[str, int]) -> Iterator[Sugg
 
 def lifted(entries: Sequence[TidyEntry], seeded: Mapping[str, Collection[str]]) -> Iterator[Suggestion]:
     """Facts that all specialists of an orchestrator hold, and it does not."""
-    held: defaultdict[tuple[str, str, frozenset[str], bool], list[TidyEntry]] = defaultdict(list)
+    held: defaultdict[tuple[Any, ...], list[TidyEntry]] = defaultdict(list)
     for each in (each for each in entries if not each.copied):
-        held[each.target, each.category, frozenset(each.wording.keys()), each.wording.denies].append(each)
-    for (target, _, keys, _), same in held.items():
+        said = each.wording
+        held[each.target, each.category, frozenset(said.keys()), said.denies, said.turns].append(each)
+    for (target, _, keys, *_), same in held.items():
         for source, specialists in seeded.items():
             holders = tuple(each for each in same if each.owner in specialists)
             if not keys or len(specialists) < _SEVERAL or len({each.owner for each in holders}) < len(specialists):

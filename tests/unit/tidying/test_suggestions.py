@@ -198,6 +198,11 @@ def test_a_fact_of_all_specialists_is_lifted_to_the_orchestrator():
     assert only.operations[0].tags == {"created": None, "verified_date": "2026-05-01"}
     assert found(one, other, entries("## Else\nFiscal year begins in July.\n", "boss/user"), seeded=seeded) == []
     assert found(one, seeded=seeded) == []
+    calls = [
+        entries(f"## Talk\nCall {when} noon at the desk.\n", f"{name}/user")
+        for name, when in (("neo", "before"), ("tri", "after"))
+    ]
+    assert found(*calls, seeded=seeded) == []
     assert found(one, seeded={"boss": ["neo"]}) == []
 
 

@@ -140,7 +140,7 @@ def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict
 
 
 def _waiting(workspace: Root, entity: str) -> set[str]:
-    """The words that wait to come into a file, whoever proposed them."""
+    """The words that wait to come into a file, from any proposer."""
     waiting = (each for each in ProposalReader(workspace, entity).open() if each.state == "waiting")
     return {change.after.body for each in waiting for change in each.changes if change.after is not None}
 

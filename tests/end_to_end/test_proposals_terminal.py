@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
@@ -40,9 +42,11 @@ def text(place):
 def test_a_round(place):
     with terminals(place, "proposals", "--interactive") as opened:
         terminal = opened()
-        assert "- [verified_date: 2026-11-01] Uses tabs.\n  + Uses spaces.\n" in terminal.wait_for(PROMPT)
-        terminal.type("what\n")
-        assert "no: reject it" in terminal.wait_for(PROMPT)  # asks again
+        shown = r"- \[verified_date: 2026-11-01\] Uses tabs\.\n  \+ \[verified_date: \d{4}-\d\d-\d\d\] Uses spaces\.\n"
+        assert re.search(shown, terminal.wait_for(PROMPT))
+        for wrong in ("what\n", "z"):  # a key that is no answer is told of at once
+            terminal.type(wrong)
+            assert "no: reject it" in terminal.wait_for(PROMPT)
         terminal.type("y\n")
         terminal.wait_for("approved p-")
         terminal.wait_for(PROMPT)

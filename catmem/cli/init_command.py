@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ _SKIPPED = 2
     metavar="NAME",
     multiple=True,
     help="A shipped profile to write, with those that it extends or is seeded from; may be given several times. By "
-    "default the orchestrator.",
+    "default the orchestrator. Another name becomes a new specialist, whose categories you fill in.",
 )
 @click.option(
     "--start",
@@ -92,14 +93,18 @@ def init(  # noqa: PLR0913 - one parameter an option
         )
     source = None
     asked = not (example or profiles or start or with_git or from_hermes or in_json())
-    if asked and sys.stdin.isatty() and not os.path.lexists(Path(named or ".") / "catmem.yaml"):
+    folder = Path(named or ".")
+    if os.path.lexists(folder / "catmem.yaml"):
+        pass  # a root, which has its memory
+    elif asked and sys.stdin.isatty():
         start, from_hermes, source = _what_there_is()
+    elif not (example or start or from_hermes):
+        _refuse_to_pass_over(folder)
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
         made, skipped = _over_hermes(named)
     else:
-        folder = Path("." if named is None else named)
         made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git)
     uncategorized = {} if example or from_hermes or not made.written else _uncategorized(made.root)
     steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if made.written else []
@@ -166,11 +171,23 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
     return (), answer == 3, None  # noqa: PLR2004
 
 
+def _refuse_to_pass_over(folder: Path) -> None:
+    """Flat files in the folder may be the memory that the new root is for, and nobody can be asked."""
+    flat = [name for name in FILE_NAMES.values() if (folder / name).is_file()]
+    if flat:
+        where, them = printable(shlex.quote(shown_path(folder))), "it" if len(flat) == 1 else "them"
+        raise click.UsageError(
+            f"The folder holds {' and '.join(flat)}, and the new root would not have {them}. Nothing was written. "
+            f"Add '--start {where}' to begin with a copy, or move {them} away."
+        )
+
+
 def _next(  # noqa: PLR0913 - what was made, and how
     made: NewRoot, profiles: Sequence[str], source: str | None, loose: Mapping[str, int], *, over: bool, example: bool
 ) -> list[str]:
     """The commands to type after this one."""
     from catmem.importers.importing import sort_command
+    from catmem.resources import profile_texts
 
     if example:
         return ["catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator"]
@@ -182,10 +199,12 @@ def _next(  # noqa: PLR0913 - what was made, and how
         first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
     elif loose:
         first = [sort_command("orchestrator", target) for target in loose]
-    specialist = next((name for name in profiles if name != "orchestrator"), None)
-    if specialist is None:
+    agents = [name for name in profiles if name not in {"orchestrator", "specialist"}]
+    if not agents:
         return [*first, "catmem prompt orchestrator"]
-    return [*first, "catmem seed --all", f"catmem prompt {specialist}"]
+    own = " ".join(f"profiles/{name}.yaml" for name in agents if name not in profile_texts())
+    fill_in = [f"$EDITOR {own}    # name the categories that each may see"] if own else []
+    return [*first, *fill_in, "catmem seed --all", f"catmem prompt {agents[0]}"]
 
 
 def _uncategorized(root: Path) -> dict[str, int]:

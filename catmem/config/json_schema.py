@@ -124,13 +124,13 @@ def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 -
     return next(_unusable(contents), None)
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that ``name`` is most likely a slip of, if any is like it (a difflib ratio of 0.6)."""
+def nearest(name: str, known: Iterable[str], like: float = _LOOKS_LIKE) -> str | None:
+    """The one of ``known`` that ``name`` is most likely a slip of, if any is like it (by a difflib ratio)."""
     import difflib
 
     if len(name) > _COMPARED:
         return None
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=_LOOKS_LIKE)), None)
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=like)), None)
 
 
 def suggestion(name: str, known: Iterable[str], what: str) -> str:

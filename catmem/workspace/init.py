@@ -8,14 +8,15 @@ each clone has to itself, says what to run. What another person set in it stays 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.config.config import CONFIG_NAME
+from catmem.config.config import CONFIG_NAME, refuse_bad_name
 from catmem.config.declaring import with_categories
-from catmem.config.json_schema import shown
+from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import parse_yaml
@@ -68,6 +69,19 @@ _USER = b"""\
 ## Communication Style
 """
 
+_SPECIALIST = """\
+# A new specialist. Name in the lists the categories of catmem.yaml that are for it: until then it sees nothing. Lists in
+# brackets have commas between: [communication-style, projects]. docs/profiles.md has all keys.
+title: "{title}"
+extends: specialist             # and so is seeded from the orchestrator
+
+user_memory_categories: []      # what it sees of USER.md, such as [communication-style, workflow-rules]
+memory_categories: []           # what it sees of MEMORY.md, such as [projects]
+writable_categories: []         # where it may write, such as [projects]
+"""
+_SLIP = 0.85
+"""How like a shipped name a name is that is taken for a slip of it: ``seo`` and ``web-specialist`` are not."""
+
 _STARTERS = ("orchestrator",)
 _HOME = "homes/orchestrator"
 
@@ -96,11 +110,12 @@ def make_root(
     """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
     With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
-    the orchestrator, with those that they extend or are seeded from. ``start`` are memory files that the orchestrator
-    gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a folder that holds them. Without them it gets a
-    first ``USER.md``, unless there is one. Raises ``UnknownNameError`` for a name that is not shipped, ``ConfigError``
-    (``not_memory``) for a file of another name, ``WouldOverwriteError``, and ``UnreadableError`` (``missing``,
-    ``not_utf8``, ``not_writable``, ``not_a_file``, ``symlink`` for a linked folder in ``folder``, …).
+    the orchestrator, with those that they extend or are seeded from, and other names are those of new specialists.
+    ``start`` are memory files that the orchestrator gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a
+    folder that holds them. Without them it gets a first ``USER.md``, unless there is one. Raises ``UnknownNameError``
+    for a slip of a shipped name, ``ConfigError`` (``bad_name``; ``not_memory`` for a file of another name),
+    ``WouldOverwriteError``, and ``UnreadableError`` (``missing``, ``not_utf8``, ``not_writable``, ``not_a_file``,
+    ``symlink`` for a linked folder in ``folder``, …).
     """
     root = Path(folder)
     memory = _memory_files(start)
@@ -206,18 +221,27 @@ def _config(root: Path, start: bytes, without: set[str]) -> bytes:
     return next((each for each in made if is_there(root / CONFIG_NAME, each)), text(without))
 
 
-def _chosen(shipped: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The shipped profiles of these names, and what they extend or are seeded from. Raises ``UnknownNameError``."""
+def _chosen(shipped: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists.
+
+    Raises ``UnknownNameError`` for slips of shipped names, ``ConfigError`` for a name that no profile can have.
+    """
+    others = [name for name in names if name not in shipped]
+    slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
+    if slips:
+        said = ", ".join(f"{shown(name)} (perhaps {near})" for name, near in slips.items())
+        hint = f"Nothing was written. The shipped profiles are {', '.join(shipped)}. A new one needs a name less like them."
+        raise UnknownNameError(f"there is no shipped profile {said}", hint=hint)
+    for name in others:
+        refuse_bad_name(name)
+    known = {**shipped, **{name: _SPECIALIST.format(title=re.sub("[-_]", " ", name).capitalize()) for name in others}}
     chosen: dict[str, str] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in shipped:
-            hint = f"Nothing was written. The shipped profiles are {', '.join(shipped)}."
-            raise UnknownNameError(f"there is no shipped profile {shown(name)}", hint=hint)
         if name not in chosen:
-            chosen[name] = shipped[name]
-            said = parse_yaml(shipped[name]).data
+            chosen[name] = known[name]
+            said = parse_yaml(known[name]).data
             waiting += [said[key] for key in ("extends", "seed_from") if key in said]
     return chosen
 

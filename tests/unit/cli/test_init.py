@@ -268,12 +268,63 @@ def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, t
     assert own.read_text() == "Mine.\n"
 
 
-def test_a_name_that_is_not_shipped(tmp_path):
-    result = run(tmp_path / "new", "--profile", "neo", "--profile", "Trinty")
-    assert result.exit_code == 2
-    assert "there is no shipped profile 'Trinty'" in result.stderr
-    assert all(name in result.stderr for name in resources.profile_texts())
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["neo", "trinty", "morphues"], "'trinty' (perhaps trinity), 'morphues' (perhaps morpheus)"),
+        (["Trinity"], "'Trinity' (perhaps trinity)"),
+        (["Book Keeper"], "small letters"),
+        (["person"], "cannot be the name of a profile"),
+    ],
+)
+def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names, said):
+    result = run(tmp_path / "new", *(word for name in names for word in ("--profile", name)))
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
     assert not (tmp_path / "new").exists()
+
+
+def test_names_that_are_not_shipped_become_specialists_to_fill_in(flat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("new", "--start", flat, "--profile", "coder", "--profile", "tax-advisor")
+    assert result.exit_code == 0, result.output
+    *_, fill_in, seed, prompt = result.stdout.splitlines()
+    assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
+    assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # name the categories that each may see"
+    root = tmp_path / "new"
+    assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout == "nothing to do\n"
+    monkeypatch.chdir(root)
+    own = root / "profiles" / "tax-advisor.yaml"
+    shown = CliRunner().invoke(group, ["prompt", "tax-advisor", "--from", "orchestrator"])
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert 'title: "Tax advisor"\n' in own.read_text()
+    CliRunner().invoke(group, ["sort", "-p", "orchestrator", "-t", "user", "--yes"])
+    own.write_text(own.read_text().replace("user_memory_categories: []", "user_memory_categories: [communication-style]"))
+    assert CliRunner().invoke(group, ["seed", "--all"]).exit_code == 0
+    assert "Prefers short answers." in CliRunner().invoke(group, ["prompt", "tax-advisor"]).stdout
+    assert "error" not in CliRunner().invoke(group, ["lint"]).output
+
+
+def test_a_template_alone_is_no_agent_whose_prompt_comes_next(tmp_path):
+    result = run(tmp_path / "new", "--profile", "specialist", "--profile", "neo")
+    assert result.stdout.endswith("  catmem prompt neo\n")
+    assert run(tmp_path / "two", "--profile", "specialist").stdout.endswith("  catmem prompt orchestrator\n")
+
+
+def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypatch):
+    monkeypatch.chdir(flat)
+    before = contents(flat)
+    for arguments in ((), ("--profile", "neo"), ("--format", "json")):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        assert "USER.md and MEMORY.md" in result.stderr
+        assert "--start ." in result.stderr
+    assert contents(flat) == before
+    monkeypatch.chdir(tmp_path)
+    assert "--start old" in run("old").stderr
+    monkeypatch.chdir(flat)
+    assert run("--start", ".").exit_code == 0
+    assert (flat / "homes" / "orchestrator" / "USER.md").read_text() == FLAT["USER.md"]
+    assert run().stdout == "nothing to do\n"  # a root now, whose files were taken
 
 
 @pytest.mark.parametrize("other", ["--example", "--from-hermes"])

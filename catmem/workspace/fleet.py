@@ -279,6 +279,7 @@ def read_stats(
 ) -> Stats:
     """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
 
+    All are those of agents: a profile that is only a base of others has no prompt.
     A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
     ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
     files of ``source``.
@@ -286,6 +287,7 @@ def read_stats(
     day = as_of or clock.today()
     chosen = dict.fromkeys(names)
     profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
+    profiles = [each for each in profiles if each.name in chosen or not each.is_base(profiles)]
     given = None if source is None else workspace.profile(source)
     shared = None
     if given is not None:

@@ -19,15 +19,14 @@ profile         entries  prompt   flat       %  tokens   flat       %  changed  
 orchestrator   23 of 23   1,791  1,432  125.1%     521    427  122.0%      854    767  out: 2 expired; 3 stale, 7 unverified
 morpheus        7 of 23     550  1,432   38.4%     148    427   34.7%       92    767  3 unverified
 neo             6 of 23     543  1,432   37.9%     155    427   36.3%       86    767  1 stale, 2 unverified
-specialist      0 of 23       0  1,432    0.0%       0    427    0.0%        0    767
 trinity        11 of 23     834  1,432   58.2%     251    427   58.8%      195    767  out: 1 expired; 2 stale, 3 unverified; budget user 41%
 scout           3 of 23     230  1,432   16.1%      64    427   15.0%       17    767  2 unverified; budget total 29%
-total         50 of 138   3,948  8,592   45.9%   1,139  2,562   44.5%    1,244  4,602
+total         50 of 115   3,948  7,160   55.1%   1,139  2,135   53.3%    1,244  3,835
 
 facts                stale  expired  blocked  secrets
 kept out of prompts      0        3        0        0
 marked in prompts        6        0        0        0
-shown by flat files     18       12        0        0
+shown by flat files     15       10        0        0
 """
 
 
@@ -56,6 +55,14 @@ def place(tmp_path):
 def test_the_example_from_the_files_of_one(example):
     result = run("stats", "--root", example, "--from", "orchestrator", "--as-of", DAY)
     assert (result.exit_code, result.stdout, result.stderr) == (0, EXAMPLE, "")
+
+
+def test_a_profile_that_only_others_extend_has_no_row_unless_it_is_named_or_sees_something(example):
+    put(example / "profiles" / "junior.yaml", "extends: trinity\n")
+    rows = json.loads(run("stats", "--root", example, "--format", "json").stdout)["profiles"]
+    names = [row["profile"] for row in rows]
+    assert ("trinity" in names, "junior" in names, "specialist" in names) == (True, True, False)
+    assert "specialist" in run("stats", "-p", "specialist", "--root", example).stdout
 
 
 def test_each_from_its_own_files(place):

@@ -37,6 +37,8 @@ def status(as_of: date | None) -> None:
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     outside, due = overview.outside, ", ".join(f"{n:,} {state}" for state, n in sorted(overview.due.items()))
+    clashing = any(line.seeded and line.seeded.conflicts for line in overview.lines)
+    seed = f"catmem seed --all{' --interactive' if clashing else ''}"
     topics = (
         ("waiting", states["waiting"], "proposal", " for you to decide", "catmem proposals --interactive"),
         ("stale", states["stale"], "proposal", " whose entry changed since", "catmem proposals"),
@@ -44,7 +46,7 @@ def status(as_of: date | None) -> None:
         ("due", sum(overview.due.values()), "fact", f" due for review ({due})", "catmem review"),
         ("branches", smooth, "branch|branches", " to merge", "catmem merge --all"),
         ("conflicts", len(rough), "branch|branches", " with conflicts", settle),
-        ("seeds", overview.out_of_step, "profile", " behind what seeds it", "catmem seed --all"),
+        ("seeds", overview.out_of_step, "profile", " behind what seeds it", seed),
         ("outside", len(outside), "file", " changed by another program", f"catmem diff {''.join(outside[:1])}"),
     )
     if in_json():

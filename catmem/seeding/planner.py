@@ -368,7 +368,8 @@ class _Planning:
             return None
         data = self.workspace.bytes_of(profile, target)
         _refuse_unfit(self.workspace, entity, data)
-        if data and not (every_entry or replaces) and is_settled(parts):
+        kept = all(each.text.encode() in data for each in parts.base or ())
+        if data and kept and not (every_entry or replaces) and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
         plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
         return plan if record is not None or parts.slice or plan.cloned else None

@@ -52,6 +52,15 @@ def test_a_seed_says_what_it_did_to_each_file(place, neo):
     assert again.stderr == "0 files written, 2 unchanged.\n"
 
 
+def test_in_sync_says_what_the_target_changed_or_removed(place, neo):
+    run("seed", "boss", "neo", *AS_OF)
+    neo.write_text(NEO.replace("Likes tea.\n§\n", "").replace("Acme", "Core"), encoding="utf-8")
+    said = "neo/user: in sync, 1 kept as changed here, 1 kept removed here\n"
+    for mode in ((), ("--check",)):
+        assert run("seed", "boss", "neo", *mode, *AS_OF).stdout == said
+    assert run("seed", "boss", "neo", "--status", *AS_OF).stdout.startswith(said.replace(":", " from boss/user:"))
+
+
 def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
     before = everything(clashing)
     old = neo.read_text(encoding="utf-8")

@@ -101,6 +101,20 @@ def test_seeds_and_files_of_other_programs(place):
     )
 
 
+def test_seeds_in_conflict_are_settled_and_not_repeated(place):
+    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
+    run("seed", "--all", "--root", place)
+    replace(place, "tabs", "Uses spaces.")
+    run("replace", "-p", "trinity", "--root", place, "tabs", "Uses wide tabs.")
+    replace(place, "Fridays", "Deploys go out on Mondays.")
+    assert (counts(place)["seeds"], "1 profile behind what seeds it" in status(place).stdout) == (1, True)
+    assert "catmem seed --all --interactive\n" in status(place).stdout
+    run("seed", "--all", "--root", place, status=3)
+    assert "catmem seed --all --interactive\n" in status(place).stdout
+    run("seed", "--all", "--resolve", "source", "--root", place)
+    assert "seeds" not in counts(place)
+
+
 def test_a_broken_profile_is_named_once_and_the_others_count(place):
     replace(place, "tabs", "Uses spaces.", "--as", "neo")
     put(place / "profiles" / "smith.yaml", "tier: x\n")

@@ -19,7 +19,6 @@ from catmem.cli.options import (
     secret_option,
     tag_option,
     text_argument,
-    whose_options,
 )
 from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, say_all, show_waiting, show_written
 from catmem.text import counted
@@ -44,7 +43,7 @@ _WIDTH = 72
     ),
 )
 @text_argument("content", "TEXT")
-@whose_options
+@found_options
 @click.option(
     "-c",
     "--category",
@@ -60,7 +59,7 @@ def add(  # noqa: PLR0913 - one parameter an option
     content: str,
     profile: str,
     *,
-    target: str,
+    target: str | None,
     category: str | None,
     tags: Mapping[str, str | list[str] | None] | None,
     as_of: date | None,

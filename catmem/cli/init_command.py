@@ -92,14 +92,10 @@ def init(  # noqa: PLR0913 - one parameter an option
             "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
         )
     source = None
-    asked = not (example or profiles or start or with_git or from_hermes or in_json())
     folder = Path(named or ".")
-    if os.path.lexists(folder / "catmem.yaml"):
-        pass  # a root, which has its memory
-    elif asked and sys.stdin.isatty():
-        start, from_hermes, source = _what_there_is()
-    elif not (example or start or from_hermes):
-        _refuse_to_pass_over(folder)
+    if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
+        asks = not (profiles or with_git or in_json()) and sys.stdin.isatty()
+        start, from_hermes, source = _what_there_is() if asks else _nothing_there(folder)
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
@@ -171,8 +167,8 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
     return (), answer == 3, None  # noqa: PLR2004
 
 
-def _refuse_to_pass_over(folder: Path) -> None:
-    """Flat files in the folder may be the memory that the new root is for, and nobody can be asked."""
+def _nothing_there(folder: Path) -> tuple[tuple[str, ...], bool, str | None]:
+    """The same where nobody is asked: flat files in the folder may be the memory that the new root is for."""
     flat = [name for name in FILE_NAMES.values() if (folder / name).is_file()]
     if flat:
         where, them = printable(shlex.quote(shown_path(folder))), "it" if len(flat) == 1 else "them"
@@ -180,6 +176,7 @@ def _refuse_to_pass_over(folder: Path) -> None:
             f"The folder holds {' and '.join(flat)}, and the new root would not have {them}. Nothing was written. "
             f"Add '--start {where}' to begin with a copy, or move {them} away."
         )
+    return (), False, None
 
 
 def _next(  # noqa: PLR0913 - what was made, and how

@@ -70,8 +70,7 @@ _USER = b"""\
 """
 
 _SPECIALIST = """\
-# A new specialist. Name in the lists the categories of catmem.yaml that are for it: until then it sees nothing. Lists in
-# brackets have commas between: [communication-style, projects]. docs/profiles.md has all keys.
+# A new specialist. It sees nothing until you name categories of catmem.yaml in these lists. All keys: docs/profiles.md.
 title: "{title}"
 extends: specialist             # and so is seeded from the orchestrator
 
@@ -230,7 +229,7 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
         said = ", ".join(f"{shown(name)} (perhaps {near})" for name, near in slips.items())
-        hint = f"Nothing was written. The shipped profiles are {', '.join(shipped)}. A new one needs a name less like them."
+        hint = f"Nothing was written. Shipped are {', '.join(shipped)}. A new one needs a name that is less like them."
         raise UnknownNameError(f"there is no shipped profile {said}", hint=hint)
     for name in others:
         refuse_bad_name(name)

@@ -37,7 +37,7 @@ from catmem.writing import gate
 from catmem.writing.matching import is_digest
 from catmem.writing.operation import asked_by
 from catmem.writing.tool_arguments import BATCH, Call, read_arguments
-from catmem.writing.write import write_operations
+from catmem.writing.write import target_to_add_to, write_operations
 from catmem.writing.written import FileUsage, advice_on
 
 if TYPE_CHECKING:
@@ -252,10 +252,14 @@ class _BoundTool:
 
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
-        if call.expected is not None and is_digest(call.expected):
-            entity, op = f"{self.profile}/{call.target}", asked_by(call.operations)
-            with gate.checks(self.workspace, entity, op=op, agent=self.profile):
+        entity, op = f"{self.profile}/{call.target}", asked_by(call.operations)
+        with gate.checks(self.workspace, entity, op=op, agent=self.profile):
+            if call.expected is not None and is_digest(call.expected):
                 self._refuse_digest()
+            if call.anywhere and call.expected is None:
+                actor = self.workspace.profile(self.profile)
+                target = target_to_add_to(self.workspace, self.profile, call.operations, actor, call.op_id)
+                call = call._replace(target=target)
         expected = call.expected or self.session.seen.get(call.target)
         done = write_operations(
             self.workspace,

@@ -28,6 +28,7 @@ from catmem.errors import (
     StaleError,
     UnreadableError,
 )
+from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, unknown_revision
@@ -53,6 +54,7 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.store.contract import OnDrift, OnStale, Revision
     from catmem.store.envelope import Envelope
@@ -430,7 +432,8 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     on_behalf: str | None = None,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for the rest."""
-    agent, is_found = actor or PERSON, target is None and expected is None and _finds_its_file(operations)
+    is_open = target is None and expected is None
+    agent, is_found = actor or PERSON, is_open and _finds_its_file(operations)
     trying = gate.attempt(
         workspace,
         f"{name}/{'*' if is_found else TARGETS[0] if target is None else target}",
@@ -447,7 +450,9 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 terms = _terms_found(workspace, operations, in_file, op_id)
                 attempt.entity = terms.entity
             else:
+                target = target_to_add_to(workspace, name, operations, acting, op_id) if is_open else target
                 terms = in_file(known_target(TARGETS[0] if target is None else target))
+                attempt.entity = terms.entity
             write = Write(
                 terms,
                 tuple(operations),
@@ -468,6 +473,33 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
 def _finds_its_file(operations: Sequence[Operation]) -> bool:
     """Whether the entries that operations mean say which file of a profile is meant: an addition means none."""
     return bool(operations) and all(isinstance(each.old_text, str) for each in operations)
+
+
+def target_to_add_to(
+    workspace: Root, name: str, operations: Sequence[Operation], actor: Profile | None, op_id: str | None
+) -> str:
+    """The file for additions without a target: the only one that has the category, as far as the actor sees.
+
+    If none has it, it is the only one in which the profile reads it; of a retry (``op_id``) it is that of the first
+    try. Where that does not decide it is USER.md.
+    """
+    named = {each.category for each in operations if each.action == "add"}
+    if len(named) != 1 or None in named:
+        return TARGETS[0]
+    taxonomy = workspace.config.taxonomy
+    category, holding, reading = taxonomy.category(str(*named)), [], []
+    for target in TARGETS:
+        terms = terms_of(workspace, name, target, actor)
+        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
+            return target
+        try:
+            document = read_document(workspace, terms.owner, target)
+        except UnreadableError:
+            return TARGETS[0]  # nobody knows which of the two has it
+        holding += [target] if terms.rights.among(last_entries(document, category, 1)) else []
+        reading += [target] if terms.owner.selectors(target, taxonomy).matches(category) else []
+    found = holding or reading
+    return found[0] if len(found) == 1 else TARGETS[0]
 
 
 def _terms_found(

@@ -289,7 +289,9 @@ def test_names_that_are_not_shipped_become_specialists_to_fill_in(flat, tmp_path
     assert result.exit_code == 0, result.output
     *_, fill_in, seed, prompt = result.stdout.splitlines()
     assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
-    assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # name the categories that each may see"
+    assert (
+        fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # name the categories that each may see"
+    )
     root = tmp_path / "new"
     assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout == "nothing to do\n"
     monkeypatch.chdir(root)
@@ -298,7 +300,9 @@ def test_names_that_are_not_shipped_become_specialists_to_fill_in(flat, tmp_path
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert 'title: "Tax advisor"\n' in own.read_text()
     CliRunner().invoke(group, ["sort", "-p", "orchestrator", "-t", "user", "--yes"])
-    own.write_text(own.read_text().replace("user_memory_categories: []", "user_memory_categories: [communication-style]"))
+    own.write_text(
+        own.read_text().replace("user_memory_categories: []", "user_memory_categories: [communication-style]")
+    )
     assert CliRunner().invoke(group, ["seed", "--all"]).exit_code == 0
     assert "Prefers short answers." in CliRunner().invoke(group, ["prompt", "tax-advisor"]).stdout
     assert "error" not in CliRunner().invoke(group, ["lint"]).output

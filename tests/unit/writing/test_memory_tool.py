@@ -45,6 +45,34 @@ def bodies(answer):
     return [entry["body"] for entry in answer["entries"]]
 
 
+# --- which file an addition goes to ---
+
+
+@pytest.mark.parametrize(
+    ("files", "category", "entity"),
+    [
+        ({"ada/memory": "## Books\nOne.\n"}, "books", "ada/memory"),
+        ({"ada/user": "## Books\nOne.\n", "ada/memory": "## Books\nOne.\n"}, "books", "ada/user"),
+        ({}, "books", "ada/user"),
+        ({}, "notes", "ada/memory"),  # which ada reads in MEMORY.md alone
+        ({"ada/user": "## Notes\nHidden from ada.\n"}, "notes", "ada/memory"),
+        ({"ada/memory": b"\xff"}, "books", "ada/user"),
+    ],
+)
+def test_an_addition_without_a_target_goes_where_its_category_is(tmp_path, files, category, entity):
+    profiles = {
+        "ada": "user_memory_categories: [books]\nmemory_categories: [books, notes]\nwritable_categories: [books, notes]\n"
+    }
+    workspace = make_root(tmp_path, profiles=profiles, files=files)
+    session = ToolSession()
+    arguments = {"action": "add", "content": "Two.", "category": category}
+    first, again = (memory_tool(workspace, "ada", {**arguments, "op_id": "1"}, session=session) for _ in range(2))
+    assert (first["entity"], again["entity"], again["revision"]) == (entity, entity, first["revision"])
+    named = memory_tool(workspace, "ada", {**arguments, "content": "Three.", "target": "user"}, session=session)
+    assert named["entity"] == "ada/user"
+    assert workspace.add("ada", "Four.", category="none").entity == "ada/user"
+
+
 # --- the actions ---
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _KEPT = "catmem-sort-"
 """How the names of lists in the temporary folder begin."""
+_FAULT = "#! "
+"""How a comment begins that says what is wrong in a list."""
 
 
 @click.command(
@@ -200,22 +202,43 @@ def _kept(plan: SortPlan, made: Path | Sequence[SortLine]) -> Iterator[None]:
 
 
 def _edit(plan: SortPlan, *, dry_run: bool) -> None:
-    path = _temporary(plan.to_text())
-    try:
-        click.edit(filename=str(path))
-    except click.ClickException as error:
-        path.unlink(missing_ok=True)
-        raise click.ClickException(f"{error.message} Nothing was written.") from None
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    if all(not line.strip() or line.startswith("#") for line in lines):
-        say("The list is empty: nothing was written.")
-    else:
-        with _kept(plan, path):
-            _finish(plan, _chosen(plan, str(path)), dry_run=dry_run)
-        if dry_run:
-            say(f"the list is kept: {_command(plan, path)}")
+    """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was."""
+    text: str | None = plan.to_text()
+    path = _temporary(str(text))
+    while text is not None:
+        try:
+            click.edit(filename=str(path))
+        except click.ClickException as error:
+            path.unlink(missing_ok=True)
+            raise click.ClickException(f"{error.message} Nothing was written.") from None
+        edited = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        if all(not line.strip() or line.startswith("#") for line in edited.splitlines()):
+            say("The list is empty: nothing was written.")
+            path.unlink(missing_ok=True)
             return
-    path.unlink(missing_ok=True)
+        with _kept(plan, path):
+            text = None if edited == text else _with_faults(plan, edited)
+            if text is None:
+                _finish(plan, _chosen(plan, str(path)), dry_run=dry_run)
+            else:
+                path.write_text(text, encoding="utf-8")
+    if dry_run:
+        say(f"the list is kept: {_command(plan, path)}")
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _with_faults(plan: SortPlan, text: str) -> str | None:
+    """A list with what is wrong in it as comments at its top; ``None`` if nothing is."""
+    from catmem.sorting.sort_list import read_list
+
+    own, faults = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_FAULT)), ""
+    for _ in range(2):  # the comments move the lines that they name
+        try:
+            plan.chosen(read_list(faults + own))
+        except ConfigError as error:
+            faults = "".join(f"{_FAULT}{each.strip()}\n" for each in str(error.hint).splitlines())
+    return faults + own if faults else None
 
 
 # --- a model -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ ACTIONS = {
     STAYS: "stays without a category",
     DROP: "is removed; the history keeps it",
     SECRET: "is removed, and catmem says how to erase it from the history",
-    SPLIT: "is cut into its parts, and each goes where it is proposed",
+    SPLIT: "is cut into its parts, each where it is proposed; or name a category for each: split talk, finance",
 }
 """What may be chosen in the place of a category."""
 SEVERAL = "several facts: 'split' cuts it"
@@ -56,6 +56,8 @@ class SortLine:
     likely: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     tags: Mapping[str, TagValue] = field(default_factory=dict)
+    into: tuple[str, ...] = ()
+    """The categories of its parts, where a person named them behind ``split``."""
     part: int = 0
     sure: bool = False
     """Whether the first of the likely categories is proposed: by its words, or because a label names it."""
@@ -124,7 +126,7 @@ class Proposer:
         made = []
         for number, part in enumerate(parts_of(line.text), 1):
             choice, likely, sure = self._categories(part, line.entry)
-            choice = STAYS if line.private else choice
+            choice = line.into[number - 1] if line.into else STAYS if line.private else choice
             marks = line.marks if line.private else tuple(dates_of(part))
             made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
         return tuple(made)

@@ -17,7 +17,7 @@ from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Propos
 from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import DEFAULT_LIMITS, printable
 from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
 from catmem.workspace.migrating import (
@@ -90,13 +90,28 @@ class SortPlan:
         Raises ``ConfigError`` (``bad_list``), and ``ChangedMeanwhileError`` for a list of another version.
         """
         if read.digest not in {None, self.document.digest}:
-            raise ChangedMeanwhileError(
-                "this list was made of another version of the file",
-                path=self.path,
-                hint="Nothing was written. To use it all the same, take its first line away (in JSON the digest). "
-                "Its entries are then found by how they begin, and each that is missing is named.",
-            )
+            raise self._of_another(read)
         return self.checker.chosen(read)
+
+    def _of_another(self, read: ReadList) -> ChangedMeanwhileError:
+        """Why a list is not of what is there: it is of another file, was applied, or the file changed."""
+        log = list(self.workspace.store.log(self.entity)) if self.entity else []
+        made_of = {each.revision for each in log if each.digest == read.digest}
+        applied = [each.revision for each in log if each.op == "sort" and made_of.intersection(each.parents)]
+        if isinstance(read.name, str) and read.name not in {self.name, printable(self.name)}:
+            said = f"this list is of {printable(read.name)}, and not of {self.name}"
+            hint = "Nothing was written. Name its file: -p PROFILE, with -t user or -t memory."
+        elif applied:
+            said = f"the version of {self.name} that this list was made of was sorted already, as revision {applied[0]}"
+            whose = "-p {} -t {}".format(*str(self.entity).split("/"))
+            hint = f"Nothing was written. 'catmem sort {whose}' makes a list of what is left."
+        else:
+            said = "this list was made of another version of the file"
+            hint = (
+                "Nothing was written. To use it all the same, take its first line away (in JSON the digest). "
+                "Its entries are then found by how they begin, and each that is missing is named."
+            )
+        return ChangedMeanwhileError(said, path=self.path, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from catmem.errors import ConfigError
 from catmem.names import slugify
 from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, SortLine, parts_of
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS, printable
+from catmem.text import DEFAULT_LIMITS, counted, printable
 from catmem.threats import scan
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MOST_FAULTS = 20
 _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
-_HEAD = re.compile(r"# catmem sort .+ (sha256:\w+)\s*")
+_HEAD = re.compile(r"# catmem sort (.+) (sha256:\w+)\s*")
 _LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*?)[ \t]*(?:\|(.*))?")
 _TAGGED = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
@@ -48,11 +48,12 @@ class ListRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadList:
-    """A list as it was read. ``digest`` is that of the file that it was made of, ``None`` if it does not say."""
+    """A list as it was read. ``digest`` and ``name`` are of the file that it was made of, ``None`` if it says none."""
 
     rows: Sequence[ListRow]
     digest: str | None = None
     faults: Sequence[tuple[str, str]] = ()
+    name: object = None
 
 
 def beginning(text: str) -> str:
@@ -119,17 +120,17 @@ def read_list(text: str) -> ReadList:
     text = text.lstrip("\ufeff")
     if text.lstrip().startswith("{"):
         return read_json(text)
-    rows, faults, digest = [], [], None
+    rows, faults, digest, name = [], [], None, None
     for at, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             head = _HEAD.fullmatch(line)
-            digest = head[1] if head else digest
+            name, digest = head.groups() if head else (name, digest)
         elif found := _LINE.fullmatch(line):
             choice, tags = _tagged(found[2])
             rows.append(ListRow(f"line {at}", int(found[1]), choice, tags, (found[3] or "").strip() or None))
         else:
             faults.append((f"line {at}", "is not NUMBER CATEGORY | how the entry begins"))
-    return ReadList(rows, digest, faults)
+    return ReadList(rows, digest, faults, name)
 
 
 def _tagged(words: str) -> tuple[str, dict[str, Any]]:
@@ -157,7 +158,7 @@ def read_json(text: str) -> ReadList:
         else:
             faults.append((f"item {at}", 'is not {"entry": NUMBER, "category": TEXT}'))
     digest = data.get("digest")
-    return ReadList(rows, digest if isinstance(digest, str) and digest else None, faults)
+    return ReadList(rows, digest if isinstance(digest, str) and digest else None, faults, data.get("file"))
 
 
 def read_answer(text: str) -> dict[str, Any] | str:
@@ -218,7 +219,7 @@ class Checker:
         fault = self._fault(choice, tags, line)
         if fault is not None:
             raise ConfigError(fault, code="bad_answer")
-        return replace(line, choice=self._choice(choice), tags=tags)
+        return self._made(line, choice, tags)
 
     def learn(self, choice: str) -> None:
         """Know a new category by its name from now on: the ``+`` is needed once."""
@@ -238,7 +239,8 @@ class Checker:
         made: dict[int, SortLine] = {}
         faults = [*read.faults]
         for row in read.rows:
-            self.learn(row.choice)
+            for choice in (row.choice, *self._parts(row.choice)):
+                self.learn(choice)
         for row in read.rows:
             number, fault = row.number, None
             if row.shown is not None and number not in free[row.shown]:
@@ -253,13 +255,31 @@ class Checker:
             else:
                 at[number], line = row.at, known[number]
                 free[shown(line)].pop(number)
-                made[number] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
+                made[number] = self._made(line, row.choice, row.tags)
                 fault = self._fault(row.choice, row.tags, line)
             faults += [(row.at, fault)] if fault else []
         return made, faults
 
+    def _parts(self, choice: str) -> tuple[str, ...]:
+        """The categories behind ``split``, one for each part; none for another choice."""
+        word, _, names = choice.partition(" ")
+        is_split = word == SPLIT and names.strip() and self._slug(choice) not in self._titles
+        return tuple(name.strip() for name in names.split(",")) if is_split else ()
+
+    def _made(self, line: SortLine, choice: str, tags: Mapping[str, Any]) -> SortLine:
+        into = tuple(map(self._choice, self._parts(choice)))
+        return replace(line, choice=SPLIT if into else self._choice(choice), into=into, tags=dict(tags))
+
     def _fault(self, choice: str, tags: Mapping[str, Any], line: SortLine) -> str | None:
         """What is wrong with a choice or its tags."""
+        if into := self._parts(choice):
+            if len(into) != (count := len(parts_of(line.text))):
+                named = "1 category is" if len(into) == 1 else f"{len(into)} categories are"
+                return f"entry {line.number} has {counted(count, 'part')}, and {named} named"
+            faults = ["split takes no tags"] if tags else []
+            faults += [f"{each} is for a whole entry" for each in into if each in ACTIONS and each != STAYS]
+            faults += [fault for each in into if each not in ACTIONS and (fault := self._fault_of_name(each))]
+            return next(iter(faults), None)
         if choice == SPLIT and len(parts_of(line.text)) == 1:
             return f"entry {line.number} has one part; cut it by hand, with a § line between"
         if choice in ACTIONS and choice != STAYS:

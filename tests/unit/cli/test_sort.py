@@ -202,6 +202,30 @@ def test_the_parts_of_what_is_split_go_where_they_are_proposed_and_are_shown(pla
     )
 
 
+def test_the_parts_of_what_is_split_go_where_the_list_says(place):
+    put(place / "list.txt", LIST.replace("2  finance", "2  split money, +Pets"))
+    assert "  2.1  finance | Inv" in run("sort", "--read", "list.txt", "--dry-run").stdout
+    run("sort", "--read", "list.txt")
+    assert "## Finance\nInvoices are due on the 15th.\n" in user(place)
+    assert "## Pets\nThe cat is fed at noon.\n" in user(place)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("split finance", "line 2: entry 2 has 2 parts, and 1 category is named"),
+        ("split finance, talk, talk", "line 2: entry 2 has 2 parts, and 3 categories are named"),
+        ("split finance, pets", "line 2: there is no category pets"),
+        ("split finance, drop", "line 2: drop is for a whole entry"),
+        ("split finance, talk [expires: 2027-01-31]", "line 2: split takes no tags"),
+    ],
+)
+def test_what_a_split_cannot_be_cut_into_is_said(place, choice, said):
+    put(place / "list.txt", LIST.replace("2  finance", f"2  {choice}"))
+    assert said in run("sort", "--read", "list.txt", status=2).stderr
+    assert user(place) == FLAT
+
+
 @pytest.mark.parametrize("form", ["txt", "json"])
 def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place, form):
     run("sort", "--write", f"list.{form}")
@@ -216,6 +240,24 @@ def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place, form
     result = run("sort", "--read", f"list.{form}", status=2)
     assert "entry 1: is missing: 1  uncategorized | New.\n" in result.stderr
     assert user(place) == changed
+
+
+@pytest.mark.parametrize("form", ["txt", "json"])
+def test_a_list_of_another_file_and_one_that_was_applied_are_called_so(place, form):
+    put(place / "homes" / "neo" / "MEMORY.md", "Acme is the vendor.\n§\nLater.\n")
+    whose = ("sort", "-p", "neo", "-t")
+    run(*whose, "memory", "--write", f"list.{form}")
+    error = error_of(*whose, "user", "--read", f"list.{form}", status=3)
+    assert (error["code"], error["message"]) == ("changed_meanwhile", "this list is of neo/memory, and not of neo/user")
+    assert "first line" not in error["hint"]
+    text = (place / f"list.{form}").read_text()
+    text = text.replace("1  uncategorized", "1  talk").replace('"category": "uncategorized"', '"category": "talk"', 1)
+    put(place / f"list.{form}", text)
+    run(*whose, "memory", "--read", f"list.{form}")
+    error = error_of(*whose, "memory", "--read", f"list.{form}", status=3)
+    assert error["message"] == "the version of neo/memory that this list was made of was sorted already, as revision 2"
+    assert "catmem sort -p neo -t memory" in error["hint"]
+    assert "first line" not in error["hint"]
 
 
 def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
@@ -351,6 +393,47 @@ def test_a_wrong_list_is_kept_and_named(place):
     run("sort", "-p", "neo", "-t", "user", "--read", path)
     assert "## Finance" in user(place)
     assert kept(place) == []
+
+
+def test_the_editor_opens_again_with_what_is_wrong_at_the_top(place):
+    editor = """
+        import sys
+        from pathlib import Path
+        path, seen = Path(sys.argv[1]), Path("seen.txt")
+        text = path.read_text()
+        turn = len(list(Path().glob("turn*")))
+        Path(f"turn{turn}").write_text(text)
+        wrong = [("2  finance", "2  finanze"), ("5  uncategorized", "5  odd"), ("2  finanze", "2  finance"), ("5  odd", "5  talk")]
+        for old, new in {0: wrong[:2], 1: wrong[2:3], 2: wrong[3:]}[turn]:
+            text = text.replace(old, new)
+        path.write_text(text)
+    """
+    with on_terminal(place, editor=editor) as terminal:
+        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
+        assert terminal.status() == 0
+    turns = [path.read_text().splitlines() for path in sorted(place.glob("turn*"))]
+    for turn, names in zip(turns[1:], (("finanze", "odd"), ("odd",)), strict=True):
+        said = [line for line in turn if line.startswith("#! line ")]
+        assert said == turn[: len(names)]
+        for line, name in zip(said, names, strict=True):
+            at = int(re.match("#! line ([0-9]+): there is no category", line)[1])
+            assert f"  {name}" in turn[at - 1]
+    assert "Xyzzy.\n" in user(place).partition("## Talk")[2]
+    assert kept(place) == []
+
+
+def test_a_list_that_is_emptied_in_the_end_writes_nothing(place):
+    editor = """
+        import sys
+        from pathlib import Path
+        path = Path(sys.argv[1])
+        text = path.read_text()
+        path.write_text("".join(line for line in text.splitlines(True) if line.startswith("#")) if "#! " in text else "x" + text)
+    """
+    with on_terminal(place, editor=editor) as terminal:
+        terminal.wait_for("The list is empty: nothing was written.\n")
+        assert terminal.status() == 0
+    assert (user(place), kept(place)) == (FLAT, [])
 
 
 def test_a_list_of_your_own_stays_after_it_was_applied(place):

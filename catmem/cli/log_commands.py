@@ -175,7 +175,9 @@ def _blame_row(blamed: Blamed) -> tuple[str, ...]:
 
 
 def _maker(revision: Revision) -> str:
-    """Who made a revision, and of one that approved a proposal also who proposed it."""
+    """Who made a revision, and of one that approved a proposal also who proposed it; of a seed, where it is from."""
+    if revision.op == "seed" and "source" in revision.note:
+        return f"{revision.who}, seeded from {str(revision.note['source']).partition('/')[0]}"
     said = revision.note.get(DECISION)
     done = "reworded" if said and said.get("reworded") else "approved"
     return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who

@@ -246,8 +246,9 @@ def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
     script = Path(sys.executable).with_name("catmem")
     command, *first = [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
     root = os.path.abspath(workspace.root)  # noqa: PTH100 - as the user knows it: links are not resolved
-    args = [*first, "mcp", "--profile", workspace.profile(profile).name, "--root", root]
-    return {"mcpServers": {"catmem": {"command": command, "args": args}}}
+    name = workspace.profile(profile).name
+    args = [*first, "mcp", "--profile", name, "--root", root]
+    return {"mcpServers": {f"catmem-{name}": {"command": command, "args": args}}}
 
 
 def _serve_stdio(profile: str) -> None:

@@ -145,10 +145,13 @@ def undo(  # noqa: PLR0913 - as above
         record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
         why = "there is no revision to take back" if record is None else undo_fault(record)
         if record is None or why is not None:
-            hint = (
-                "Nothing was written. 'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
-            )
-            raise EditError(str(why), code="no_undo", hint=hint)
+            hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
+            if record is not None and record.op == "seed":
+                hint = (
+                    f"To have the text before it all the same: 'catmem restore {record.entity} {parent_of(record)}'. The "
+                    "next seed then leaves out what it had brought, as if it had been removed there."
+                )
+            raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, seen = record.entity, parent_of(record), seen or record.revision
     try:
         done = restore(workspace, entity, before, expected=seen, dry_run=dry_run, actor=actor, store=store)
@@ -177,14 +180,14 @@ def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | N
 
 def undo_fault(revision: Revision) -> str | None:
     """Why going back to the text before a revision does not take back all that it did; ``None`` if it does."""
-    name, decision = f"revision {revision.revision}", revision.note.get(DECISION)
+    name, decision = f"revision {revision.revision} of {revision.entity}", revision.note.get(DECISION)
     if decision is not None:  # the text is all that an approval did: the proposal can wait again
         said = f"{name} changed no text: it says that proposal {decision['proposal']} was {decision['verdict']}"
         return None if decision["verdict"] == "approved" else said
     if revision.is_branch or len(revision.parents) > 1 or closed(revision):
         return f"{name} is a branch, or closed one, which an old text does not open again"
     if revision.op == "seed":
-        return f"{name} is a seed, which catmem.seed.lock has on record: an old text is not all of it"
+        return f"{name} is a seed from {revision.note.get('source')}: the next seed still counts its entries as seeded"
     if revision.op == "purge":
         return f"{name} purged an entry, which is not in the history any more"
     if revision.op == "adopt" or revision.agent == EXTERNAL:

@@ -61,6 +61,23 @@ def test_in_sync_says_what_the_target_changed_or_removed(place, neo):
     assert run("seed", "boss", "neo", "--status", *AS_OF).stdout.startswith(said.replace(":", " from boss/user:"))
 
 
+def test_what_a_seed_brought_is_said_to_be_of_its_source_and_can_be_taken_back_by_hand(place, neo):
+    put(neo, "## Talk\nHer own.\n")
+    run("seed", "boss", "neo", *AS_OF)
+    said = {line.rpartition("  ")[2]: line for line in run("blame", "neo/user").stdout.splitlines()}
+    assert "seeded from boss  " in said["Likes tea."]
+    assert "seeded" not in said["Her own."]
+    error = error_of("undo", "neo/user", status=2)
+    assert (error["code"], error["message"].partition(":")[0]) == (
+        "no_undo",
+        "revision 2 of neo/user is a seed from boss/user",
+    )
+    assert "'catmem restore neo/user 1'" in error["hint"]
+    run("restore", "neo/user", "1")
+    assert neo.read_text(encoding="utf-8") == "## Talk\nHer own.\n"
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 3 kept removed here\n"
+
+
 def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
     before = everything(clashing)
     old = neo.read_text(encoding="utf-8")

@@ -115,7 +115,9 @@ def test_a_client_starts_it_and_talks_over_stdio(root, start, era):
 
 def test_a_client_is_told_what_to_start_from_anywhere(root, tmp_path, monkeypatch):
     monkeypatch.chdir(root)
-    said = json.loads(run("mcp", "--profile", "neo", "--root", ".", "--config").stdout)["mcpServers"]["catmem"]
+    said = json.loads(run("mcp", "--profile", "neo", "--root", ".", "--config").stdout)["mcpServers"]
+    assert list(said) == ["catmem-neo"]  # so that one client may have several profiles
+    said = said["catmem-neo"]
     monkeypatch.chdir(tmp_path.parent)
     assert Path(said["command"]).is_absolute()
     assert str(root) in said["args"]

@@ -148,8 +148,8 @@ def undo(  # noqa: PLR0913 - as above
             hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
             if record is not None and record.op == "seed":
                 hint = (
-                    f"To have the text before it all the same: 'catmem restore {record.entity} {parent_of(record)}'. The "
-                    "next seed then leaves out what it had brought, as if it had been removed there."
+                    f"'catmem restore {record.entity} {parent_of(record)}' brings the text before it back all the "
+                    "same. The next seed then leaves out what this one brought, as if it had been removed there."
                 )
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, seen = record.entity, parent_of(record), seen or record.revision

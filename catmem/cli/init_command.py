@@ -78,7 +78,8 @@ def init(  # noqa: PLR0913 - one parameter an option
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
     On a terminal, and without an option, it asks what you have: nothing yet, flat files, Hermes Agent, or the memory of
-    another program. It ends with the commands to type next.
+    another program. Where it cannot ask, and DIR has a USER.md or MEMORY.md, it writes nothing until you add --start.
+    It ends with the commands to type next.
 
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
     nothing is written.

@@ -169,7 +169,7 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
 
 
 def _nothing_there(folder: Path) -> tuple[tuple[str, ...], bool, str | None]:
-    """The same where nobody is asked: flat files in the folder may be the memory that the new root is for."""
+    """The same without a question: flat files in the folder may be the memory that the new root is for."""
     flat = [name for name in FILE_NAMES.values() if (folder / name).is_file()]
     if flat:
         where, them = printable(shlex.quote(shown_path(folder))), "it" if len(flat) == 1 else "them"

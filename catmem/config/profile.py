@@ -127,9 +127,9 @@ class Profile:
         return self.tier == ORCHESTRATOR_TIER if self.may_verify is None else self.may_verify
 
     def is_base(self, profiles: Collection[Profile]) -> bool:
-        """Whether the profile is there for those of ``profiles`` that extend it: it sees nothing itself."""
-        sees = self.user_memory_categories or self.memory_categories or self.sees_uncategorized
-        return not sees and any(each.extends == self.name for each in profiles)
+        """Whether the profile is there for those of ``profiles`` that extend it: it sees and writes nothing itself."""
+        named = self.user_memory_categories or self.memory_categories or self.writable_categories
+        return not (named or self.sees_uncategorized) and any(each.extends == self.name for each in profiles)
 
     def canonical(self) -> dict[str, Any]:
         """Every setting as JSON data with sorted keys, without the file it came from: equal roles give equal data.

@@ -110,6 +110,11 @@ class ProfileOverview:
     problems: tuple[CatmemError, ...]
 
     @property
+    def has_files(self) -> bool:
+        """Whether it holds an entry, or anything else about its files needs a look."""
+        return self.measure is None or bool(self.measure.entries or self.unmerged or self.outside or self.problems)
+
+    @property
     def slice_of(self) -> str | None:
         """The profile whose slice it holds; ``None`` also for one that holds nothing yet."""
         return self.seeded.source if self.seeded and self.measure and self.measure.entries else None
@@ -117,7 +122,7 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``problems`` are what concerns no single profile that could be looked at.
+    """All profiles by tier and name, but bases of others without files. ``problems`` are what concerns no single line.
 
     ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
     ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
@@ -228,6 +233,8 @@ class Overviews:
             now = {profile.name: self._now(profile) for profile in profiles}
             seeds, wrong = self._seeded(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
+            bases = {each.name for each in profiles if each.is_base(profiles)}
+            lines = [line for line in lines if line.name not in bases or line.has_files]
             due = self._waiting(lines)
             self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))

@@ -495,7 +495,7 @@ def target_to_add_to(
         try:
             document = read_document(workspace, terms.owner, target)
         except UnreadableError:
-            return TARGETS[0]  # nobody knows which of the two has it
+            return TARGETS[0]  # the file that cannot be read may have it
         holding += [target] if terms.rights.among(last_entries(document, category, 1)) else []
         reading += [target] if terms.owner.selectors(target, taxonomy).matches(category) else []
     found = holding or reading

@@ -53,7 +53,7 @@ CALLS = {
     "merge": "(base, ours, theirs, *, precedence=None, within=0)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
-    "Workspace.add": "(self, name, content, *, target='user', category=None, tags=None, as_of=None, **how)",
+    "Workspace.add": "(self, name, content, *, target=None, category=None, tags=None, as_of=None, **how)",
     "Workspace.replace": "(self, name, old_text, content, *, target=None, category=None, tags=None, confirm=False, **how)",
     "Workspace.remove": "(self, name, old_text, *, target=None, category=None, **how)",
     "Workspace.move": "(self, name, old_text, to_category, *, target=None, category=None, **how)",

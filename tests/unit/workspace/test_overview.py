@@ -48,6 +48,17 @@ def test_profiles_stand_by_tier_and_name(overviews):
     assert [each.name for each in overviews.read(DAY).lines] == ["boss", "neo", "pupil"]
 
 
+def test_a_profile_that_only_others_extend_has_a_line_once_it_has_files(overviews, workspace):
+    put(workspace.root / "profiles" / "base.yaml", "include_uncategorized: false\nseed_from: boss\n")
+    assert line(overviews.read(DAY), "base").seeded is not None  # which nothing extends yet
+    put(workspace.root / "profiles" / "cub.yaml", "extends: base\nuser_memory_categories: [talk]\n")
+    overview = overviews.read(DAY)
+    assert [each.name for each in overview.lines] == ["boss", "cub", "neo", "pupil"]
+    assert overview.never_seeded == 2  # cub and pupil
+    put(workspace.root / "homes" / "base" / "USER.md", "Left over.\n")
+    assert line(overviews.read(DAY), "base").measure.entries == 1
+
+
 def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace):
     measure = line(overviews.read(DAY), "neo").measure
     assert (measure.entries, measure.seen) == (3, 2)

@@ -49,8 +49,8 @@ class ApprovalRule:
         """Whether the rule is for a change by this writer in this category and domain."""
         return (
             (self.category is None or self.category.matches(category))
-            and (self.profile is None or _is_among(writer.profile, self.profile))
-            and (self.domain is None or (domain is not None and _is_among(domain, self.domain)))
+            and (self.profile is None or is_among(writer.profile, self.profile))
+            and (self.domain is None or (domain is not None and is_among(domain, self.domain)))
             and self.tier in {None, writer.tier}
             and self.interface in {None, writer.interface}
         )
@@ -106,5 +106,6 @@ def _rule(said: Mapping[str, Any]) -> ApprovalRule:
     )
 
 
-def _is_among(name: str, patterns: Sequence[str]) -> bool:
+def is_among(name: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the patterns fits a name."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.config.approval import Approval
+from catmem.config.approval import ACTIONS, Approval
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import selector_fault, split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
@@ -22,7 +22,7 @@ from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slu
 from catmem.resources import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.config.yamlfile import KeyPath
     from catmem.model.document import Document
@@ -370,22 +370,31 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
 
 
 def _approval(source: _Source, said: Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
-    """The policy; a rule whose selectors can fit nothing would hold back nothing, so it is a fault."""
+    """The policy; a rule that can fit nothing, or decides nothing, would hold back nothing, so it is a fault."""
     if said is None:
         return None
     rules = [dict(rule) for rule in said.get("rules", ())]
     for number, rule in enumerate(rules):
-        selectors = rule.get("category", ())
-        if selectors:
-            rule["category"] = taxonomy.resolved(selectors)
-        for index, selector in enumerate(selectors):
-            wrong = selector_fault(selector)
-            if wrong:
-                source.fault(("approval", "rules", number, "category", index), "selector", *wrong)
-        if selectors and all(selector.startswith("!") for selector in selectors):
-            message = "the selectors only take away, so the rule fits nothing"
-            source.fault(("approval", "rules", number, "category"), "selector", message, "Put '*' in front of them.")
+        if "category" in rule:
+            _check_selectors(source, ("approval", "rules", number, "category"), rule["category"])
+            rule["category"] = taxonomy.resolved(rule["category"])
+        if not rule.keys() & set(ACTIONS):
+            hint = f"Name what waits, such as 'replace: wait'. The actions are {', '.join(ACTIONS)}."
+            source.fault(
+                ("approval", "rules", number), "no_action", "the rule names no action, so it does nothing", hint
+            )
+    _check_selectors(source, ("approval", "promote"), said.get("promote", ()))
     return Approval.read({**said, "rules": rules})
+
+
+def _check_selectors(source: _Source, key: KeyPath, selectors: Sequence[str]) -> None:
+    for index, selector in enumerate(selectors):
+        wrong = selector_fault(selector)
+        if wrong:
+            source.fault((*key, index), "selector", *wrong)
+    if selectors and all(selector.startswith("!") for selector in selectors):
+        message = "the selectors only take away, so they fit nothing"
+        source.fault(key, "selector", message, "Put '*' in front of them.")
 
 
 def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:

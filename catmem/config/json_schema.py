@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 _SHOWN = 60
-_FEW = 8
+_FEW = 15
 _COMPARED = 100
 _LOOKS_LIKE = 0.6
 

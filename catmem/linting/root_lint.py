@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from catmem import clock
-from catmem.config.config import Config, find_root, read_config
+from catmem.config.config import CONFIG_NAME, Config, find_root, read_config
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnknownNameError
@@ -147,6 +147,7 @@ class Linter:
             self.root.profiles,
             rule_options=self.settings.options,
             schemas=self.root.schemas,
+            config_file=self.root.yaml.get(CONFIG_NAME),
         )
         results: dict[str, FileResult] = {}
         files: dict[str, LintedFile] = {}

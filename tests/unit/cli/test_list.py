@@ -132,9 +132,9 @@ def test_a_declared_one_needs_no_hint(place, category):
 
 
 def test_a_hint_counts_categories_and_no_aliases(place):
-    more = "".join(f", c{number}: {{aliases: [a{number}, b{number}]}}" for number in range(7))
+    more = "".join(f", c{number}: {{aliases: [a{number}, b{number}]}}" for number in range(14))
     put(place / "catmem.yaml", CLOSED % more)
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    assert "There are 9 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra").stderr
+    assert "There are 16 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra").stderr
     arguments = ["add", "-p", "neo", "--root", str(place), "-c", "zebra", "x"]
-    assert "There are 9 categories to write to" in CliRunner().invoke(group, arguments).stderr
+    assert "There are 16 categories to write to" in CliRunner().invoke(group, arguments).stderr

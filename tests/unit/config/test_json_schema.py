@@ -301,6 +301,11 @@ def test_nearest():
         ("noe", ["neo", "trinity"], "Did you mean 'neo'?"),
         ("zzz", ["neo", "trinity"], "The profiles are neo, trinity."),
         ("zzz", [], "There are no profiles."),
+        (
+            "change",
+            ["add", *(f"p{n:02}" for n in range(14))],
+            f"The profiles are add, {', '.join(f'p{n:02}' for n in range(14))}.",
+        ),
         ("zzz", [f"p{n}" for n in range(20)], "There are 20 profiles, none of them like it."),
     ],
 )

@@ -34,7 +34,14 @@ class Scene(NamedTuple):
     def find(self, code: str) -> list[Said]:
         rule = all_rules()[code]
         if rule.scope == "root":
-            return [Said(one.path, 0, one.message) for one in rule.check(self._memory(), self.context)]
+            found = rule.check(self._memory(), self.context)
+            lines = self.root.yaml
+            return [
+                Said(
+                    each.path, lines[each.path].line(each.start) if each.end and each.path in lines else 0, each.message
+                )
+                for each in found
+            ]
         kinds = {"profile"} if rule.scope == "profile" else {"config", "schema"}
         return [
             Said(name, file.line(one.start), one.message)
@@ -62,7 +69,10 @@ def scene(folder: Path, config: str = "version: 1\n", /, **files: str) -> Scene:
     except CatmemError as error:
         loaded, failed = Config(folder), (error,)
     root = LintRoot(loaded, failed)
-    return Scene(root, Context(loaded, date(2026, 11, 21), root.profiles, schemas=root.schemas))
+    said = Context(
+        loaded, date(2026, 11, 21), root.profiles, schemas=root.schemas, config_file=root.yaml["catmem.yaml"]
+    )
+    return Scene(root, said)
 
 
 CLOSED = (
@@ -274,6 +284,43 @@ def test_in_an_open_taxonomy_a_selector_has_to_fit_some_file(tmp_path):
             "'finanse-rules' matches no category that is declared or in a file (user_memory_categories[2], line 2)",
         )
     ]
+
+
+APPROVAL = """\
+approval:
+  promote: [vendor]
+  rules:
+    - {category: [finance-*, vendor, "!stile"], replace: wait}
+    - {profile: [neo, tr*, Neo], domain: [finance, legal, finanz], add: wait}
+    - category:
+        - manner
+        - finance-payroll
+      remove: wait
+"""
+
+
+@pytest.mark.parametrize("taxonomy", [CLOSED, OPEN])
+def test_names_in_approval_have_to_match_something(tmp_path, taxonomy):
+    files = {"homes/neo/USER.md": "## Finance Payroll\n[domain: legal] x\n\n## Vendor\ny\n"}
+    neo, closed = "tier: 2\ndomain: finance\n", taxonomy == CLOSED
+    root = scene(tmp_path, taxonomy.replace("{}", "{aliases: [manner]}") + APPROVAL, neo=neo, **files)
+    at = 6 if closed else 4
+    vendor = [(at + 1, "'vendor' matches none of the categories that there are (approval.promote[0])")] * closed
+    vendor += [
+        (at + 3, "'vendor' matches none of the categories that there are (approval.rules[0].category[1])")
+    ] * closed
+    assert [each[1:] for each in root.find("CM409") if each.path == "catmem.yaml"] == [
+        *vendor,
+        (at + 3, "'!stile' matches none of the categories that there are (approval.rules[0].category[2])"),
+        (at + 4, "'tr*' matches none of the profiles that there are (approval.rules[1].profile[1])"),
+        (at + 4, "'Neo' matches none of the profiles that there are (approval.rules[1].profile[2])"),
+        (at + 4, "'finanz' matches none of the domains that there are (approval.rules[1].domain[2])"),
+    ]
+
+
+def test_an_open_root_without_files_may_get_any_category_and_domain(tmp_path):
+    found = scene(tmp_path, OPEN + APPROVAL, neo="tier: 2\n").find("CM409")
+    assert [each.message.split()[0] for each in found] == ["'tr*'", "'Neo'"]
 
 
 def test_a_section_that_nobody_reads_is_found_in_a_profiles_file_alone(tmp_path):

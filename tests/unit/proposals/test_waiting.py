@@ -307,7 +307,18 @@ def test_a_forged_id_is_unknown(tmp_path, name):
 
 @pytest.mark.parametrize(
     "approval",
-    ["[]", "{mode: later}", "{add: sometimes}", "{rules: [{tier: x}]}", "{days: 0}", "{most: 0}", "{unknown: 1}"],
+    [
+        "[]",
+        "{mode: later}",
+        "{add: sometimes}",
+        "{rules: [{tier: x}]}",
+        "{rules: [{profile: [neo]}]}",
+        "{promote: ['!talk']}",
+        "{promote: [Big Talk]}",
+        "{days: 0}",
+        "{most: 0}",
+        "{unknown: 1}",
+    ],
 )
 def test_a_bad_policy_is_said_with_its_place(tmp_path, approval):
     with pytest.raises(ConfigError) as caught:

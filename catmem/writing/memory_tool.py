@@ -23,8 +23,10 @@ from catmem.errors import (
     DriftError,
     EditError,
     ForbiddenError,
+    NoMatchError,
     OverBudgetError,
     RefusedError,
+    UnreadableError,
 )
 from catmem.names import TARGETS, slugify
 from catmem.resources import schema
@@ -87,6 +89,9 @@ _NAMED = 50
 """Categories that a message names at most."""
 
 _NOTHING = "Nothing was found. Try other words, or list what is there."
+
+_SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
+"""Refusals after which what is on file helps to choose something else."""
 
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 
@@ -332,7 +337,7 @@ class _BoundTool:
             self.session.refusals += 1
             if self.session.refusals >= _PATIENCE:
                 answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
-        if isinstance(error, ForbiddenError):  # whatever is on file, it stays forbidden
+        if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
             seen = dict(self.session.seen), set(self.session.shown)

@@ -5,6 +5,8 @@ Whatever is wrong raises ``EditError`` (``bad_arguments``) in words that the mod
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from catmem.config.json_schema import shown, validate
@@ -28,6 +30,8 @@ _LONGEST_LIST = 100
 _LARGEST = 1 << 64
 _OTHER_NAMES = {"text": "content", "body": "content", "entry": "content", "id": "old_text", "old": "old_text"}
 """What models call an argument, and its name."""
+_OF_PEOPLE = ("approve", "reject", "merge")
+"""What models take for an action, and a person does."""
 BATCH = "operations"
 """What stands for the action where several changes are made at once."""
 TAKES: dict[str, tuple[str, ...]] = {}
@@ -113,6 +117,11 @@ def _fitting(arguments: object) -> dict[str, Any]:
     faults = validate(given, "tool")
     if faults:
         fault = faults[0]
+        value: Any = given
+        asked = reduce(getitem, fault.key, value) if fault.key[-1:] == ("action",) else None
+        if asked in _OF_PEOPLE:
+            hint = "Go on without it, and say what a person should look at."
+            raise _bad(f"there is no action {asked!r} here: a person does that", hint, key_text(fault.key))
         meant = _OTHER_NAMES.get(str(fault.key[-1])) if fault.key else None
         raise _bad(fault.message, f"Did you mean {meant!r}?" if meant else fault.hint, key_text(fault.key))
     return given

@@ -159,8 +159,7 @@ class Pipeline:
         except ApprovalError as error:
             written = self.waiting(error, dry_run=dry_run)
         except NoMatchError as error:
-            if self.terms.rights.actor is None:
-                error.hint = self._other_file() or error.hint
+            error.hint = self._other_file() or error.hint
             raise
         except RefusedError as error:
             # An actor who does not see the whole file learns nothing that depends on all of it.
@@ -170,11 +169,15 @@ class Pipeline:
         return replace(written, notes=(*self.attempt.notes(), *written.notes))
 
     def _other_file(self) -> str | None:
-        """Where a person finds the entry that a write means, if it is in the other file of the profile."""
+        """Where the entry is that a write means, if the caller sees it in the other file of the profile."""
         terms, wanted = self.terms, [each.old_text for each in self.write.operations if each.old_text]
         for other in (each for each in TARGETS if each != terms.target):
-            document = read_document(self.workspace, terms.owner, other)
-            if any(entries_holding(text, document.entries) for text in wanted):
+            try:
+                document = read_document(self.workspace, terms.owner, other)
+            except UnreadableError:
+                continue  # the refusal is about this file
+            there = replace(terms.rights, target=other).in_sight(document)
+            if any(entries_holding(text, there) for text in wanted):
                 return f"The {other} file of {terms.owner.name} holds it: give the target {other} (-t {other})."
         return None
 

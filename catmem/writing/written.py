@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.config.config import Config
+    from catmem.config.config import Config, Taxonomy
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
@@ -257,16 +257,21 @@ def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
 
 
 def on_unread(category: str, terms: Terms) -> str | None:
-    """What a person should know who wrote into a category of which its owner's prompt has nothing."""
-    if terms.to_agent or _is_read(category, terms):
+    """What to know who wrote into a category of which its owner's prompt has nothing.
+
+    A profile may be meant to write what it never reads: it is told of the wrong one of two files alone.
+    """
+    read = targets_read(category, terms.owner, terms.config.taxonomy)
+    if terms.target in read or (terms.to_agent and not read):
         return None
     where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
-    return f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
+    said = f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
+    return "; ".join([said, *(f"it reads it in {each}: give the target {each}" for each in read)])
 
 
-def _is_read(category: str, terms: Terms) -> bool:
-    """What ``visible`` says of one category, without a look at every entry of a large file."""
-    return category in visible_categories((category,), terms.target, terms.owner, terms.config.taxonomy)
+def targets_read(category: str, owner: Profile, taxonomy: Taxonomy) -> list[str]:
+    """The files in which a profile reads a category, without a look at every entry of a large one."""
+    return [each for each in TARGETS if category in visible_categories((category,), each, owner, taxonomy)]
 
 
 def on_branch(entity: str, revision: str | None) -> str:

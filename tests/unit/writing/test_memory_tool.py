@@ -355,6 +355,19 @@ def test_hidden_matches_are_no_matches(call):
     assert bodies(answer) == ["short answers", "no calls", "be kind"]
 
 
+def test_an_entry_of_the_other_file_is_named_there_if_it_is_seen(tmp_path):
+    profiles = {"ada": "memory_categories: [notes]\nwritable_categories: [notes]\n"}
+    files = {"ada/user": "## Notes\none\n", "ada/memory": "## Notes\nVPN is up\n\n## Pay\nhidden\n"}
+    workspace = make_root(tmp_path, profiles=profiles, files=files)
+    ask = {"action": "remove", "target": "user"}
+    seen, hidden, missing = (
+        memory_tool(workspace, "ada", {**ask, "old_text": text}) for text in ("VPN", "hidden", "missin")
+    )
+    assert seen["remediation"] == "The memory file of ada holds it: give the target memory (-t memory)."
+    assert {**hidden, "error": ""} == {**missing, "error": ""}
+    assert hidden["error"] == missing["error"].replace("missin", "hidden")
+
+
 def test_new_words_for_a_verified_fact_are_not_verified_also_with_the_old_day(call, workspace):
     put_bytes(workspace, "neo/user", "## Talk\n[verified_date: 2026-01-02] short\n")
     tags = {"verified_date": "2026-01-02"}

@@ -180,6 +180,21 @@ def test_each_target_is_read_by_its_own_selectors(workspace):
     assert "talk (memory)" in warning
 
 
+@pytest.mark.parametrize("actor", [None, "ada"])
+def test_the_file_that_is_read_is_named_also_to_a_profile(tmp_path, actor):
+    ada = "memory_categories: [notes]\nwritable_categories: [notes, drop]\n"
+    workspace = make_root(
+        tmp_path, profiles={"ada": ada}, config="approval: {rules: [{category: [notes], add: wait}]}\n"
+    )
+    (warning,) = workspace.add("ada", "x", category="notes", target="user", actor=actor).warnings
+    assert warning == (
+        "the profile ada does not read the category notes (user), so this will not be in its prompt; "
+        "it reads it in memory: give the target memory"
+    )
+    assert workspace.add("ada", "x", category="notes", target="memory", actor=actor).warnings == ()
+    assert len(workspace.add("ada", "x", category="drop", target="user", actor=actor).warnings) == (actor is None)
+
+
 def test_what_the_owner_does_not_read_is_not_in_its_prompt(workspace):
     workspace.add("neo", "told", category="talk")
     workspace.add("neo", "untold", category="pay")

@@ -507,6 +507,9 @@ def test_an_entry_of_the_other_file_is_named_there(workspace):
         with pytest.raises(NoMatchError) as caught:
             verb("neo", "booking site", target="user")
         assert caught.value.hint == "The memory file of neo holds it: give the target memory (-t memory)."
+    put_bytes(workspace, "neo/memory", b"\xff")
+    with pytest.raises(NoMatchError):
+        workspace.remove("neo", "booking site", target="user")
 
 
 def test_without_a_target_the_file_is_the_one_that_holds_the_entry(workspace):

@@ -281,7 +281,7 @@ def whose_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what cl
 
 def found_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
     """The same for an entry: which of the two files holds it, or a new one's category, need not be said."""
-    said = "USER.md or MEMORY.md. By default the one that holds the entry or its category; with --expected USER.md."
+    said = "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md."
     return _whose(command, help=said)
 
 

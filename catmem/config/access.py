@@ -23,7 +23,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.selector import is_pattern
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Problem
-from catmem.names import UNCATEGORIZED
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
@@ -97,6 +97,11 @@ def visible_categories(
         elif category == UNCATEGORIZED and profile.sees_uncategorized and not selectors.takes_away(category):
             order[category] = len(selectors.patterns)
     return order
+
+
+def targets_read(category: str, owner: Profile, taxonomy: Taxonomy) -> list[str]:
+    """The files in which a profile reads a category."""
+    return [each for each in TARGETS if category in visible_categories((category,), each, owner, taxonomy)]
 
 
 def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _WHICH = "Text that only it has, or its id (b2:...)."
 _NARROWS = "Only this category."
 _OWN_TARGET = "user: facts on the user (default); memory: notes."
-_THIS_TARGET = "Default: user."
+_THIS_TARGET = "Default: both."
 _EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
-_OFFSET = "Entries to pass over."
+_OFFSET = "Entries to skip."
 _HOW = {
     "target": _THIS_TARGET,
     "expected": "Revision you saw; old: refused.",
@@ -99,7 +99,7 @@ _KINDS = {
             "category": "Where the entry goes.",
             "tags": f"By name: {GIVEN_TAGS}.",
             **_HOW,
-            "target": _OWN_TARGET,
+            "target": "user: facts on the user; memory: notes. Default: by category.",
         },
         ("content",),
         _ADDS,
@@ -175,7 +175,7 @@ _KINDS = {
         "Give a slice of what you see as text, for an agent without a profile.",
         {
             "categories": "Only these, or patterns (rules-*, !rules-pay).",
-            "budget": "At most so many characters.",
+            "budget": "Most characters.",
             "from": "The profile whose files it is made of (tier 1 only).",
         },
         (),

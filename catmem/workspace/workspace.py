@@ -106,9 +106,9 @@ class Workspace(Root):
         """Add an entry to a profile's file, with the day ``as_of`` (today) as its ``created``.
 
         Without a ``category`` it goes to the one that the acting profile may write, if that is one; else, in a file
-        without section headers, to ``__uncategorized__``. Without a ``target`` it goes to the file that has the
-        category, or else is read for it; to USER.md if that does not decide. A text that is there already is not added
-        again.
+        without section headers, to ``__uncategorized__``. Without a ``target`` it goes to the only file in which the
+        profile reads the category, or else that has entries of it; to USER.md if that does not decide. A text that is
+        there already is not added again.
         """
         operation = Operation("add", content=content, category=category, tags=_listed(tags), as_of=as_of)
         return self.write(name, [operation], target=target, **how)

@@ -38,8 +38,9 @@ from catmem.workspace.seen_entry import entry_dict
 from catmem.writing import gate
 from catmem.writing.matching import is_digest
 from catmem.writing.operation import asked_by
+from catmem.writing.terms import terms_of
 from catmem.writing.tool_arguments import BATCH, Call, read_arguments
-from catmem.writing.write import target_to_add_to, write_operations
+from catmem.writing.write import found_target, write_operations
 from catmem.writing.written import FileUsage, advice_on
 
 if TYPE_CHECKING:
@@ -146,9 +147,10 @@ def memory_tool(
         with discreet(workspace, profile), come_in_by("tool" if interface.get() == "python" else interface.get()):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
+            call = tool.in_its_file(call)
             return _ACTIONS[call.action].answer(tool, call)
     except CatmemError as error:
-        return tool.refused(error, call, _target_of(arguments))
+        return tool.refused(error, call, _target_of(arguments) if call is None else call.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,16 +257,31 @@ class _BoundTool:
         given = {name: value for name, value in said.items() if name in {"text", "warnings", "advice"}}
         return {"success": True, "action": "prompt", **given, "message": f"{len(said['text']):,} characters."}
 
+    def _is_open(self, call: Call) -> bool:
+        """Whether it depends on what is on file which of the two a call changes."""
+        return bool(call.operations) and call.anywhere and call.expected is None
+
+    def _with_entries(self) -> str:
+        """The first file that has something to show."""
+        views = (self.workspace.view(self.profile, each) for each in TARGETS)
+        return next((each.target for each in views if each.entries), TARGETS[0])
+
+    def in_its_file(self, call: Call) -> Call:
+        """The call with the file that its changes mean, where it names none."""
+        is_open, op = self._is_open(call), asked_by(call.operations)
+        with gate.checks(
+            self.workspace, f"{self.profile}/{'*' if is_open else call.target}", op=op, agent=self.profile
+        ):
+            if call.operations and call.expected is not None and is_digest(call.expected):
+                self._refuse_digest()
+            if not is_open:
+                return call
+            in_file = partial(terms_of, self.workspace, self.profile, actor=self.workspace.profile(self.profile))
+            target = found_target(self.workspace, call.operations, in_file, call.op_id)
+        return call._replace(target=target, anywhere=False)
+
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
-        entity, op = f"{self.profile}/{call.target}", asked_by(call.operations)
-        with gate.checks(self.workspace, entity, op=op, agent=self.profile):
-            if call.expected is not None and is_digest(call.expected):
-                self._refuse_digest()
-            if call.anywhere and call.expected is None:
-                actor = self.workspace.profile(self.profile)
-                target = target_to_add_to(self.workspace, self.profile, call.operations, actor, call.op_id)
-                call = call._replace(target=target)
         expected = call.expected or self.session.seen.get(call.target)
         done = write_operations(
             self.workspace,
@@ -340,6 +357,7 @@ class _BoundTool:
         if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
+            target = self._with_entries() if call is not None and self._is_open(call) else target
             seen = dict(self.session.seen), set(self.session.shown)
             answer |= self._sight(target)[0]
             if isinstance(error, DriftError):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.access import targets_read
 from catmem.config.json_schema import shown
 from catmem.config.profile import one_reading
 from catmem.errors import (
@@ -54,7 +55,6 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.store.contract import OnDrift, OnStale, Revision
     from catmem.store.envelope import Envelope
@@ -435,8 +435,8 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     on_behalf: str | None = None,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for the rest."""
-    is_open = target is None and expected is None
-    agent, is_found = actor or PERSON, is_open and _finds_its_file(operations)
+    is_open, agent = target is None and expected is None, actor or PERSON
+    is_found = is_open and _finds_its_file(operations)
     trying = gate.attempt(
         workspace,
         f"{name}/{'*' if is_found else TARGETS[0] if target is None else target}",
@@ -449,13 +449,10 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
         with trying as attempt:
             acting = None if actor is None else workspace.profile(actor)
             in_file = partial(terms_of, workspace, name, actor=acting, allow_secret=allow_secret)
-            if is_found:
-                terms = _terms_found(workspace, operations, in_file, op_id)
-                attempt.entity = terms.entity
-            else:
-                target = target_to_add_to(workspace, name, operations, acting, op_id) if is_open else target
-                terms = in_file(known_target(TARGETS[0] if target is None else target))
-                attempt.entity = terms.entity
+            if is_open:
+                target = found_target(workspace, operations, in_file, op_id)
+            terms = in_file(known_target(TARGETS[0] if target is None else target))
+            attempt.entity = terms.entity
             write = Write(
                 terms,
                 tuple(operations),
@@ -478,40 +475,53 @@ def _finds_its_file(operations: Sequence[Operation]) -> bool:
     return bool(operations) and all(isinstance(each.old_text, str) for each in operations)
 
 
-def target_to_add_to(
-    workspace: Root, name: str, operations: Sequence[Operation], actor: Profile | None, op_id: str | None
-) -> str:
-    """The file for additions without a target: the only one that has the category, as far as the actor sees.
-
-    If none has it, it is the only one in which the profile reads it; of a retry (``op_id``) it is that of the first
-    try. Where that does not decide it is USER.md.
-    """
-    named = {each.category for each in operations if each.action == "add"}
-    if len(named) != 1 or None in named:
-        return TARGETS[0]
-    taxonomy = workspace.config.taxonomy
-    category, holding, reading = taxonomy.category(str(*named)), [], []
-    for target in TARGETS:
-        terms = terms_of(workspace, name, target, actor)
-        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
-            return target
-        try:
-            document = read_document(workspace, terms.owner, target)
-        except UnreadableError:
-            return TARGETS[0]  # the file that cannot be read may have it
-        holding += [target] if terms.rights.among(last_entries(document, category, 1)) else []
-        reading += [target] if terms.owner.selectors(target, taxonomy).matches(category) else []
-    found = holding or reading
-    return found[0] if len(found) == 1 else TARGETS[0]
-
-
-def _terms_found(
+def found_target(
     workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
-) -> Terms:
-    """The terms for the one file of a profile that holds the entry of the first operation, as far as the actor sees.
+) -> str:
+    """The file that operations without a target mean: that of their entry, and of an addition that of its category.
 
-    Of a retry (``op_id``) it is the file that the first try wrote to. Raises what refuses the write to both files,
-    ``AmbiguousError`` for an entry in both, and ``NoMatchError``.
+    ``in_file`` gives the terms for a target. Raises what refuses the write to both files, ``AmbiguousError`` for an
+    entry in both, and ``NoMatchError``.
+    """
+    find = _target_that_holds if _finds_its_file(operations) else _target_to_add_to
+    return find(workspace, operations, in_file, op_id)
+
+
+def _target_to_add_to(
+    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
+) -> str:
+    """The only file in which the profile reads the category of additions; else the only one that has entries of it.
+
+    These are entries that the actor sees. Of a retry (``op_id``) it is the file of the first try. Where none of that
+    decides it is USER.md.
+    """
+    every = [in_file(target) for target in TARGETS]
+    first, rights, taxonomy = every[0], every[0].rights, workspace.config.taxonomy
+    named = {each.category or rights.only_category() for each in operations if each.action == "add"}
+    if len(named) != 1 or None in named:
+        return first.target
+    category, holding = taxonomy.category(str(*named)), []
+    for terms in every:
+        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
+            return terms.target
+    reading = targets_read(category, first.owner, taxonomy)
+    if len(reading) == 1:
+        return reading[0]
+    for terms in every:
+        try:
+            document = read_document(workspace, terms.owner, terms.target)
+        except UnreadableError:
+            return first.target  # the file that cannot be read may have it
+        holding += [terms.target] if terms.rights.among(last_entries(document, category, 1)) else []
+    return holding[0] if len(holding) == 1 else first.target
+
+
+def _target_that_holds(
+    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
+) -> str:
+    """The one file of a profile that holds the entry of the first operation, as far as the actor sees.
+
+    Of a retry (``op_id``) it is the file that the first try wrote to.
     """
     refused: list[CatmemError] = []
     holding: list[tuple[Terms, Document, list[Entry]]] = []
@@ -531,7 +541,7 @@ def _terms_found(
             refused.append(error)
             continue
         if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
-            return terms
+            return target
         category = operations[0].category
         slug = None if category is None else terms.category(category)
         seen = [each for each in terms.rights.in_sight(document) if slug in {None, each.category}]
@@ -545,7 +555,7 @@ def _terms_found(
     if len(meant) > 1:
         raise _in_both(wanted, meant)
     if meant or illegible:
-        return meant[0][0] if meant else illegible[0]
+        return (meant[0][0] if meant else illegible[0]).target
     if len(refused) == len(TARGETS):
         raise refused[0]
     terms = in_file(TARGETS[0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from catmem import clock
 from catmem.clock import read_date
-from catmem.config.access import visible_categories
+from catmem.config.access import targets_read
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from catmem.config.config import Config, Taxonomy
+    from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
@@ -259,7 +259,7 @@ def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
 def on_unread(category: str, terms: Terms) -> str | None:
     """What to know who wrote into a category of which its owner's prompt has nothing.
 
-    A profile may be meant to write what it never reads: it is told of the wrong one of two files alone.
+    A profile may write on purpose where it reads nothing: it is warned only if it reads the category in the other file.
     """
     read = targets_read(category, terms.owner, terms.config.taxonomy)
     if terms.target in read or (terms.to_agent and not read):
@@ -267,11 +267,6 @@ def on_unread(category: str, terms: Terms) -> str | None:
     where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
     said = f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
     return "; ".join([said, *(f"it reads it in {each}: give the target {each}" for each in read)])
-
-
-def targets_read(category: str, owner: Profile, taxonomy: Taxonomy) -> list[str]:
-    """The files in which a profile reads a category, without a look at every entry of a large one."""
-    return [each for each in TARGETS if category in visible_categories((category,), each, owner, taxonomy)]
 
 
 def on_branch(entity: str, revision: str | None) -> str:

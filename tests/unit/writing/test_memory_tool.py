@@ -56,12 +56,13 @@ def bodies(answer):
         ({}, "books", "ada/user"),
         ({}, "notes", "ada/memory"),  # which ada reads in MEMORY.md alone
         ({"ada/user": "## Notes\nHidden from ada.\n"}, "notes", "ada/memory"),
+        ({"ada/memory": "## Drop\nHidden from ada.\n"}, "drop", "ada/user"),
         ({"ada/memory": b"\xff"}, "books", "ada/user"),
     ],
 )
 def test_an_addition_without_a_target_goes_where_its_category_is(tmp_path, files, category, entity):
     profiles = {
-        "ada": "user_memory_categories: [books]\nmemory_categories: [books, notes]\nwritable_categories: [books, notes]\n"
+        "ada": "user_memory_categories: [books]\nmemory_categories: [books, notes]\nwritable_categories: [books, notes, drop]\n"
     }
     workspace = make_root(tmp_path, profiles=profiles, files=files)
     session = ToolSession()
@@ -71,6 +72,81 @@ def test_an_addition_without_a_target_goes_where_its_category_is(tmp_path, files
     named = memory_tool(workspace, "ada", {**arguments, "content": "Three.", "target": "user"}, session=session)
     assert named["entity"] == "ada/user"
     assert workspace.add("ada", "Four.", category="none").entity == "ada/user"
+
+
+def test_without_a_category_it_goes_where_the_one_category_is_read(tmp_path):
+    ada = "user_memory_categories: [talk]\nmemory_categories: [notes]\nwritable_categories: [notes]\n"
+    workspace = make_root(tmp_path, profiles={"ada": ada}, files={"ada/user": "## Talk\nshort\n"})
+    done = memory_tool(workspace, "ada", {"action": "add", "content": "Two."})
+    assert (done["entity"], done["entries"][0]["category"]) == ("ada/memory", "notes")
+
+
+def test_a_category_that_is_read_in_one_file_goes_there_whatever_the_other_has(tmp_path):
+    ada = "memory_categories: [notes]\nwritable_categories: [notes]\n"
+    workspace = make_root(tmp_path, profiles={"ada": ada}, files={"ada/user": "## Notes\nUnread.\n"})
+    assert workspace.add("ada", "Two.", category="Notes").entity == "ada/memory"
+
+
+# --- which file an entry is in ---
+
+BOTH = "user_memory_categories: [talk]\nmemory_categories: [talk, notes]\nwritable_categories: [talk, notes, pay]\n"
+CHANGES = {
+    "replace": {"content": "VPN is off"},
+    "remove": {},
+    "move": {"category": "talk"},
+    "verify": {"evidence": "a look"},
+}
+
+
+@pytest.fixture
+def both(tmp_path):
+    files = {
+        "ada/user": "## Talk\nshort\n§\nin both, here\n\n## Notes\nhidden here\n",
+        "ada/memory": "## Notes\nVPN is WireGuard\n§\nin both, there\n\n## Pay\nhidden there\n",
+    }
+    return make_root(tmp_path, profiles={"ada": f"may_verify: true\n{BOTH}"}, files=files)
+
+
+@pytest.mark.parametrize("action", CHANGES)
+@pytest.mark.parametrize("several", [False, True])
+def test_without_a_target_the_file_is_the_one_that_holds_the_entry(both, action, several):
+    session, one = ToolSession(), {"action": action, "old_text": "VPN is", **CHANGES[action]}
+    memory_tool(both, "ada", {"action": "list", "target": "memory"}, session=session)
+    answer = memory_tool(both, "ada", {"operations": [one]} if several else one, session=session)
+    assert (answer["success"], answer["entity"]) == (True, "ada/memory")
+    # The session goes on with the file that was written.
+    again = memory_tool(both, "ada", {"action": "remove", "old_text": "there"}, session=session)
+    assert (again["success"], again["entity"]) == (True, "ada/memory")
+
+
+def test_an_external_change_of_the_file_that_was_found_is_looked_at_first(both):
+    session, ask = ToolSession(), {"action": "remove", "old_text": "VPN"}
+    memory_tool(both, "ada", {"action": "list", "target": "memory"}, session=session)
+    put_bytes(both, "ada/memory", "## Notes\nVPN is OpenVPN\n")
+    refused = memory_tool(both, "ada", ask, session=session)
+    assert (refused["reason"], refused["entity"], bodies(refused)) == ("stale_prev", "ada/memory", ["VPN is OpenVPN"])
+    assert memory_tool(both, "ada", ask, session=session)["success"]
+
+
+def test_an_entry_that_both_files_hold_is_not_chosen(both):
+    answer = memory_tool(both, "ada", {"action": "remove", "old_text": "in both"})
+    assert (answer["reason"], answer["candidates"]) == ("ambiguous", ["in both, here", "in both, there"])
+    assert [place["target"] for place in answer["places"]] == ["user", "memory"]
+
+
+@pytest.mark.parametrize("hidden", ["hidden here", "hidden there"])
+def test_what_is_hidden_in_either_file_is_not_there(both, hidden):
+    texts = hidden, hidden.replace("hidden", "absent")
+    answer, other = (memory_tool(both, "ada", {"action": "remove", "old_text": text}) for text in texts)
+    assert answer["error"] == f"no entry of ada holds '{hidden}'"
+    assert {**answer, "error": ""} == {**other, "error": ""}
+
+
+def test_what_neither_file_holds_shows_one_that_has_entries(both):
+    put_bytes(both, "ada/user", "")
+    answer = memory_tool(both, "ada", {"action": "remove", "old_text": "VPM is WireGuard"})
+    assert answer["remediation"].startswith("The nearest: 'VPN is WireGuard' (notes).")
+    assert (answer["entity"], bodies(answer)) == ("ada/memory", ["VPN is WireGuard", "in both, there"])
 
 
 # --- the actions ---

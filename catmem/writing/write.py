@@ -502,7 +502,7 @@ def _target_to_add_to(
         return first.target
     category, holding = taxonomy.category(str(*named)), []
     for terms in every:
-        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
+        if _is_retry(workspace, terms, op_id):
             return terms.target
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
@@ -514,6 +514,13 @@ def _target_to_add_to(
             return first.target  # the file that cannot be read may have it
         holding += [terms.target] if terms.rights.among(last_entries(document, category, 1)) else []
     return holding[0] if len(holding) == 1 else first.target
+
+
+def _is_retry(workspace: Root, terms: Terms, op_id: str | None) -> bool:
+    """Whether the actor wrote to the file under an ``op_id``; that of another writer tells nothing."""
+    agent = PERSON if terms.rights.actor is None else terms.rights.actor.name
+    log = workspace.store.log(terms.entity) if op_id else ()
+    return any((each.op_id, each.agent) == (op_id, agent) for each in log)
 
 
 def _target_that_holds(
@@ -540,7 +547,7 @@ def _target_that_holds(
         except CatmemError as error:
             refused.append(error)
             continue
-        if op_id and any(each.op_id == op_id for each in workspace.store.log(terms.entity)):
+        if _is_retry(workspace, terms, op_id):
             return target
         category = operations[0].category
         slug = None if category is None else terms.category(category)

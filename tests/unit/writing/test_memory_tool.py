@@ -142,6 +142,12 @@ def test_what_is_hidden_in_either_file_is_not_there(both, hidden):
     assert {**answer, "error": ""} == {**other, "error": ""}
 
 
+def test_an_op_id_of_another_writer_says_nothing(both):
+    both.add("ada", "x", category="pay", target="memory", op_id="1")
+    for arguments in ({"action": "add", "content": "x", "category": "talk"}, {"action": "remove", "old_text": "short"}):
+        assert memory_tool(both, "ada", {**arguments, "op_id": "1"})["entity"] == "ada/user"
+
+
 def test_what_neither_file_holds_shows_one_that_has_entries(both):
     put_bytes(both, "ada/user", "")
     answer = memory_tool(both, "ada", {"action": "remove", "old_text": "VPM is WireGuard"})

@@ -63,8 +63,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
     ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
     if change.op_id is not None:
-        # In a place of its own: what waits must not show by an op_id that another writer takes.
-        change = replace(change, op_id=f"{gate.PROPOSES}{change.note.get('actor') or PERSON} {change.op_id}")
+        change = replace(change, op_id=gate.proposal_op_id(change.note.get("actor") or PERSON, change.op_id))
         first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
         if first is not None and repeated(first, change):
             return NewProposal(str(first.note[PROPOSAL]["id"]), repeated=True)

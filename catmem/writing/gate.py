@@ -329,6 +329,12 @@ DECIDES = "decision "
 PROPOSES = "propose "
 """How the ``op_id`` of a decision on a proposal begins, and that of a proposal: no other write may block these."""
 
+
+def proposal_op_id(actor: str, op_id: str) -> str:
+    """The ``op_id`` of a proposal. It has its own place: no other writer may learn by it that something waits."""
+    return f"{PROPOSES}{actor} {op_id}"
+
+
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""
 _NUMBER = re.compile(r"[0-9]{1,18}")

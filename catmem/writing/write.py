@@ -519,8 +519,10 @@ def _target_to_add_to(
 def _is_retry(workspace: Root, terms: Terms, op_id: str | None) -> bool:
     """Whether the actor wrote to the file under an ``op_id``; that of another writer tells nothing."""
     agent = PERSON if terms.rights.actor is None else terms.rights.actor.name
-    log = workspace.store.log(terms.entity) if op_id else ()
-    return any((each.op_id, each.agent) == (op_id, agent) for each in log)
+    if op_id is None:
+        return False
+    names = {op_id, gate.proposal_op_id(agent, op_id)}
+    return any(each.op_id in names and each.agent == agent for each in workspace.store.log(terms.entity))
 
 
 def _target_that_holds(

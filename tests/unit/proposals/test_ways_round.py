@@ -210,3 +210,10 @@ def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
     assert caught.value.code == "hash_collision"
     with pytest.raises(EditError):
         ws.add("neo", "Words.", category="notes", actor="neo", op_id="propose boss op-2")
+
+
+def test_a_retry_of_what_waits_keeps_the_file_of_the_first_try(tmp_path):
+    ws = root(tmp_path, "{add: wait}")
+    first = ws.add("neo", "Of neo.", category="rules", target="memory", actor="neo", op_id="op-1")
+    again = ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1")
+    assert (again.waiting, again.entity, again.repeated) == (first.waiting, "neo/memory", True)

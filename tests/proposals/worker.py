@@ -93,7 +93,8 @@ def main() -> None:
     """Work until the end."""
     root, name, seed = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     worker = ProposalWorker(root, name, seed)
-    while not (root / "end").exists():
+    parent = os.getppid()
+    while not (root / "end").exists() and os.getppid() == parent:  # not for ever, if the proof itself is killed
         worker.step()
 
 

@@ -8,7 +8,8 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
     text ── fold ──> letters, signs ── candidates: the places that a rule could start from, in one pass
       │
       └── at these places alone ──> frames         the frame of a prompt; remote images, hidden comments and styles
-                                    secrets        keys, tokens, passwords; links and commands that send them
+                                    secrets        keys, tokens; links and commands that send them
+                                    chosen         passwords, PINs and logins that a person chose
                                     instructions   phrases, over letters only, with the spans mapped back
                                     fold           hidden, bidi, tag and selector characters, mixed scripts
 """
@@ -21,6 +22,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
+from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, places
 from catmem.threats.fold import Folded, character_starts, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
@@ -39,7 +41,6 @@ from catmem.threats.secrets import (
     find_logins,
     find_secrets,
     leak_starts,
-    passwords,
     secret_signs,
 )
 
@@ -91,7 +92,7 @@ class Words:
         return found
 
 
-_SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS)
+_SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS + CHOSEN_SIGNS)
 _WORDS = Words(GATES + STEMS)
 
 
@@ -111,7 +112,7 @@ class Candidates:
         words = _WORDS.places(folded.letters.encode())
         self._instructions = instruction_starts(folded.letters, words) if words else []
         self._secrets = secret_signs(folded.plain, signs) if signs else []
-        self._passwords = passwords(text, signs) if signs else []
+        self._chosen = chosen_secrets(text, signs) if signs else []
         self._roles = role_starts(folded, signs) if signs else []
         self._markup = markup_starts(text, signs) if signs else []
         self._leaks = leak_starts(folded, signs) if signs else []
@@ -124,7 +125,7 @@ class Candidates:
             self.folded.mixed
             or self._instructions
             or self._secrets
-            or self._passwords
+            or self._chosen
             or self._roles
             or self._markup
             or self._leaks
@@ -145,7 +146,7 @@ class Candidates:
             {
                 *map(self.folded.place, letters),
                 *(found.place for found in self._secrets),
-                *(found.start for found in self._passwords),
+                *(found.start for found in self._chosen),
                 *self._roles,
                 *self._markup,
                 *self._leaks,
@@ -160,7 +161,7 @@ class Candidates:
         findings = list(folded.mixed)
         if self._secrets:
             findings += find_secrets(folded.text, self._secrets)
-        findings += self._passwords
+        findings += self._chosen
         if self._instructions:
             findings += find_instructions(folded, self._instructions)
         if self._roles:

@@ -33,7 +33,7 @@ _MANY_SIGNS = 10
 _TURNS = 0.3
 _BODY = 8000
 
-_PLACEHOLDER = pattern(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
+PLACEHOLDER = pattern(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
 _ONE_KIND = pattern(r"[0-9]+|[a-z]+|[A-Z]+")
 _PIECES = pattern(r"[A-Za-z0-9]{12,}")
 
@@ -55,13 +55,13 @@ class _Detector(NamedTuple):
 def _is_real(match: re.Match[str]) -> bool:
     """Whether a token of a known form is no example: an example repeats few characters or says what it is."""
     token = match.group()
-    return len(set(token[4:])) >= _FEW_SIGNS and not _PLACEHOLDER.search(token)
+    return len(set(token[4:])) >= _FEW_SIGNS and not PLACEHOLDER.search(token)
 
 
 def _is_random(match: re.Match[str]) -> bool:
     """Whether what is called a secret looks drawn by lot: no words, no date, no path, no UUID."""
     value = match["value"]
-    return not _PLACEHOLDER.search(value) and any(map(_is_drawn_by_lot, _PIECES.findall(value)))
+    return not PLACEHOLDER.search(value) and any(map(_is_drawn_by_lot, _PIECES.findall(value)))
 
 
 def _is_drawn_by_lot(piece: str) -> bool:
@@ -280,46 +280,6 @@ def _login(text: str, place: int) -> re.Match[str] | None:
     if link is None or link["password"] == link["name"] or _NO_PASSWORD.fullmatch(link["password"]):
         return None
     return link
-
-
-# The value of a password that a person chose has more kinds of signs than a word has.
-_PASSWORD = pattern(
-    r"(?:password|passwort|passwd|pwd)\b(?: (?:for|of|to|on|at|in|f\u00fcr|von|zu) [^\n:=]{1,40}?)?"
-    r"[\"'`*]{0,3}(?:\s{0,2}(?::=|=>|[:=])| is| ist)\s{0,2}[\"'`]?"
-    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,64})(?![^\s\"'`,;<>(){}\[\]])",
-    re.IGNORECASE,
-)
-PASSWORD_SIGNS = ("passw", "pwd")
-_RARE_SIGN = pattern(r"[!$%^*]")
-_SIGN = pattern(r"[#&?~=|\\]")
-_NAME = pattern(r"[/:]|[A-Za-z0-9]\.[A-Za-z]|\d\.\d|\d{4}-\d\d-\d\d")
-"""What is in names of files, hosts, places in a vault and versions, in days and in links."""
-
-
-def passwords(text: str, found: Places) -> list[Threat]:
-    """Passwords that a text calls so, by the places of ``PASSWORD_SIGNS``."""
-    matches = (_PASSWORD.match(text, place) for sign in PASSWORD_SIGNS for place in found.get(sign, ()))
-    return [
-        Threat("assigned-secret", each.start(), each.end()) for each in matches if each and _is_chosen(each["value"])
-    ]
-
-
-def _is_chosen(value: str) -> bool:
-    """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
-    inner = value.rstrip(".!?:")
-    mixed = any(map(str.isupper, inner)) or any(not letter.isalnum() for letter in inner)
-    mixed = mixed and (len(inner) < _RUN or _is_no_name(inner))
-    is_reference = inner.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in inner or _PLACEHOLDER.search(inner)
-    return mixed and any(map(str.isdigit, inner)) and any(map(str.isalpha, inner)) and not is_reference
-
-
-def _is_no_name(value: str) -> bool:
-    """Whether a long value has a sign that names seldom have, or a common one beside letters of both cases."""
-    rare = _RARE_SIGN.search(value)
-    if rare or _NAME.search(value):
-        return rare is not None
-    has_sign = any(not letter.isalnum() for letter in value)
-    return bool(_SIGN.search(value)) or (has_sign and not value.islower() and not value.isupper())
 
 
 def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:

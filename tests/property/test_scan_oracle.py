@@ -14,6 +14,7 @@ from benchmarks.notes import flagged, notes
 from catmem.config.profile import Profile, PromptSettings
 from catmem.prompt.styles import STYLES
 from catmem.threats import BuiltinScanner, fold, scan_each
+from catmem.threats.chosen import CHOSEN_SIGNS
 from tests.property import oracle_threats
 from tests.property.oracle_threats import frames, instructions, secrets
 from tests.threats import report
@@ -25,6 +26,7 @@ WORDS = sorted(
     {stem for phrase in instructions.PHRASES for stem in (*phrase.stems, *phrase.gates)}
     | {stem for stem, _, _ in instructions._PATTERNS}
     | {sign for detector in secrets._DETECTORS for sign in detector.signs}
+    | {*CHOSEN_SIGNS, "login: ana / ", "Kirsche!2024", "4711"}
     | {*frames.MARKUP_SIGNS, *frames.ROLE_SIGNS, *frames.ROLE_LETTERS, *secrets.LEAK_SIGNS, "curl ", "nc ", "begin "}
     | {"\u0130", "\u212a", "\u017f", "\u00df", "\ufb01", "\u00bd", "\u3392", "\u0430", "\u03bf", "e\u0301", "\ud800"}
     | {"\u200b", "\u200d", "\ufe0f", "\u2764", "\u202e", "\U000e0041", "\x00", "\x1c", "\x85", "\u2028", "\u00ad"}

@@ -21,7 +21,7 @@ from tests.property.oracle_threats.finding import RULES, SECRETS, Threat, merged
 from tests.property.oracle_threats.fold import FOLD_TABLE, NOT_LETTERS, Folded, find_characters
 from tests.property.oracle_threats.frames import MARKUP_SIGNS, ROLE_LETTERS, ROLE_SIGNS, find_markup, find_roles
 from tests.property.oracle_threats.instructions import GATES, find_instructions, find_native
-from tests.property.oracle_threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_passwords, find_secrets
+from tests.property.oracle_threats.secrets import LEAK_SIGNS, find_chosen, find_leaks, find_logins, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ class BuiltinScanner:
         """What is suspicious in ``text``, in text order; never fails, whatever the text holds."""
         if self.limit is not None and len(text) > self.limit:
             return [Threat("too-large-to-scan", 0, len(text))]
-        findings = [*find_secrets(text), *find_passwords(text)]
+        findings = merged([*find_secrets(text), *find_chosen(text)])
         if text.isascii() and is_plain(text):
             return findings
         folded = Folded.of(text)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from catmem.threats import chosen
 from tests.property.oracle_threats.finding import Threat, merged, places
 from tests.property.oracle_threats.fold import Folded, fold_word
 
@@ -212,33 +213,16 @@ def find_secrets(text: str) -> list[Threat]:
     return merged(_near_runs(text, runs))
 
 
-_PASSWORD = re.compile(
-    r"(?:password|passwort|passwd|pwd)\b(?: (?:for|of|to|on|at|in|f\u00fcr|von|zu) [^\n:=]{1,40}?)?"
-    r"[\"'`*]{0,3}(?:\s{0,2}(?::=|=>|[:=])| is| ist)\s{0,2}[\"'`]?"
-    r"(?P<value>[^\s\"'`,;<>(){}\[\]]{6,64})(?![^\s\"'`,;<>(){}\[\]])",
-    re.IGNORECASE,
-)
-
-
-def find_passwords(text: str) -> list[Threat]:
-    """Passwords that people chose, looked for at each letter: this rule is younger than the rest of the oracle."""
+def find_chosen(text: str) -> list[Threat]:
+    """Passwords, PINs and logins that people chose, looked for at each letter: these rules are younger than the rest."""
+    low = text.replace("\u0130", "i").replace("\u212a", "k")
+    low = "".join(each.lower() if each.isascii() else "?" for each in low)
     found = []
     for place in range(len(text)):
-        match = _PASSWORD.match(text, place)
-        value = match["value"].rstrip(".!?:") if match else ""
-        kinds = {"digit" if each.isdigit() else "letter" if each.isalpha() else "sign" for each in value}
-        capital = any(each.isupper() for each in value)
-        example = _PLACEHOLDER.search(value) or "://" in value or value[:1] in "$%/~" or value[:2].lower() == "1p"
-        if len(value) >= 16 and not set(value) & set("!$%^*"):
-            named = set(value) & set("/:") or re.search(
-                r"[a-zA-Z0-9]\.[a-zA-Z]|[0-9]\.[0-9]|[0-9]{4}-[0-9]{2}-[0-9]{2}", value
-            )
-            plain = not set(value) & set("#&?~=|\\") and (
-                "sign" not in kinds or value in {value.lower(), value.upper()}
-            )
-            example = example or named or plain
-        if match and {"digit", "letter"} <= kinds and (capital or "sign" in kinds) and not example:
-            found.append(Threat("assigned-secret", match.start(), match.end()))
+        for kind in chosen._KINDS:
+            match = kind.pattern.match(text, place) if low.startswith(kind.signs, place) else None
+            if match and kind.is_secret(match):
+                found.append(Threat("assigned-secret", match.start(), match.end()))
     return found
 
 

@@ -29,7 +29,7 @@ FLOORS = {
     "role-marker": 0.9,
     "hidden-markup": 0.9,
     **dict.fromkeys(SECRETS, 1.0),
-    "assigned-secret": 0.7,
+    "assigned-secret": 0.95,
 }
 
 

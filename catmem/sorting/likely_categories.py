@@ -8,7 +8,7 @@ that has no sections yet has no examples either.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,10 +19,18 @@ from catmem.search.stems import DEFAULT, FUNCTION_WORDS, language_of, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*")
 _NAMES_COUNT = 2
 """A word of a category's names counts as one that so many of its entries have."""
+_TAUGHT = 2
+"""So many entries of one category that have a word, and none of another that has, make it a sign."""
+_EVERYDAY = (
+    "never always must without before rule require required day time ask leave go back end work use want need check "
+    "call open start next contact name email phone"
+)
+"""Words of subjects that stand in entries of all subjects: they are no signs."""
 _SMOOTHING = 0.1
 """How much every category is taken to have of every word, by the share that the word has of all words."""
 
@@ -30,12 +38,13 @@ _SMOOTHING = 0.1
 class Likely(NamedTuple):
     """A category, and how much better its words explain a text than the words of all do (a logarithm).
 
-    ``shared`` is the number of different words that it has in common with the text.
+    ``signs`` counts what in the text speaks of it and of no other: one of its names, words of its subject, words that
+    several of its entries have. There are none if the text names another category.
     """
 
     category: str
     score: float
-    shared: int
+    signs: int
 
 
 class LikelyCategories:
@@ -48,6 +57,12 @@ class LikelyCategories:
 
         ``texts`` are those without a category: they say how frequent each word is.
         """
+        known = list(known)
+        self._names = {
+            slug: tuple(dict.fromkeys(frozenset(stems(name.replace("-", " "))) for name in some))
+            for slug, some in names.items()
+        }
+        self._sign_of = _signs_of(self._names, known)
         self._like: dict[str, dict[str, float]] = {}
         self._frequent: Counter[str] = Counter()
         for category, words in names.items():
@@ -73,18 +88,49 @@ class LikelyCategories:
     def of(self, text: str) -> list[Likely]:
         """The categories that share a word with the text, the likeliest first; none if no category does."""
         words = stems(text)
+        named = [(slug, name) for slug, names in self._names.items() for name in names if name and name <= words.keys()]
         found = [
-            Likely(category, sum(count * self._worth(word, category) for word, count in words.items()), shared)
+            Likely(
+                category,
+                sum(count * self._worth(word, category) for word, count in words.items()),
+                self._signs(category, words.keys(), named),
+            )
             for category, like in self._like.items()
-            if (shared := sum(word in like for word in words))
+            if not like.keys().isdisjoint(words)
         ]
         return sorted(found, key=lambda each: -each.score)
+
+    def _signs(self, category: str, words: AbstractSet[str], named: Sequence[tuple[str, AbstractSet[str]]]) -> int:
+        """A name is one sign, however many words it has; ``named`` are those in the text, each with its category."""
+        if any(slug != category for slug, _ in named):
+            return 0
+        left = words - {word for _, name in named for word in name}
+        return len(named) + sum(self._sign_of.get(word) == category for word in left)
 
     def _worth(self, word: str, category: str) -> float:
         share = self._frequent[word] / self._all
         if not share:
             return 0.0
         return log((self._like[category].get(word, 0) + self._weight * share) / self._sizes[category] / share)
+
+
+def _signs_of(names: Mapping[str, Sequence[AbstractSet[str]]], known: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The words that speak of one category alone, with that category.
+
+    But for the slug, a name of several words, such as "rental car", brings none of a subject: it is of a part of one.
+    """
+    about: defaultdict[str, set[str]] = defaultdict(set)
+    for category, own in names.items():
+        heads = set().union(own[0], *(name for name in own if len(name) == 1))
+        for word in heads.union(*(topic for _, shared, topic in _topics() if shared & heads)) - _english(_EVERYDAY):
+            about[word].add(category)
+    taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for category, text in known:
+        for word in stems(text):
+            taught[word][category] += 1
+    signs = {word: min(categories) for word, categories in about.items() if len(categories) == 1}
+    often = {word: min(counts) for word, counts in taught.items() if len(counts) == 1 and counts.total() >= _TAUGHT}
+    return {**signs, **often}
 
 
 def stems(text: str) -> Counter[str]:

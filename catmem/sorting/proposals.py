@@ -30,10 +30,10 @@ ACTIONS = {
 SEVERAL = "several facts: 'split' cuts it"
 """The mark of an entry that may be cut."""
 
-_SURE = 2.0
+_SURE = 2.5
 """A category that is so far ahead of the next one (a logarithm) may be proposed."""
-_SURE_WORDS = 2
-"""It must have so many words in common with the entry: one word, such as "stock", has several meanings."""
+_SURE_SIGNS = 2
+"""So many signs must speak of it alone: one word, such as "stock", has several meanings."""
 _OTHERS = 3
 _CUE = 24
 """Characters in front of a date that may say what it is."""
@@ -136,7 +136,7 @@ class Proposer:
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
         found = self._likely.of(body)[:_OTHERS]
         names = dict.fromkeys((*([label] if label else ()), *(each.category for each in found)))
-        sure = label is not None or (_ahead(found, _SURE) and found[0].shared >= _SURE_WORDS)
+        sure = label is not None or (_ahead(found, _SURE) and found[0].signs >= _SURE_SIGNS)
         return next(iter(names)) if sure else STAYS, tuple(names)[:_OTHERS], sure
 
     def _subjects(self, body: str) -> set[str]:

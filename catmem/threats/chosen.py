@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from catmem.threats.finding import Places
 
 _LONG = 16
-_WEAK = 8
+_WEAK, _WEAK_NUMBER = 8, 12
 _BEFORE = 24
 """Characters in front of a word that say what it is of: "garage code"."""
 
@@ -70,9 +70,10 @@ def _is_no_name(value: str) -> bool:
 
 
 def _is_plainly_chosen(match: re.Match[str]) -> bool:
-    """Whether it is chosen, or one word of letters and digits that stands close to what it is called."""
+    """Whether it is chosen, one word of letters and digits, or a long number: it stands close to what it is called."""
     inner = match["value"].rstrip(".!?:")
-    return _is_chosen(match) or (len(inner) >= _WEAK and inner.isalnum() and _is_mixed(inner))
+    is_word = len(inner) >= _WEAK and inner.isalnum() and _is_mixed(inner)
+    return is_word or _is_chosen(match) or (len(inner) >= _WEAK_NUMBER and inner.isdigit())
 
 
 def _is_signed(match: re.Match[str]) -> bool:
@@ -93,11 +94,6 @@ def _is_code(match: re.Match[str]) -> bool:
     return _is_number(match) and _LOCKED.search(around) is not None and not _NO_LOCK.search(around)
 
 
-def _is_network_key(match: re.Match[str]) -> bool:
-    """Whether it is chosen, or a long number."""
-    return _is_plainly_chosen(match) or match["value"].rstrip(".").isdigit()
-
-
 class _Kind(NamedTuple):
     """What is found at a sign where ``pattern`` fits and ``is_secret`` agrees."""
 
@@ -106,32 +102,22 @@ class _Kind(NamedTuple):
     is_secret: Callable[[re.Match[str]], bool]
 
 
-_PASSWORD = r"(?<![^\W_])(?:passwor[dt]|passwd|pwd?|kennwort|pass(?:phrase|code)?|mot de passe|mdp|contraseña|clave)\b"  # noqa: S105
-_PASSWORDS = ("passw", "pwd", "pw", "kennwort", "pass", "mot de passe", "mdp", "contrase", "clave")
+_WORD = (
+    r"(?<![^\W_])(?:passwor[dt]|passwd|pwd?|kennwort|pass(?:e|phrase|code)?|mdp|contraseña|clave|"
+    r"(?:wlan|wi-?fi|wpa\d?)[ -]?(?:schl(?:ü|ue)ssel|key|code))\b"
+)
+_WORD_SIGNS = ("pass", "pw", "kennwort", "mdp", "contrase", "clave", "wlan", "wifi", "wi-fi", "wpa")
+_NETWORK = r"(?<!\w)(?:wlan|wi-?fi)(?= ?:)"
 _KINDS = (
     _Kind(
-        _PASSWORDS,
-        pattern(rf"{_PASSWORD}(?: (?:{_OF})?[^\n:=.;]{{1,40}}?)?[\"'`*]{{0,3}}(?:{_STATES}| ){_VALUE}", re.IGNORECASE),
+        _WORD_SIGNS,
+        pattern(rf"(?:{_WORD}(?: [^\n:=.;]{{1,40}}?)?|{_NETWORK})[\"'`*]{{0,3}}(?:{_STATES}| ){_VALUE}", re.IGNORECASE),
         _is_signed,
     ),
     _Kind(
-        _PASSWORDS,
-        pattern(rf"{_PASSWORD}(?:(?: {_OF}[^\n:=]{{1,40}}?)?[\"'`*]{{0,3}}{_STATES}| ){_VALUE}", re.IGNORECASE),
+        _WORD_SIGNS,
+        pattern(rf"{_WORD}(?:(?: {_OF}[^\n:=]{{1,40}}?)?[\"'`*]{{0,3}}{_STATES}| ){_VALUE}", re.IGNORECASE),
         _is_plainly_chosen,
-    ),
-    _Kind(
-        ("wlan", "wifi", "wi-fi", "wpa"),
-        pattern(
-            r"(?:wlan|wi-?fi|wpa\d?)[ -]?(?:schl(?:ü|ue)ssel|key|code)"
-            rf"(?: {_OF}[^\n:=.;]{{1,30}}?)?(?:{_STATES}| )[\"'`]?(?P<value>[^\s\"'`,;<>()]{{8,64}})",
-            re.IGNORECASE,
-        ),
-        _is_network_key,
-    ),
-    _Kind(
-        ("wlan", "wifi", "wi-fi"),
-        pattern(rf"(?<!\w)(?:wlan|wi-?fi){_STATES}{_VALUE}", re.IGNORECASE),
-        _is_signed,
     ),
     _Kind(
         ("login", "credential", "zugang", "anmeldung", "identifiant", "user", "benutzer", "usuario", "acceso"),
@@ -160,12 +146,9 @@ _KINDS = (
         _is_code,
     ),
 )  # fmt: skip
-_BY_SIGN: dict[str, list[_Kind]] = {}
-for _kind in _KINDS:
-    for _sign in _kind.signs:
-        _BY_SIGN.setdefault(_sign, []).append(_kind)
-CHOSEN_SIGNS = tuple(_BY_SIGN)
+CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.signs))
 """What the kinds start from, in a text in lower case."""
+_BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CHOSEN_SIGNS}
 
 
 def chosen_secrets(text: str, found: Places) -> list[Threat]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.config.config import Config, load_config
+from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
 from catmem.sorting.likely_categories import LikelyCategories
 from catmem.sorting.proposals import DROP, SECRET, STAYS, Proposer, dates_of, parts_of
@@ -66,10 +66,10 @@ def taken(person, half):
     return sum(category == choice for category, choice in made), len(made), len(found)
 
 
-# Measured: 59 of 60, 48 of 50; 15 of 17, 6 of 6.
+# Measured: 39 of 40, 23 of 23; 8 of 8, 4 of 4. What is sure is written without a look, so it may miss much.
 @pytest.mark.parametrize(
     ("person", "half", "precision", "share"),
-    [("nora", 0, 0.95, 0.55), ("nora", 1, 0.95, 0.5), ("sam", 0, 0.88, 0.3), ("sam", 1, 0.9, 0.1)],
+    [("nora", 0, 0.95, 0.35), ("nora", 1, 0.95, 0.2), ("sam", 0, 0.95, 0.15), ("sam", 1, 0.95, 0.05)],
 )
 def test_what_is_proposed_is_right(person, half, precision, share):
     right, made, count = taken(person, half)
@@ -94,9 +94,33 @@ def test_the_known_notes_are_five_of_each_category_and_none_of_the_others():
 
 
 def test_entries_of_a_category_teach_its_words():
-    (line,) = proposed("The zorbs are blue.\n\n## Communication Style\nAsk about blue zorbs.")
-    assert line.choice == "communication-style"
-    assert proposed("The zorbs are blue.\n\n## Communication Style\nx")[0].choice == STAYS
+    section = "\n\n## Communication Style\nAsk about blue zorbs."
+    assert proposed(f"The zorbs are blue.{section}")[0].likely == ("communication-style",)
+    assert proposed("The zorbs are blue.\n\n## Communication Style\nx")[0].likely == ()
+    assert proposed(f"The zorbs are blue.{section}")[0].choice == STAYS  # one entry is too few to be sure
+    assert proposed(f"The zorbs are blue.{section}\n§\nBlue zorbs sing.")[0].choice == "communication-style"
+    other = "\n\n## Finance\nBlue zorbs cost more."
+    assert proposed(f"The zorbs are blue.{section}\n§\nBlue zorbs sing.{other}")[0].choice == STAYS
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("Home address: Rosenweg 4. Packages go to the neighbour.", STAYS),  # both words have another meaning
+        ("Servers run Debian, and the bank account is in euro.", STAYS),  # it names another category
+        ("The company car has a leasing contract.", STAYS),  # a half of an alias is no name
+        ("Never book without approval.", STAYS),  # rules are of any subject
+        ("The servers run nginx.", "ops"),
+        ("Docker images are rebuilt at night, and containers restart.", "ops"),
+    ],
+)
+def test_sure_is_what_two_signs_say_and_no_name_of_another_category(text, choice):
+    slugs = {"ops": ["servers"], "code": [], "money": ["bank"], "travel": ["rental car"], "approvals": []}
+    declared = {slug: Category(slug, slug.title(), tuple(names)) for slug, names in slugs.items()}
+    config = Config(Path("root"), taxonomy=Taxonomy(categories=declared))
+    document = parse(text)
+    titles = {slug: each.title for slug, each in declared.items()}
+    assert Proposer(document, config, titles, document.entries).lines()[0].choice == choice
 
 
 def test_a_label_goes_before_words():

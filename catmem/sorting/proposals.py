@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.config.labels import Meanings, read_labels
 from catmem.names import UNCATEGORIZED
 from catmem.sorting.likely_categories import Likely, LikelyCategories, subject_of
@@ -85,6 +86,7 @@ class Proposer:
     def __init__(self, document: Document, config: Config, titles: Mapping[str, str], known: Iterable[Entry]) -> None:
         """``titles`` are those of the categories that may be proposed; ``known`` are the entries to learn from."""
         self._document = document
+        self._today = clock.today()
         self._meanings = Meanings.of(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
@@ -102,7 +104,7 @@ class Proposer:
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, sure = self._categories(body, entry)
-            marks = dates_of(body)
+            marks = dates_of(body, self._today)
             if len(self._subjects(body)) > 1:
                 marks.append(SEVERAL)
             subject = None if likely or found else subject_of(body)
@@ -127,7 +129,7 @@ class Proposer:
         for number, part in enumerate(parts_of(line.text), 1):
             choice, likely, sure = self._categories(part, line.entry)
             choice = line.into[number - 1] if line.into else STAYS if line.private else choice
-            marks = line.marks if line.private else tuple(dates_of(part))
+            marks = line.marks if line.private else tuple(dates_of(part, self._today))
             made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
         return tuple(made)
 
@@ -197,22 +199,30 @@ _DATES = (
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<month>{_MONTH}) {_YEAR}\b",
     rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), {_YEAR}\b",
 )
-_UNTIL = re.compile(
-    r"\b(?:until|till?|through|by|before|expir\w+(?: on| in)?|ends?(?: on| in)?|due(?: on)?|bis)\W*\Z", re.IGNORECASE
+_UNTIL = re.compile(r"\b(?:until|till?|through|expir\w+(?: on| in)?|bis|jusqu.au|hasta(?: el)?)\W*\Z", re.IGNORECASE)
+_SINCE = re.compile(r"\b(?:since|as of|noted|stand|seit|depuis(?: le)?|desde(?: el)?)\W*\Z", re.IGNORECASE)
+_EVENT = re.compile(
+    r"\b(?:flights?|flug|trip|journey|train to|hotel|holidays?|vacation|urlaub|reise|appointment|termin|conference|concert|vol|voyage|"
+    r"rendez-vous|vuelo|viaje|cita)\b",
+    re.IGNORECASE,
 )
-_SINCE = re.compile(r"(?:\b(?:since|from|as of|noted|added|created|seit)|\A\W*|[\[(])\W*\Z", re.IGNORECASE)
 
 
-def dates_of(body: str) -> list[str]:
-    """A mark for each day in a text that may be what the tags ``created`` or ``expires`` say."""
-    marks = []
+def dates_of(body: str, today: date) -> list[str]:
+    """A mark for the day in a text that may be what the tag ``created`` or ``expires`` says, if it is one day alone.
+
+    An event whose days are all over may have expired on the last of them.
+    """
+    days: dict[str, set[date]] = {"created": set(), "expires": set(), "": set()}
     for found in (found for form in _DATES for found in re.finditer(form, body, re.IGNORECASE)):
         before = body[max(0, found.start() - _CUE) : found.start()]
-        expires = _UNTIL.search(before) is not None
-        day = _day(found, last=expires)
-        if day is not None and (expires or _SINCE.search(before)):
-            marks.append(f"may be [{'expires' if expires else 'created'}: {day}]")
-    return list(dict.fromkeys(marks))
+        tag = "expires" if _UNTIL.search(before) else "created" if _SINCE.search(before) else ""
+        day = _day(found, last=tag != "created")
+        if day is not None and (tag != "created" or day <= today):
+            days[tag].add(day)
+    if _EVENT.search(body) and days[""] and not days["created"] and max(days[""] | days["expires"]) < today:
+        days["expires"] = {max(days[""] | days["expires"])}
+    return [f"may be [{tag}: {min(some)}]" for tag, some in days.items() if tag and len(some) == 1]
 
 
 def with_iso_dates(text: str) -> str:

@@ -202,8 +202,8 @@ _DATES = (
 _UNTIL = re.compile(r"\b(?:until|till?|through|expir\w+(?: on| in)?|bis|jusqu.au|hasta(?: el)?)\W*\Z", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|as of|noted|stand|seit|depuis(?: le)?|desde(?: el)?)\W*\Z", re.IGNORECASE)
 _EVENT = re.compile(
-    r"\b(?:flights?|flug|trip|journey|train to|hotel|holidays?|vacation|urlaub|reise|appointment|termin|conference|concert|vol|voyage|"
-    r"rendez-vous|vuelo|viaje|cita)\b",
+    r"\b(?:flights?|flug|trip|journey|train to|hotel|holidays?|vacation|urlaub|reise|appointment|termin|conference|"
+    r"concert|vol|voyage|rendez-vous|vuelo|viaje|cita)\b",
     re.IGNORECASE,
 )
 

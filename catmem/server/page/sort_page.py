@@ -87,7 +87,7 @@ def _plan(asked: PageRequest, document: Document) -> SortPlan:
 
 def _row(plan: SortPlan, line: SortLine, given: tuple[str, str, bool] | None = None) -> dict[str, Any]:
     """An entry, what was ``given`` for it or is proposed, and what can be chosen beside a category."""
-    actions = {STAYS: "Leave it without a category", DROP: "Remove it", SECRET: "Remove the secret"}
+    actions = {STAYS: "Leave it without a category", DROP: "Remove it", SECRET: "Remove it: a secret"}
     parts = plan.proposer.parted(line) if SEVERAL in line.marks else ()
     if parts:
         actions[SPLIT] = f"Cut it into {len(parts)} parts"

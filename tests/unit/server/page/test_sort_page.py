@@ -107,15 +107,11 @@ def test_each_entry_has_its_proposal_and_its_marks(client):
     assert TOKEN not in client.get(SORT).text
 
 
-def test_a_row_offers_every_category_and_what_its_mark_asks_for(client):
+def test_a_row_offers_every_category_and_what_may_become_of_it(client):
     choices = form(client)["choices"]
     for choice in choices.values():
-        assert {"finance", "talk", "uncategorized"} <= set(choice)
-    offered = {name: {"drop", "secret", "split"} & set(choice) for name, choice in choices.items()}
-    assert offered == {
-        "to-1": set(), "to-2": set(), "to-3": {"drop"}, "to-4": {"secret"}, "to-5": {"drop"}, "to-6": {"split"},
-        "to-7": set(),
-    }  # fmt: skip
+        assert {"finance", "talk", "uncategorized", "drop", "secret"} <= set(choice)
+    assert [name for name, choice in choices.items() if "split" in choice] == ["to-6"]
     text = read(client)
     assert "Finance (not read by neo)" in text
     assert "Cut it into 2 parts" in text
@@ -184,6 +180,16 @@ def test_marked_entries_are_dropped_cut_and_erased_as_a_person_says(client, work
     (erased,) = re.findall(r"catmem purge neo/user (\S+) --yes", text)
     assert erased in {each.id for each in workspace.parse(FLAT).entries if TOKEN in each.body}
     assert TOKEN not in text
+
+
+def test_what_only_a_person_knows_to_be_a_secret_can_be_taken_out_as_one(client, workspace):
+    text = told(
+        client, sent(client, form(client), **{"take-2": "on", "to-2": "secret", "take-7": "on", "to-7": "drop"})
+    )
+    (erased,) = re.findall(r"catmem purge neo/user (\S+) --yes", text)
+    assert erased == workspace.parse(FLAT).entries[1].id
+    assert [how for how, _ in sorted_as(workspace)].count(UNCATEGORIZED) == 3
+    assert "The bakery" not in text_of(workspace)
 
 
 def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once(client, workspace):

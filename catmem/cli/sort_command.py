@@ -370,6 +370,7 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
         say("Replace each where it was issued. Then erase it for good:")
         ids = dict.fromkeys(line.entry.id for line in done.secrets)
         say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
+        say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
     for entity, number in unsorted_elsewhere(plan).items():
         profile, _, target = entity.partition("/")
         say(f"{entity} has {counted(number, 'entry')} without a category: catmem sort -p {profile} -t {target}")

@@ -67,6 +67,7 @@ _SAME = (
 )
 _CANON = {each: stems.split()[0] for stems in _SAME.split(",") for each in stems.split()}
 _ADDED = 1 / 3  # the share of its words that one text may have more than the other, and still say the same
+_NUMBER_NAMES, _ID = {"number", "nr", "id", "nummer", "numero"}, 6  # what names an identifier, and its least length
 _SHORT = 3  # letters that an abbreviation has at least, and that it lacks at least
 
 _UNITS = re.compile(r"[€$£%]|\b(?:eur|euros?)\b", re.IGNORECASE)
@@ -97,7 +98,7 @@ class ContentWord(NamedTuple):
     """A word that carries meaning. ``key`` is its stem, or a value in one form; ``place`` counts words, without "and".
 
     ``stated``: it stands behind a word such as "is". ``narrows``: a preposition leads to it. ``is_limit``: that is
-    one such as "above", and the word is a number.
+    one such as "above", and the word is a number. ``named``: it is long and stands behind a word such as "number".
     """
 
     key: str
@@ -107,6 +108,7 @@ class ContentWord(NamedTuple):
     stated: bool
     narrows: bool
     is_limit: bool
+    named: bool
 
 
 class Wording(NamedTuple):
@@ -157,7 +159,8 @@ def wording_of(text: str) -> Wording:
             is_name = is_name or bool(words and words[-1].key == "call")
             kind: WordKind = "number" if number else "name" if is_name else "word"
             key, is_limit = number or _CANON.get(key, key), bool(number and at) and lows[at - 1] in _LIMITS
-            words.append(ContentWord(key, raw, kind, at - joined, stated, narrows, is_limit))
+            named = at > 0 and lows[at - 1] in _NUMBER_NAMES and len(raw) >= _ID
+            words.append(ContentWord(key, raw, kind, at - joined, stated, narrows, is_limit, named))
             turns |= {(pivot, "" if number else words[-1].key)} if pivot else set()
             pivot, narrows = "", False
         opens = False
@@ -247,4 +250,5 @@ def _is_said(wording: Wording, value: Sequence[ContentWord]) -> bool:
     at, end = wording.words.index(value[0]), wording.words.index(value[-1])
     behind = wording.words[end + 1 :]
     is_last = not behind or (len(behind) == 1 and behind[0].place == value[-1].place + 1)
-    return all(word.stated for word in value) or all(word.is_limit for word in value) or (is_last and at > 1)
+    is_own = is_last and (at > 1 or value[0].named)
+    return is_own or all(word.stated for word in value) or all(word.is_limit for word in value)

@@ -135,7 +135,10 @@ def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
         yield f"No specialist reads {name} in this file."
     for entry_id in record.note.get("secrets", ()):
         erased = f"catmem purge {record.entity} {entry_id} --yes"
-        yield f"The history still has the secret. Replace it where it was issued, then erase it: {erased}"
+        kept = (
+            "The history still has the secret, and so have copies outside, such as the file that 'init --start' read."
+        )
+        yield f"{kept} Replace it where it was issued, then erase it: {erased}"
 
 
 # --- the one entry that it was on ----------------------------------------------------------------------------------

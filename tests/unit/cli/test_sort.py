@@ -132,6 +132,7 @@ def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
     assert "to take it back (revision 2): catmem restore neo/user 1\n" in done.stderr
     assert TOKEN not in done.stdout + done.stderr
     purge = next(line.split() for line in done.stderr.splitlines() if line.startswith("  catmem purge"))
+    assert "Copies outside still have it, such as the file that 'init --start' read" in done.stderr
     run(*purge[1:])
     assert not any(TOKEN.encode() in data for data, _ in snapshot(place / "homes").values())
     run("restore", "neo/user", "1")

@@ -46,6 +46,7 @@ def test_the_same_in_other_words(one, other):
     [
         ("The standup is at 9:30.", "Standup is at 10:00 every day."),
         ("The vendor for hosting is Nordwind.", "Hosting vendor is Southgate."),
+        ("Passport number C01X00T47", "Passport number: C99Z11K30"),
         ("The wedding is on 14 June.", "Wedding: 16 June"),
         ("The server is called heron.", "Server is named bittern."),
         ("The dog weighs 18 kg.", "Dog weighs 21 kg."),
@@ -74,6 +75,8 @@ def test_the_same_with_another_value(one, other):
         ("Use the work account, not the private one.", "Use the private account, not the work one."),
         ("Lena may approve refunds.", "Lena may not approve refunds."),
         ("Uses Java at work.", "Uses JavaScript at work."),
+        ("Order number 4002171 is late.", "Order number 4002188 is late."),
+        ("Server number 12", "Server number 13"),
         ("Parking is free.", "Parking is free for customers with a receipt."),
         ("Room 204 has a whiteboard.", "Room 207 has a whiteboard."),
         ("Standup on Monday is at 9:15.", "Standup on Thursday is at 11:00."),

@@ -179,6 +179,7 @@ def test_marked_entries_are_dropped_cut_and_erased_as_a_person_says(client, work
     ]  # fmt: skip
     (erased,) = re.findall(r"catmem purge neo/user (\S+) --yes", text)
     assert erased in {each.id for each in workspace.parse(FLAT).entries if TOKEN in each.body}
+    assert "so have copies outside, such as the file that 'init --start' read" in text
     assert TOKEN not in text
 
 

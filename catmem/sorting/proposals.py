@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from catmem import clock
 from catmem.config.labels import Meanings, read_labels
 from catmem.names import UNCATEGORIZED
 from catmem.sorting.likely_categories import Likely, LikelyCategories, subject_of
@@ -83,10 +82,12 @@ class SortLine:
 class Proposer:
     """Proposals for the entries of a document that have no category."""
 
-    def __init__(self, document: Document, config: Config, titles: Mapping[str, str], known: Iterable[Entry]) -> None:
+    def __init__(
+        self, document: Document, config: Config, titles: Mapping[str, str], known: Iterable[Entry], today: date
+    ) -> None:
         """``titles`` are those of the categories that may be proposed; ``known`` are the entries to learn from."""
         self._document = document
-        self._today = clock.today()
+        self._today = today
         self._meanings = Meanings.of(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories

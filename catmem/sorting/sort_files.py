@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.rights_table import Held, fleet_of
 from catmem.errors import CatmemError, ChangedMeanwhileError
@@ -175,7 +176,7 @@ def plan_of(workspace: Root, path: Path, entity: str | None, document: Document)
     """The same for a document that was read already."""
     titles = _titles(workspace, document)
     # With the first section a heading at the top becomes the title: what stands below it is the first entry.
-    proposer = Proposer(titled(document), workspace.config, titles, _known(workspace, document))
+    proposer = Proposer(titled(document), workspace.config, titles, _known(workspace, document), clock.today())
     return SortPlan(workspace, path, entity, document, titles, proposer.lines(), proposer)
 
 

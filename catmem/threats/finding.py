@@ -26,7 +26,7 @@ SECRETS: Mapping[str, str] = {
     "private-key": "A private key in PEM form, with its body.",
     "jwt": "A signed JSON Web Token.",
     "basic-auth": "A name with a password in a link or in a header of HTTP.",
-    "assigned-secret": "A random text that is called a password, a token, a secret or a key; a password by that name.",
+    "assigned-secret": "A random text that is called a password, a token, a secret or a key; a chosen password or PIN.",
 }
 """Detector of secrets to one sentence that says what it finds; they are rules like all others."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 from hypothesis import event, example, given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ many = st.tuples(flat, st.sampled_from(["\n§\n", "\n## Finance\n", "\n## C\n"])
 
 def planned(text):
     document = read(text)
-    return document, Proposer(titled(document), CONFIG, TITLES, document.entries)
+    return document, Proposer(titled(document), CONFIG, TITLES, document.entries, date(2026, 11, 21))
 
 
 def chosen(proposer, choices):

@@ -13,6 +13,7 @@ from catmem.sorting.likely_categories import LikelyCategories
 from catmem.sorting.proposals import DROP, SECRET, STAYS, Proposer, dates_of, parts_of
 from catmem.sorting.sort_list import as_text
 
+DAY = date(2026, 11, 21)
 NOTES = Path(__file__).parents[2] / "sorting"
 TITLES = {"finance": "Finance", "communication-style": "Communication Style"}
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -20,7 +21,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 def proposed(text, titles=TITLES):
     document = parse(text)
-    return Proposer(document, Config(Path("root")), titles, document.entries).lines()
+    return Proposer(document, Config(Path("root")), titles, document.entries, DAY).lines()
 
 
 def shares(person, half):
@@ -59,7 +60,7 @@ def taken(person, half):
     known, notes = (config.taxonomy.parse((NOTES / person / f"{name}.md").read_text()) for name in ("known", "notes"))
     titles = {slug: each.title for slug, each in config.taxonomy.categories.items()}
     flat = parse("\n§\n".join(entry.body for entry in notes.entries))
-    choices = {line.text: line.choice for line in Proposer(flat, config, titles, known.entries).lines()}
+    choices = {line.text: line.choice for line in Proposer(flat, config, titles, known.entries, DAY).lines()}
     found = [
         (category, choices[entry.body]) for category, entries in notes.by_category.items() for entry in entries[half::2]
     ]
@@ -121,7 +122,7 @@ def test_sure_is_what_two_signs_say_and_no_name_of_another_category(text, choice
     config = Config(Path("root"), taxonomy=Taxonomy(categories=declared))
     document = parse(text)
     titles = {slug: each.title for slug, each in declared.items()}
-    assert Proposer(document, config, titles, document.entries).lines()[0].choice == choice
+    assert Proposer(document, config, titles, document.entries, DAY).lines()[0].choice == choice
 
 
 def test_a_label_goes_before_words():
@@ -130,7 +131,7 @@ def test_a_label_goes_before_words():
     document = parse("Finance: prefers short answers.")
     config = load_config(NOTES / "nora")
     titles = {each.slug: each.title for each in config.taxonomy.categories.values()}
-    (line,) = Proposer(document, config, titles, ()).lines()
+    (line,) = Proposer(document, config, titles, (), DAY).lines()
     assert line.choice == line.likely[0] == "finance"
 
 
@@ -197,7 +198,7 @@ def test_duplicates_are_marked():
     ],
 )
 def test_dates_that_may_be_tags(text, marks):
-    assert dates_of(text, date(2026, 11, 21)) == marks
+    assert dates_of(text, DAY) == marks
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import content_digest
-from catmem.errors import EditError, ForbiddenError, OperationCollisionError, ProposalError
+from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
 from catmem.model.edit import replace_entry, retag_entry
 from catmem.model.merge import merge
 from catmem.model.version import Version
@@ -101,12 +100,19 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
-    """Close every proposal whose day is over; each becomes a record."""
+    """Close every proposal whose day is over; each becomes a record. Raises what kept one open, after all others."""
     done: list[Decided] = []
+    failed: list[CatmemError] = []
     for each in proposals(workspace, as_of=as_of).proposals:
         if each.state == "expired":
-            with suppress(ProposalError):  # another decision came first
+            try:
                 done.append(_decide(workspace, each, "expired", None))
+            except ProposalError:
+                continue  # another decision came first, or it was proposed again
+            except CatmemError as error:
+                failed.append(error)
+    if failed:
+        raise failed[0]
     return done
 
 
@@ -297,7 +303,8 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
         }
         tip = waiting.get(found.id)
         if tip is None or tip.revision != found.revision:
-            raise _ProposedAgainError("" if tip is None else tip.revision)
+            # What was proposed again is not over.
+            raise _ProposedAgainError("" if tip is None or verdict == "expired" else tip.revision)
         return current.data if update is None else update(current)
 
     with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:

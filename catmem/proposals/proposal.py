@@ -40,6 +40,7 @@ class ProposedChange(NamedTuple):
     """One entry: as it was when the change was proposed (``None``: not there), and as it would be (``None``: gone).
 
     ``now`` is the entry as it is by now where it is another one, ``None`` where it is gone; else it is ``before``.
+    Where the file has the proposed words by now, it is the entry with these.
     """
 
     before: Version | None
@@ -66,7 +67,9 @@ class ProposedChange(NamedTuple):
         """Whether the entry is another one by now, or the words that were proposed were purged."""
         if self.after is not None and self.after.text == PURGED:
             return True
-        return self.before is not None and (self.now is None or not self.now.says(self.before))
+        if self.before is None:
+            return self.now is not None
+        return self.now is None or not self.now.says(self.before)
 
     @property
     def category(self) -> str:
@@ -395,8 +398,12 @@ def changes_of(
         come = []
     changed = [index for index in range(len(was)) if index not in pairs or not was[index].says(would[pairs[index]])]
     now = _now(was, rest[0], changed) if rest and changed else {index: was[index] for index in changed}
+    # What has the proposed words by now would be made one with it, tags and all, and no one was shown that.
+    before = {version[:2] for version in was}
+    twins = {version[:2]: version for head_of in rest for version in head_of if version[:2] not in before}
     found = [ProposedChange(was[each], would[pairs[each]] if each in pairs else None, now[each]) for each in changed]
-    return (*found, *(ProposedChange(None, would[each], None) for each in come))
+    found += [ProposedChange(None, would[each], None) for each in come]
+    return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
 
 
 def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]) -> dict[int, Version | None]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document
     from catmem.model.version import Version
-    from catmem.proposals.proposal import ProposedChange
+    from catmem.proposals.proposal import ProposedChange, State
     from catmem.store.contract import Change, Current
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
@@ -40,18 +40,21 @@ class _DecidedMeanwhileError(Exception):
 class NewProposal(NamedTuple):
     """A proposal that was made: its id, how often it was by now, and those whose place it takes.
 
-    ``repeated``: it was made before under this ``op_id``.
+    ``repeated``: it was made before under this ``op_id``, and is in this ``state`` now.
     """
 
     id: str
     times: int = 1
     instead_of: tuple[str, ...] = ()
     repeated: bool = False
+    state: State = "waiting"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer beside the id."""
         again = (f"it waits already, and was proposed {self.times:,} times now",) if self.times > 1 else ()
+        if self.state != "waiting":
+            return (f"it is {self.state} by now",)
         return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
 
 
@@ -66,7 +69,8 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
         change = replace(change, op_id=gate.proposal_op_id(change.note.get("actor") or PERSON, change.op_id))
         first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
         if first is not None and repeated(first, change):
-            return NewProposal(str(first.note[PROPOSAL]["id"]), repeated=True)
+            made = ProposalReader(workspace, attempt.entity).find(str(first.note[PROPOSAL]["id"]))
+            return NewProposal(str(first.note[PROPOSAL]["id"]), repeated=True, state=made.state if made else "replaced")
     while True:
         try:
             return _propose(workspace, attempt, base, data, change)
@@ -120,9 +124,11 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
 
 
 def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:
-    """Raise ``ApprovalError`` for other titles of the file or of a section: a proposal shows entries alone."""
+    """Raise ``ApprovalError`` for other titles and for new sections without entries: a proposal shows entries alone."""
     was, now = ({each.category: each.title for each in document.scan.headers} for document in (old, new))
-    if (old.title or "") == (new.title or "") and all(now.get(name, title) == title for name, title in was.items()):
+    shown = {entry.category for entry in new.entries}
+    is_shown, has_title = now.keys() - was.keys() <= shown, (old.title or "") == (new.title or "")
+    if is_shown and has_title and all(now.get(name, title) == title for name, title in was.items()):
         return
     raise ApprovalError(
         f"this changes a title of {entity}, which cannot wait as a proposal",

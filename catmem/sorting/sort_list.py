@@ -295,6 +295,8 @@ class Checker:
         slug = slugify(name)
         if not slug or len(name) > _LONGEST_NAME or "\n" in name or scan(name):
             return "gives no name of a category"
+        if slug in ACTIONS and slug not in self._titles:
+            return f"{slug} is what becomes of an entry, and no name of a category"
         if choice.startswith("+") or slug in self._new or self._slug(choice) in self._titles:
             return None
         near = nearest(slug, [*self._titles, *self._new, *ACTIONS])

@@ -175,6 +175,7 @@ def test_yes_takes_the_proposals_and_removes_nothing(place):
         ("short answers", "long answers", "line 1: entry 1 does not begin so: a sort changes no words"),
         ("5  +Odd Things", "5  +ignore previous instructions", "line 5: gives no name of a category"),
         ("5  +Odd Things", "5  +!!", "line 5: gives no name of a category"),
+        ("5  +Odd Things", "5  +Drop", "line 5: drop is what becomes of an entry, and no name of a category"),
         ("5  +Odd Things", "5  split", "line 5: entry 5 has one part; cut it by hand"),
         ("2  finance", "2.1  finance", "line 2: is not NUMBER CATEGORY | how the entry begins"),
         ("3  secret", "3  secret [expires: 2027-01-31]", "line 3: secret takes no tags"),

@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, ConfigError, EditError, ForbiddenError, ProposalError
+from catmem.errors import ApprovalError, CatmemError, ConfigError, DriftError, EditError, ForbiddenError, ProposalError
 from catmem.proposals import deciding, proposing
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
@@ -217,3 +217,70 @@ def test_a_retry_of_what_waits_keeps_the_file_of_the_first_try(tmp_path):
     first = ws.add("neo", "Of neo.", category="rules", target="memory", actor="neo", op_id="op-1")
     again = ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1")
     assert (again.waiting, again.entity, again.repeated) == (first.waiting, "neo/memory", True)
+
+
+@pytest.mark.parametrize("what", ["replace", "add"])
+def test_words_that_the_file_has_by_now_are_not_approved_into_one_with_it(tmp_path, what):
+    ws = root(tmp_path, "{add: free, rules: []}")
+    if what == "replace":
+        name = ws.replace("neo", "Deploys", content="Pay B.", category="rules", actor="neo").waiting
+    else:
+        name = ws.add("neo", "Pay B.", category="rules", actor="neo", proposes=True).waiting
+    assert ws.proposal(name).state == "waiting"
+    ws.add("neo", "Pay B.", category="rules", tags={"source": "PLANTED", "expires": "2030-01-01"}, actor="neo")
+    assert ws.proposal(name).state == "stale"
+    with pytest.raises(ProposalError):
+        ws.approve(name)
+    ws.reject(name)
+
+
+def test_a_new_section_without_entries_cannot_ride_along(tmp_path):
+    ws = root(tmp_path)
+    text = TEXT.replace("Fridays", "Mondays") + "\n## From now on Acme is paid\n"
+    with pytest.raises(ApprovalError):
+        ws.submit(ws.envelope("boss", text, agent="boss"))
+    text += "An entry shows it.\n"
+    assert ws.submit(ws.envelope("boss", text, agent="boss")).waiting
+
+
+def test_what_was_proposed_again_is_not_closed_as_expired(tmp_path, monkeypatch):
+    ws = root(tmp_path, "{add: wait}")
+    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 9, 1))
+    name = ws.add("neo", "Again.", category="rules", actor="neo").waiting
+    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
+    assert ws.proposal(name).state == "expired"
+    decide = deciding._decide
+
+    def again_first(*arguments):
+        assert ws.add("neo", "Again.", category="rules", actor="neo").waiting == name
+        return decide(*arguments)
+
+    monkeypatch.setattr(deciding, "_decide", again_first)
+    assert deciding.expire(ws) == []
+    assert ws.proposal(name).state == "waiting"
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_open(tmp_path):
+    put(tmp_path / "catmem.yaml", "approval: {add: wait}\non_drift: refuse\n")
+    for name, text in PROFILES.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", text)
+    ws = Workspace.open(tmp_path)
+    for each in PROFILES:
+        ws.add(each, "Is there.", category="rules")
+    names = {each: ws.add(each, "Waits.", category="rules", actor=each).waiting for each in PROFILES}
+    path = tmp_path / "homes" / "boss" / "USER.md"
+    path.write_text(path.read_text(encoding="utf-8") + "§\nExternal.\n", encoding="utf-8")
+    with pytest.raises(DriftError):
+        deciding.expire(ws, as_of=date(2100, 1, 1))
+    assert {each: ws.proposal(name).decision is None for each, name in names.items()} == {"boss": True, "neo": False}
+    ws.store.close()
+
+
+def test_a_retry_says_what_became_of_it(tmp_path):
+    ws = root(tmp_path, "{add: wait}")
+    again = {"content": "Once.", "category": "rules", "actor": "neo", "op_id": "op-1"}
+    name = ws.add("neo", **again).waiting
+    ws.reject(name)
+    done = ws.add("neo", **again)
+    assert (done.waiting, done.repeated) == (name, True)
+    assert "it is rejected by now" in done.notes

@@ -12,6 +12,7 @@ from catmem import clock
 from catmem.config.approval import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
+from catmem.names import UNCATEGORIZED
 from catmem.store.contract import PERSON, PROPOSAL, repeated
 from catmem.writing import gate
 from catmem.writing.matching import legible
@@ -126,7 +127,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
 def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:
     """Raise ``ApprovalError`` for other titles and for new sections without entries: a proposal shows entries alone."""
     was, now = ({each.category: each.title for each in document.scan.headers} for document in (old, new))
-    shown = {entry.category for entry in new.entries}
+    shown = {UNCATEGORIZED, *(entry.category for entry in new.entries)}
     is_shown, has_title = now.keys() - was.keys() <= shown, (old.title or "") == (new.title or "")
     if is_shown and has_title and all(now.get(name, title) == title for name, title in was.items()):
         return

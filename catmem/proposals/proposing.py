@@ -11,8 +11,8 @@ from uuid import uuid4
 from catmem import clock
 from catmem.config.approval import Approval
 from catmem.errors import ApprovalError, ProposalError
-from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
 from catmem.names import UNCATEGORIZED
+from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
 from catmem.store.contract import PERSON, PROPOSAL, repeated
 from catmem.writing import gate
 from catmem.writing.matching import legible

@@ -45,7 +45,6 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
-from catmem.merging.branches import refuse_proposal
 from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
@@ -213,8 +212,8 @@ class Submission(Pipeline):
             raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
         merged = set(map(str, self.envelope.merges))
         for revision in self.workspace.store.log(self.terms.entity) if merged else ():
-            if revision.revision in merged:
-                refuse_proposal(revision)
+            if revision.revision in merged and revision.is_proposal:
+                raise gate.on_proposal(self.terms.entity, revision.revision)
 
     def commit(self) -> Written:
         """Write one revision, or raise the first refusal that holds."""

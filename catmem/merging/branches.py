@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem.config.profile import refuse_no_root
 from catmem.digest import record_dict
 from catmem.entities.contents import merge_contents
-from catmem.errors import CatmemError, DriftError, EditError, ProposalError, UnreadableError
+from catmem.errors import CatmemError, DriftError, EditError, UnreadableError
 from catmem.merging.past import MergeHistory
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.version import Version
@@ -114,16 +114,6 @@ def _of_entity(workspace: Root, entity: str) -> list[Branch]:
 def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
     """The branches of an entity that nothing follows, the newest first; without those that wait as proposals."""
     return [each for each in workspace.store.branches(entity) if each.is_branch and not each.is_proposal]
-
-
-def refuse_proposal(revision: Revision) -> None:
-    """Raise ``ProposalError`` (``on_proposal``) for the branch of a proposal, which no merge brings in or drops."""
-    if revision.is_proposal:
-        raise ProposalError(
-            f"{revision.revision} is a proposal, and no merge brings it in or drops it",
-            code="on_proposal",
-            hint="Nothing was written. 'catmem proposals' lists what waits, and approves or rejects it.",
-        )
 
 
 def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | None) -> Branch:

@@ -17,7 +17,7 @@ from catmem.config.access import writes_entity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
-from catmem.merging.branches import content_merge, open_branches, refuse_proposal
+from catmem.merging.branches import content_merge, open_branches
 from catmem.merging.decisions import Answer, Ask, ContentDisagreement, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
@@ -165,7 +165,8 @@ class _Merging:
                     hint=f"A branch has a letter, such as 8a: 'catmem branches {self.entity}' lists them. To go back "
                     f"to an old revision there is catmem restore {self.entity} {name}.",
                 )
-            refuse_proposal(past.record(name))
+            if past.record(name).is_proposal:
+                raise gate.on_proposal(self.entity, name)
             if name in past.bases(past.head, name):
                 notes.append(_done_before(past, name))
             else:

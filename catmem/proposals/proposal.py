@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
+from catmem.digest import record_dict
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
@@ -160,22 +161,7 @@ class Proposal:
 
     def to_dict(self) -> dict[str, Any]:
         """The proposal as JSON-ready data."""
-        return {
-            "id": self.id,
-            "entity": self.entity,
-            "state": self.state,
-            "agent": self.agent,
-            "person": self.person,
-            "reason": self.reason,
-            "evidence": list(self.evidence),
-            "timestamp": self.timestamp,
-            "until": self.until.isoformat(),
-            "count": self.count,
-            "base": self.base,
-            "revision": self.revision,
-            "changes": [change.to_dict() for change in self.changes],
-            "decision": None if self.decision is None else self.decision.to_dict(),
-        }
+        return record_dict(self) | {"until": self.until.isoformat()}
 
 
 # --- reading -------------------------------------------------------------------------------------------------------

@@ -147,13 +147,9 @@ class Attempt:
             )
 
     def refuse_proposal(self, revision: str) -> None:
-        """Raise ``ProposalError`` (``on_proposal``) for the branch of one: a decision alone brings it in."""
+        """Raise ``ProposalError`` (``on_proposal``) if the revision is the branch of a proposal."""
         if self.is_proposal(revision):
-            raise ProposalError(
-                f"revision {revision} of {self.entity} is a proposal, which nothing can be written on",
-                code="on_proposal",
-                hint="Nothing was written. Approve it (catmem proposals), or make the change on what is in the file.",
-            )
+            raise on_proposal(self.entity, revision)
 
     def is_proposal(self, revision: str) -> bool:
         """Whether a revision of the entity waits, or waited, for a person; no digest is looked up."""
@@ -229,6 +225,15 @@ class Attempt:
     @property
     def _store(self) -> Store:
         return self.workspace.store if self.store is None else self.store
+
+
+def on_proposal(entity: str, revision: str) -> ProposalError:
+    """The refusal of what is made on the branch of a proposal, or would bring it in or drop it."""
+    return ProposalError(
+        f"revision {revision} of {entity} is a proposal, which only a decision brings in or drops",
+        code="on_proposal",
+        hint="Nothing was written. Approve it (catmem proposals), or make the change on what is in the file.",
+    )
 
 
 @contextmanager

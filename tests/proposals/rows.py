@@ -32,19 +32,19 @@ def _proposals(task: Task, store: str) -> Outcome:
     return task.outcome(failed="; ".join(wrong[:5]), note=f"{len(wrong)} wrong, {kills:,} kills; {said}")
 
 
-@row(PROPOSALS, of="files", seconds=100, cores=2)
+@row(PROPOSALS, of="files", seconds=600, cores=2)
 def proposals_files(task: Task) -> Outcome:
     """On files."""
     return _proposals(task, "")
 
 
-@row(PROPOSALS, of="sqlite", seconds=120, cores=2)
+@row(PROPOSALS, of="sqlite", seconds=450, cores=2)
 def proposals_sqlite(task: Task) -> Outcome:
     """On one SQLite database."""
     return _proposals(task, "store: sqlite:///.catmem/memory.db")
 
 
-@row(PROPOSALS, of="postgresql", seconds=150, cores=2)
+@row(PROPOSALS, of="postgresql", seconds=550, cores=2)
 def proposals_postgresql(task: Task) -> Outcome:
     """On one PostgreSQL server."""
     if server.MISSING:

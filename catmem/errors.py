@@ -336,6 +336,10 @@ class DriftError(RefusedError):
     """
 
     code = "drift"
+    entry: Any = None
+    """The ``Entry`` that the writer does not know as it is now."""
+    is_of_file: bool = False
+    """Whether it is about the file as it stands, and not about its last change: a copy of all of it is kept."""
 
 
 class BusyError(RefusedError):

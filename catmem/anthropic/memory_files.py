@@ -158,6 +158,14 @@ def entry_across(file: CategoryFile, line: int) -> int | None:
     return None
 
 
+def entries_in_lines(file: CategoryFile, first: int, last: int) -> Iterator[Entry]:
+    """The entries of which the lines from ``first`` to ``last`` show everything."""
+    for entry, shown_as in zip(file.entries, file.document.entries, strict=True):
+        line = file.text.count("\n", 0, shown_as.start) + 1
+        if first <= line and line + shown_as.raw.count("\n") <= last and shown_as.text not in file.withheld:
+            yield entry
+
+
 def block_before(file: CategoryFile, position: int) -> int | None:
     """The index of the entry of which only the tag block stands in front of ``position``, a character's index."""
     for index, entry in enumerate(file.document.entries):

@@ -20,6 +20,7 @@ from catmem.anthropic.memory_files import (
     bad_arguments,
     block_before,
     category_file,
+    entries_in_lines,
     entries_of,
     entry_across,
     operations_for,
@@ -28,13 +29,15 @@ from catmem.anthropic.memory_files import (
 )
 from catmem.config.access import Rights, visible
 from catmem.config.selector import is_pattern
-from catmem.errors import CatmemError, EditError, NoMatchError
+from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.proposals.disclosure import disclosed_all
 from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.acting import come_in_by
 from catmem.workspace.root import discreet
+from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.operation import Operation, refuse_untaken
+from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,11 +98,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """The text of each file as the model last saw it."""
         self._put_away: set[tuple[str | None, str | None, str]] = set()
         """What was stored where the profile does not see it: nothing else keeps the model from storing it again."""
-        self._refusals = 0
+        self._session = ToolSession()
+        self._session.begin(workspace, self._profile)
 
     def new_turn(self) -> None:
         """Start counting refusals anew: the user has spoken."""
-        self._refusals = 0
+        self._session.new_turn()
 
     def call(self, input: object) -> Any:  # noqa: A002, ANN401 - the names and types of the class above
         """Do what a model asks, whose words may be anything."""
@@ -291,9 +295,11 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             line = f"{number:>{_WIDTH}}\t{lines[number - 1]}"
             size += len(line) + 1
             if said and size > _MOST_SHOWN:
+                last = number - 1
                 said.append(f"(cut: lines {number} to {len(lines)} are there too; ask with view_range)")
                 break
             said.append(line)
+        self._session.learn(map(words_of_entry, entries_in_lines(file, first, last)))
         profile, config = self._workspace.profile(self._profile), self._workspace.config
         ages = (freshness(entry, profile, config, as_of=clock.today()) for entry in file.entries)
         said += [f"({line})" for line in advice(age.state for age in ages).values()]
@@ -322,10 +328,18 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """Write them; what to say if they wait for a person."""
         # The answer says that the file holds the text now, so no branch is begun.
         with come_in_by("anthropic"):
-            written = self._workspace.write(
-                self._profile, operations, target=place.target, actor=self._profile, expected=digest, on_stale="refuse"
+            written = write_operations(
+                self._workspace,
+                self._profile,
+                operations,
+                target=place.target,
+                actor=self._profile,
+                expected=digest,
+                on_stale="refuse",
+                session=self._session,
             )
-        self._refusals = 0
+        self._session.wrote(written.entries)
+        self._session.new_turn()
         if written.waiting is None:
             return None
         said = f"Not written yet: it waits as proposal {written.waiting}, and a person decides. Do not repeat it."
@@ -346,10 +360,12 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             with discreet(self._workspace, self._profile):
                 yield
         except CatmemError as error:
-            self._refusals += 1
+            self._session.refusals += 1
             parts = [f"{error.message.rstrip('.')}.", error.hint or "Look at what is there, and try something else."]
-            if self._refusals >= _PATIENCE:
-                parts[1:] = [_STOP.format(count=self._refusals)]
+            if isinstance(error, DriftError) and error.entry is not None:
+                parts[1] += " View its file to read it."
+            if self._session.refusals >= _PATIENCE:
+                parts[1:] = [_STOP.format(count=self._session.refusals)]
             raise ToolError(" ".join(parts)) from error
 
 

@@ -30,7 +30,12 @@ _TO_DO = 1
     ),
 )
 @click.argument("copy", metavar="COPY", type=click.Path())
-@click.option("--all", "everything", is_flag=True, help="Bring over all that can be, and name the others.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Bring over all that can be, name the others, and accept entries over the limit of the file.",
+)
 @click.option(
     "--entry", "numbers", type=int, multiple=True, metavar="N", help="Bring over this one; can be given several times."
 )
@@ -41,14 +46,12 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
 
     Without a choice it asks on a terminal, and elsewhere only lists: exit status 1 if there is something. What is
     brought over is added, or is the tags of an entry; no word of the file goes. It is one revision, which
-    'catmem restore' takes back.
+    'catmem restore' takes back. While an entry is longer than the whole file may be, no agent changes the file: --all
+    accepts it as it is.
     """
     from catmem.merging.reconciling import reconcile as hold_against
 
-    if everything and numbers:
-        raise click.UsageError("--all and --entry exclude each other.")
-    if dry_run and not (everything or numbers):
-        raise click.UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
+    _check_choice(numbers, everything=everything, dry_run=dry_run)
     workspace = open_with_store()
     found = hold_against(workspace, copy)
     chosen, left = found.split(workspace, found.differences) if everything else (_numbered(found, numbers), [])
@@ -57,12 +60,17 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
     elif not chosen and not in_json():
         emit("".join(map(_lines, found.differences)) or "the file has all that the copy has\n")
     written = found.bring(workspace, chosen, dry_run=dry_run) if chosen else None
+    accepts = everything and bool(found.over)
+    if accepts and not dry_run:
+        found.accept(workspace)
     if in_json():
         said = {
             "entity": found.entity,
             "copy": str(found.copy),
             "entries": [each.to_dict() for each in found.differences],
             "left_out": [{"number": each.number, "error": error.to_dict()} for each, error in left],
+            "over_limit": [{"id": each.id, "category": each.category, "size": len(each.raw)} for each in found.over],
+            "accepted": accepts and not dry_run,
         }
         emit_json({**said, "written": None if written is None else written.to_dict(), "dry_run": dry_run})
     elif written is not None:
@@ -71,13 +79,26 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
         say("Nothing was written. Bring them over with --all, or one by one with --entry N.")
     if not in_json():
         say_all(line for each, error in left for line in _left_out(each, error))
-    if left or (written is None and found.differences):
+        say_all(_over_limit(found, accepts=accepts))
+    if left or (written is None and found.differences) or (found.over and not accepts):
         sys.exit(_TO_DO)
 
 
 def _left_out(each: Difference, error: EditError) -> list[str]:
     said = f"left out: entry {each.number} in {each.copy.category} ({error.code}: {error})"
     return [said, f"  {error.hint}"] if error.hint else [said]
+
+
+def _check_choice(numbers: tuple[int, ...], *, everything: bool, dry_run: bool) -> None:
+    if everything and numbers:
+        raise click.UsageError("--all and --entry exclude each other.")
+    if dry_run and not (everything or numbers):
+        raise click.UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
+
+
+def _over_limit(found: Reconciliation, *, accepts: bool) -> list[str]:
+    done = "is accepted" if accepts else "keeps agents from changing this file; --all accepts it"
+    return [f"an entry of {len(each.raw):,} characters in {each.category} {done}" for each in found.over]
 
 
 def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:

@@ -16,7 +16,7 @@ from catmem.entities.contents import content_bytes, merge_contents, plain_conten
 from catmem.envelopes.submitting import ALIKE, head_of, little_in_common, second_of_a_number, stale_before_drift
 from catmem.errors import DriftError, ForbiddenError, RefusedError, StaleError, UnknownNameError, UnreadableError
 from catmem.model.pairing import jaccard, words_of
-from catmem.store.contract import PERSON, Change, Snapshot
+from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot
 from catmem.text import size_of
 from catmem.workspace.history import declared_of
 from catmem.writing import gate
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Current, OnStale
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
+    from catmem.writing.drift_guard import ToolSession
     from catmem.writing.gate import Attempt
 
 
@@ -49,6 +50,8 @@ class EntityWrite:
     attempt: Attempt
     envelope: Envelope | None = None
     confirm: bool = False
+    session: ToolSession | None = None
+    """What its writer knows, if that is an agent in a conversation."""
     made_on: Current | None = field(default=None, init=False)
 
     @classmethod
@@ -106,6 +109,7 @@ class EntityWrite:
     def _made(self, current: Current, data: bytes) -> bytes:
         """The new bytes. What others changed since the writer's view is brought together with it, or refused."""
         self.made_on = current
+        self._refuse_unseen(current)
         asked = ALIKE if self.envelope is not None and self.envelope.alert else 0
         least = max(asked, self.workspace.config.semantic_alert)
         if least and not self.confirm:
@@ -124,6 +128,17 @@ class EntityWrite:
         if merged.conflicts:
             raise DriftError(f"{self.declared.name} was changed where this write would change it", hint=hint)
         return merged.data
+
+    def _refuse_unseen(self, current: Current) -> None:
+        """Refuse to write over what another program wrote, and an agent was not shown."""
+        name, head = self.declared.name, self.workspace.store.head(self.declared.name)
+        if self.session is None or head is None or head.agent != EXTERNAL or head.revision != current.revision:
+            return
+        if not self.session.knows_content(name, head.digest):
+            raise DriftError(
+                f"another program wrote {name}, and you were not shown that",
+                hint="Nothing was written. Read it as it is now, and bring over what is missing.",
+            )
 
     def _refuse_what_comes_before(self, error: StaleError | DriftError) -> None:
         if self.envelope is None:

@@ -49,9 +49,10 @@ from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
 from catmem.writing import gate
+from catmem.writing.drift_guard import gone_entries
 from catmem.writing.matching import hide_digests
 from catmem.writing.operation import asked_by
-from catmem.writing.planning import Plan
+from catmem.writing.planning import Plan, unseen
 from catmem.writing.terms import check_beforehand, checked_reason, terms_of
 from catmem.writing.write import Pipeline, Write
 
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.store.contract import OnStale
     from catmem.workspace.root import Root
+    from catmem.writing.drift_guard import ToolSession
     from catmem.writing.gate import Attempt
     from catmem.writing.terms import Terms
     from catmem.writing.written import Written
@@ -80,17 +82,21 @@ def submit(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     sender: Sender | None = None,
     on_stale: OnStale | None = None,
     size: int | None = None,
+    session: ToolSession | None = None,
 ) -> Written:
     """Make the write of an envelope; see ``Workspace.submit``.
 
-    With ``size`` it is a JSON value that ``json_of`` gave, of a text of so many bytes: it is not read once more.
+    ``session`` is what its sender knows, if that is an agent in a conversation. With ``size`` it is a JSON value that
+    ``json_of`` gave, of a text of so many bytes: it is not read once more.
     """
     with gate.checks(workspace, "?", op="put", agent="?"):
         if size is None:
             fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
         else:
             fields = fields_in(given, size)
-    return _submit(workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender, on_stale))
+    return _submit(
+        workspace, _named(fields), lambda: envelope_of(fields), _Manner(confirm, sender, on_stale, session=session)
+    )
 
 
 def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -102,13 +108,16 @@ def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     on_stale: OnStale | None = None,
     allow_secret: bool | None = None,
     reason: str | None = None,
+    session: ToolSession | None = None,
 ) -> Written:
     """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
 
     ``on_stale`` is by default what catmem.yaml says, ``allow_secret`` (the yes of a person) what ``confirm`` says.
     """
     named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
-    return _submit(workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret, reason))
+    return _submit(
+        workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret, reason, session)
+    )
 
 
 class _Manner(NamedTuple):
@@ -117,6 +126,7 @@ class _Manner(NamedTuple):
     on_stale: OnStale | None = None
     allow_secret: bool | None = None
     reason: str | None = None
+    session: ToolSession | None = None
 
 
 def _submit(
@@ -141,7 +151,16 @@ def _declared_write(workspace: Root, envelope: Envelope, trying: Attempt, manner
 
     actor = _checked_writer(workspace, envelope, trying, manner)
     on_stale = manner.on_stale or workspace.config.on_stale
-    return EntityWrite.of_envelope(workspace, envelope, actor, trying, on_stale=on_stale, confirm=manner.confirm)
+    write = EntityWrite.of_envelope(workspace, envelope, actor, trying, on_stale=on_stale, confirm=manner.confirm)
+    write.session = _begun(workspace, manner.session, actor, envelope.entity_id)
+    return write
+
+
+def _begun(workspace: Root, session: ToolSession | None, actor: Profile | None, entity: str) -> ToolSession | None:
+    """A conversation that has begun with the entity which it is to write."""
+    if session is not None and actor is not None:
+        session.begin(workspace, actor.name, entity)
+    return session
 
 
 def _checked_writer(
@@ -168,6 +187,7 @@ def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _M
         manner.on_stale or workspace.config.on_stale,
         envelope.op_id,
         envelope,
+        session=_begun(workspace, manner.session, actor, envelope.entity_id),
         reason=checked_reason(manner.reason, workspace.config, to_agent=actor is not None),
     )
     return Submission(workspace, write, trying, confirm=manner.confirm)
@@ -246,7 +266,9 @@ class Submission(Pipeline):
             check_beforehand(self.write.operations, self.terms)
             return super().planned(document, current)
         if base is None or base == document.to_bytes():
-            return plan_document(document, content, self.terms, self.workspace.parse)
+            plan = plan_document(document, content, self.terms, self.workspace.parse)
+            self._refuse_unseen(document, plan.document)
+            return plan
         return self._merged(document, base, content)
 
     def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
@@ -261,6 +283,13 @@ class Submission(Pipeline):
         if merged.text == document.text:
             return Plan(document, (), (), plan.notes, plan.warnings)
         return plan._replace(document=self.workspace.parse(merged.text.encode()))
+
+    def _refuse_unseen(self, document: Document, new: Document) -> None:
+        """Refuse a whole text that takes away an entry which the conversation does not know as it is now."""
+        if self.write.session is not None:
+            entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
+            if entry is not None:
+                raise unseen(entry, self.terms)
 
     def _alert(self, document: Document) -> None:
         """Refuse, once, a document that has little in common with the old one. Operations say what they change."""

@@ -50,7 +50,7 @@ FILES = GuardedFiles()
 _Plan = HermesDraft | Refusal | str | None
 """What an action makes of a file: a draft, a refusal, or the message of a success with nothing to write.
 
-``None`` for a file with an entry longer than the whole limit, which no tool wrote.
+``None`` for what an agent may not write over: an entry longer than the whole limit, or one that it has not seen.
 """
 
 
@@ -73,6 +73,8 @@ class MemoryStore:
         """The bytes of each file as this store last read or wrote them, with what they read as."""
         self._shown: dict[str, set[str]] = {"memory": set(), "user": set()}
         """The entries that the agent has seen: in the prompt, in an answer, or in its own writes."""
+        self._begun: set[str] = set()
+        """The targets of which there was something to see; with another one its first call begins."""
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -93,10 +95,18 @@ class MemoryStore:
             self._take(target, FileText("", [], ()))
             return self._render_block(target, [unreadable(path.name, error)])
         self._take(target, file)
-        self._shown[target] = set(file.entries)
+        self._shown[target] = set()
+        self._begun.discard(target)
+        self._begin(target, file)
         for warning in unmerged_warnings(path.name, file.text):
             logger.warning(warning)
         return self._render_block(target, without_threats(file.pieces, path.name))
+
+    def _begin(self, target: str, file: FileText) -> None:
+        """Take what stands in a file for seen, once: when it is loaded, or else at the first call that finds some."""
+        if target not in self._begun and file.entries:
+            self._begun.add(target)
+            self._shown[target].update(file.entries)
 
     def _read(self, target: str, data: bytes) -> FileText:
         """What the bytes of a file read as. Raises ``NotUtf8Error`` and ``TooLargeError``."""
@@ -226,8 +236,12 @@ class MemoryStore:
         def update(data: bytes) -> bytes:
             nonlocal found, written, data_written, made
             written, data_written = self._read(target, data), data
+            self._begin(target, written)
             found = None if action != "add" and self._is_drifted(target, written) else plan(written)
             if not isinstance(found, HermesDraft):
+                return data
+            if found.unseen:
+                found = None
                 return data
             draft, after = found, written.written(found)
             if over is not None and after.size > limit:
@@ -254,7 +268,7 @@ class MemoryStore:
         self._take(target, written)
         answer = self._answer(target, found)
         shown = self._shown[target]
-        shown.difference_update(made.gone)
+        shown.difference_update(set(made.gone).difference(written.entries))
         shown.update(made.fresh, answer.get("current_entries", ()))
         warnings = list(unmerged_warnings(path.name, written.text))
         for text in without_threats([(text,) for text in made.kept], path.name) if made.kept else ():

@@ -30,10 +30,13 @@ from catmem.hermes.setup_homes import (
     read_settings,
     write_settings,
 )
+from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
 from catmem.workspace.acting import come_in_by
-from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.workspace.profile_memory import read_memory
+from catmem.writing.drift_guard import ToolSession, shown_by_prompt
+from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,6 +101,7 @@ class Provider:
         try:
             self._settings, self._workspace = _opened(home)
             self._shown_by_hermes = shown_by_hermes(home, read_config(home), self._workspace, self._settings.profile)
+            self._session.begin(self._workspace, self._settings.profile)
         except CatmemError as error:
             self._error = error
             log.error("catmem has no memory for session %s: %s. %s", session_id, error, error.hint or "")  # noqa: TRY400
@@ -165,16 +169,12 @@ class Provider:
 
     def _block(self) -> str:
         settings, workspace = self._at_hand()
-        if not self._shown_by_hermes:
-            return _text_of(workspace.prompt(settings.profile))
+        memory = read_memory(workspace, settings.profile)
         # What stands in the prompt already is not said twice.
-        documents = {
-            target: workspace.read(settings.profile, target).document
-            for target in TARGETS
-            if target not in self._shown_by_hermes
-        }
-        profile = workspace.profile(settings.profile)
-        return _text_of(build_prompt(documents, profile, as_of=clock.today(), config=workspace.config))
+        documents = {name: each for name, each in memory.documents.items() if name not in self._shown_by_hermes}
+        prompt = build_prompt(documents, memory.profile, as_of=clock.today(), config=workspace.config)
+        self._session.learn(shown_by_prompt(prompt, documents))
+        return _text_of(prompt)
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Nothing: what the profile may know is in the system prompt, and search is a tool."""
@@ -199,6 +199,8 @@ class Provider:
         if reset:
             with self._turn:
                 self._frozen, self._session = None, ToolSession()
+                if self._settings is not None and self._workspace is not None:
+                    self._session.begin(self._workspace, self._settings.profile)
 
     # --- the tool ------------------------------------------------------------------------------------------------
 
@@ -230,13 +232,10 @@ class Provider:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
 
     def on_memory_write(self, action: str, target: str, content: str, metadata: dict[str, Any] | None = None) -> None:
-        """The agent wrote with Hermes Agent's own tool: what it last saw of that file no longer holds it back.
-
-        The text itself is in the file, if that is the same one, and is read from there: not every writer calls this.
-        """
-        del action, content, metadata
+        """The agent wrote with Hermes Agent's own tool: it knows what it wrote, if that is in the same file."""
+        del action, target, metadata
         with self._turn:
-            self._session.seen.pop(target, None)
+            self._session.wrote(parse(content, ()).entries)
 
     def shutdown(self) -> None:
         """Close the store."""

@@ -36,7 +36,8 @@ class HermesDraft:
     """The entries that a file is to have: their texts, and which of the old ones each was (``None``: a new one).
 
     ``shown`` are the entries that the agent has seen: what another program appended to one of these since is no part of
-    what the agent names, and stays as an entry of its own. ``fresh`` are the texts that were put in, ``kept`` those of
+    what the agent names, and stays as an entry of its own. ``unseen`` says that a change would take any other text that
+    the agent has not seen. ``fresh`` are the texts that were put in, ``kept`` those of
     them that were appended, ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text.
     """
 
@@ -47,6 +48,7 @@ class HermesDraft:
     done: list[tuple[str, int | None, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    unseen: bool = False
 
     def add(self, text: str) -> None:
         """Append an entry."""
@@ -69,7 +71,8 @@ class HermesDraft:
         """Put texts in the place of an entry, and what was appended to it behind them."""
         entry = self.texts[place]
         seen = entry if entry in self.shown or entry in self.fresh else self._seen(entry)
-        appended = entry[len(seen) :].strip() if old_text in seen else ""
+        self.unseen |= not seen or old_text not in seen
+        appended = entry[len(seen) :].strip()
         if appended and appended not in self.texts and not any(appended in text for text in texts):
             self.kept.append(appended)
             texts = [*texts, appended]

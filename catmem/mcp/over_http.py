@@ -13,9 +13,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from catmem.errors import ConfigError
-from catmem.mcp.server import MOST_SESSIONS, QUIET_SECONDS
 from catmem.server import serving
 from catmem.workspace import listening as sockets
+from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS
 
 if TYPE_CHECKING:
     import socket

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -21,13 +21,11 @@ from catmem.server.guard import in_thread, stopping
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.applications import Starlette
+    from starlette.datastructures import State
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.mcp.server import Conversations
     from catmem.server.caller import Caller
-    from catmem.server.guard import ServerSettings
-    from catmem.workspace.workspace import Workspace
 
 _LOOK_SECONDS = 15.0
 """A stream ends so soon after its token."""
@@ -125,7 +123,7 @@ class McpServers:
             if self._state.stopping.is_set():
                 raise stopping()
             if profile not in self._apps:
-                make = partial(_made, self._state.workspace, self._state.settings, profile)
+                make = partial(_made, self._state, profile)
                 server, app = await in_thread(request, make)
                 ready = asyncio.Event()
                 self._running.append(asyncio.create_task(self._run(server, ready)))
@@ -133,7 +131,7 @@ class McpServers:
                 self._apps[profile] = app
         return self._apps[profile]
 
-    async def _run(self, server: Server[Conversations], ready: asyncio.Event) -> None:
+    async def _run(self, server: Server[Any], ready: asyncio.Event) -> None:
         async with server.session_manager.run():
             ready.set()
             await self._ending.wait()
@@ -144,9 +142,9 @@ class McpServers:
         await asyncio.gather(*self._running)
 
 
-def _made(workspace: Workspace, settings: ServerSettings, profile: str) -> tuple[Server[Conversations], ASGIApp]:
+def _made(state: State, profile: str) -> tuple[Server[Any], ASGIApp]:
     from catmem.mcp.over_http import with_room
     from catmem.mcp.server import make_server
 
-    server = make_server(workspace, profile)
-    return server, with_room(server, None, settings.max_body)
+    server = make_server(state.workspace, profile, state.sessions)
+    return server, with_room(server, None, state.settings.max_body)

@@ -19,9 +19,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
-from collections import OrderedDict
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
@@ -42,17 +39,18 @@ from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.staleness.freshness import advice
 from catmem.workspace.answering import prompt_answer
 from catmem.workspace.root import discreet
-from catmem.workspace.seen_entry import entry_dict
-from catmem.writing.memory_tool import ToolSession
+from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
+from catmem.writing.drift_guard import Sessions, shown_in, words_of_entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
     from catmem.model.document import Entry
     from catmem.workspace.workspace import Workspace
+    from catmem.writing.drift_guard import ToolSession
 
 _log = logging.getLogger("catmem.mcp")
 _T = TypeVar("_T")
@@ -80,49 +78,22 @@ _UNEXPECTED: dict[str, Any] = {
 }
 
 
-def make_server(workspace: Workspace, profile: str) -> Server[Conversations]:
+def make_server(workspace: Workspace, profile: str, callers: Sessions | None = None) -> Server[Any]:
     """The server for the memory of ``profile``, which acts in every call. Raises ``UnknownNameError``, ``ConfigError``.
 
     The store is opened here, so that what is wrong with it is known before a client is served; closing it is the
-    caller's.
+    caller's. The conversation of a pipe begins here, too; ``callers`` are those of a server whose callers have names.
     """
     name = workspace.profile(profile).name
     workspace.store  # noqa: B018 - opens it
-    return _Memory(workspace, name).server
+    return _Memory(workspace, name, callers).server
 
 
-QUIET_SECONDS = 60.0
-"""Without a call for so long, the next one belongs to a new turn."""
-
-MOST_SESSIONS = 256
-"""Conversations that are remembered; the one that was quiet longest is forgotten first."""
-
-
-class Conversations:
-    """The sessions of one server by the id that its transport gives them; ``None`` is the one peer of a pipe."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock`` counts seconds and never goes back."""
-        self._clock = clock
-        self._known: OrderedDict[str | None, tuple[ToolSession, float]] = OrderedDict()
-
-    def session(self, session_id: str | None) -> ToolSession:
-        """The session of that id, in a new turn if it was quiet for long."""
-        now = self._clock()
-        session, before = self._known.pop(session_id, (ToolSession(), now))
-        if now - before >= QUIET_SECONDS:
-            session.new_turn()
-        self._known[session_id] = session, now
-        if len(self._known) > MOST_SESSIONS:
-            self._known.popitem(last=False)
-        return session
-
-
-_Context: TypeAlias = "ServerRequestContext[Conversations]"
+_Context: TypeAlias = "ServerRequestContext[Any]"
 _Pages: TypeAlias = types.PaginatedRequestParams | None
 
 
-class _OurServer(Server[Conversations]):
+class _OurServer(Server[Any]):
     """A server that tells every client, over every transport, that its list of resources may change."""
 
     def create_initialization_options(
@@ -136,10 +107,13 @@ class _OurServer(Server[Conversations]):
 
 
 class _Memory:
-    def __init__(self, workspace: Workspace, profile: str) -> None:
+    def __init__(self, workspace: Workspace, profile: str, callers: Sessions | None) -> None:
         self.workspace = workspace
         self.profile = profile
         self._one_at_a_time = anyio.CapacityLimiter(1)
+        self._sessions = Sessions(workspace)
+        self._sessions.session(None, profile)
+        self._callers = callers
         self._listed: tuple[str, ...] | None = None
         self._changes = InMemorySubscriptionBus()
         self.server = _OurServer(
@@ -147,7 +121,6 @@ class _Memory:
             title=f"Memory of {profile}",
             version=__version__,
             instructions=instructions(workspace, profile),
-            lifespan=_conversations,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
@@ -160,11 +133,25 @@ class _Memory:
         self.server.middleware.append(self.introduced)
 
     async def introduced(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
-        """Say what is on file as it is when a client connects."""
+        """Say what is on file as it is when a client connects, and begin its conversation before its first call."""
         if ctx.method in _OPENING:
             work = partial(instructions, self.workspace, self.profile)
             self.server.instructions = await self._off_the_loop(work)
+            await self._off_the_loop(lambda: self._session(ctx))
         return await call_next(ctx)
+
+    def _session(self, ctx: _Context) -> ToolSession:
+        """The conversation of a request: that of its pipe or session, or else of its caller.
+
+        From 2026-07-28 on, the protocol has no sessions over HTTP: there a caller's calls count refusals one by one.
+        """
+        named = ctx.session._connection.session_id  # noqa: SLF001 - the SDK tells of it in no other way
+        if ctx.request is None or named is not None:
+            return self._sessions.session(named, self.profile)
+        user = ctx.request.scope.get("user")
+        if user is None or self._callers is None:
+            return self._sessions.session(None, self.profile).alone()
+        return self._callers.session((user.access_token.client_id, self.profile), self.profile).alone()
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
@@ -174,7 +161,7 @@ class _Memory:
     async def call_tool(self, ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in {tool.name for tool in TOOLS}:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        session = _session(ctx)
+        session = self._session(ctx)
         try:
             answer = await self._off_the_loop(
                 lambda: call_tool(self.workspace, self.profile, params.name, params.arguments or {}, session)
@@ -218,8 +205,9 @@ class _Memory:
     async def list_templates(self, _: _Context, __: _Pages) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
-    async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await self._read(lambda: _category(self.workspace, self.profile, params.uri))
+    async def read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        session = self._session(ctx)
+        text = await self._read(lambda: _category(self.workspace, self.profile, params.uri, session))
         if text is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {params.uri}", {"uri": params.uri})
         contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=_MARKDOWN)
@@ -231,7 +219,7 @@ class _Memory:
     async def get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != PROMPT.name:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        session, how = _session(ctx), _slice(params.arguments or {})
+        session, how = self._session(ctx), _slice(params.arguments or {})
         prompt = await self._read(lambda: self._prompt(session, how))
         message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
         said = [str(PROMPT.description), *(f"Warning: {warning}." for warning in prompt["warnings"])]
@@ -239,9 +227,9 @@ class _Memory:
         return types.GetPromptResult(description=" ".join(said), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
-        if not any(how.values()):  # a slice does not show all of what was found
-            session.look_again(self.workspace, self.profile, TARGETS)
-        return prompt_answer(self.workspace, self.profile, self.profile, **how).make()
+        answer = prompt_answer(self.workspace, self.profile, self.profile, **how).make()
+        session.learn(shown_in(answer))
+        return answer
 
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that is unforeseen as such."""
@@ -258,23 +246,6 @@ class _Memory:
     async def _off_the_loop(self, work: Callable[[], _T]) -> _T:
         # A call that has begun is finished even if its client goes away: what it writes is whole, and known here.
         return await to_thread.run_sync(work, limiter=self._one_at_a_time)
-
-
-@asynccontextmanager
-async def _conversations(_: Server[Conversations]) -> AsyncIterator[Conversations]:
-    yield Conversations()
-
-
-def _session(ctx: _Context) -> ToolSession:
-    """What the peer of this request was shown before.
-
-    From 2026-07-28 on, the protocol has no sessions over HTTP: there each call stands alone.
-    """
-    if ctx.request is None:
-        return ctx.lifespan_context.session(None)
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return ToolSession()
-    return ctx.lifespan_context.session(ctx.request.headers.get("mcp-session-id"))
 
 
 # --- resources -------------------------------------------------------------------------------------------------------
@@ -331,8 +302,10 @@ def _slice(arguments: Mapping[str, str]) -> dict[str, Any]:
     return {"source": given.get("from"), "categories": named, "budget": int(budget) if "budget" in given else None}
 
 
-def _category(workspace: Workspace, profile: str, uri: str) -> str | None:
+def _category(workspace: Workspace, profile: str, uri: str, session: ToolSession) -> str | None:
     """The entries of a category as Markdown, a part for each file; ``None`` where there is nothing to see.
+
+    The conversation knows them then.
 
     That is the same for a category that is hidden and for one that is not there.
     """
@@ -341,6 +314,7 @@ def _category(workspace: Workspace, profile: str, uri: str) -> str | None:
     category = unquote(uri.removeprefix(_SCHEME))
     parts: list[str] = []
     listed = [each for each in workspace.list(profile) if each.entry.category == category]
+    session.learn(words_of_entry(each.entry) for each in listed if not rules_in(texts_of(each.entry)))
     for target in TARGETS:
         entries = [each.entry for each in listed if each.target == target]
         if entries:

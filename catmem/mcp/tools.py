@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.memory_tool import ToolSession
+    from catmem.writing.drift_guard import ToolSession
 
 _WHICH = "Text that only it has, or its id (b2:...)."
 _NARROWS = "Only this category."

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.profile import limit_of
 from catmem.errors import EditError, NotUtf8Error, OverBudgetError
 from catmem.files import read_bounded
 from catmem.model.pairing import pair_entries
+from catmem.store.contract import PERSON, Change
 from catmem.store.files.retention import copied_name
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.formatting import entity_at
+from catmem.writing import gate
+from catmem.writing.drift_guard import ACCEPTED, text_digest, unaccepted
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
@@ -62,13 +66,21 @@ class Difference:
 class Reconciliation:
     """What a file lacks of a copy. ``digest`` is that of the file, which has to be the same still when it is written.
 
-    ``differences`` have the numbers from 1 on, in the order of the copy.
+    ``differences`` have the numbers from 1 on, in the order of the copy. ``over`` are the entries of the file for which
+    no agent changes it: longer than the whole file may be, and not accepted.
     """
 
     entity: str
     copy: Path
     digest: str
     differences: tuple[Difference, ...]
+    over: tuple[Entry, ...] = ()
+
+    def accept(self, workspace: Workspace) -> None:
+        """Say as a person that the entries over the limit may stay, so that agents change the file again."""
+        note = {ACCEPTED: [text_digest(each) for each in self.over]}
+        change = Change(op="accept", agent=PERSON, note=note, keeps_note=True)
+        gate.commit(workspace, self.entity, None, lambda current: current.data, change)
 
     def split(
         self, workspace: Workspace, chosen: Sequence[Difference]
@@ -131,4 +143,6 @@ def reconcile(workspace: Workspace, path: str | Path) -> Reconciliation:
             continue  # twice in the copy, and once in the file
         if paired is None or paired.body != entry.body or not entry.tags.items() <= paired.tags.items():
             differences.append(Difference(len(differences) + 1, entry, paired))
-    return Reconciliation(entity, copy, reading.digest, tuple(differences))
+    limit = limit_of(workspace.profile(owner), target, workspace.config)
+    over = unaccepted(reading.document, limit, entity, workspace.store)
+    return Reconciliation(entity, copy, reading.digest, tuple(differences), tuple(over))

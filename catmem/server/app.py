@@ -26,6 +26,7 @@ from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
 from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
+from catmem.writing.drift_guard import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -70,6 +71,9 @@ def create_app(
     app.state.identify = identify
     app.state.workers = Workers()
     app.state.answers = AnswerCache()
+    app.state.sessions = Sessions(workspace, most=None)
+    for caller in () if tokens is None else tokens.agents():
+        app.state.sessions.session((caller.label, caller.profile), str(caller.profile))
     app.state.stopping = asyncio.Event()
     app.state.endings = []
     if settings.page:

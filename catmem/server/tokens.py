@@ -118,6 +118,10 @@ class Tokens:
             return kind, None
         return kind, self.find(_password(text) if kind == "basic" else text.strip())
 
+    def agents(self) -> list[Caller]:
+        """The agents that have a token now."""
+        return [each.caller for each in self._known.values() if each.profile is not None]
+
     def find(self, text: str) -> Token | None:
         """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""
         self._look()

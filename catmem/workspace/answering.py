@@ -22,6 +22,7 @@ from catmem.store.contract import DECISION, revision_number
 from catmem.workspace.history import declared_of, entity_of, refuse_bounded
 from catmem.workspace.profile_memory import ProfileMemory, missing_of, parsed_at
 from catmem.workspace.seen_entry import entry_dict, rules_in
+from catmem.writing.drift_guard import SHOWN, shown_by_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -185,7 +186,7 @@ def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword
 
     A profile is given its own, one of tier 1 only its own as well: what others see is none of its business. The files
     of another profile (``source``) are for a person and for tier 1. ``categories`` and ``budget`` narrow it; see
-    ``ProfileMemory.narrowed``.
+    ``ProfileMemory.narrowed``. The answer to a profile has ``drift_guard.SHOWN``, which an interface takes out.
     """
     if actor is not None and name != actor:
         _rights(workspace, _asking(workspace, actor)).refuse_other_owner(name)
@@ -211,7 +212,8 @@ def prompt_answer(  # noqa: PLR0913 - what is asked for, by keyword
         shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
         if actor is None:
             return {**shown, "manifest": said["manifest"]}
-        return shown | advice(row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
+        whole = {SHOWN: shown_by_prompt(prompt, documents)}
+        return shown | whole | advice(row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
 
     return LazyAnswer(make, (profile, owner, day, missing, *files.values()))
 

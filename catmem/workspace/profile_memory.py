@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Store
     from catmem.threats import Scanner
     from catmem.workspace.root import Root
+    from catmem.writing.drift_guard import ToolSession
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
 
@@ -252,6 +253,8 @@ class Cache:
         self.store: Store | None = None
         self.opening = threading.RLock()
         self._config = config
+        self.conversations: dict[str, ToolSession] = {}
+        """What the agents know that name no conversation, by profile."""
         self._texts: tuple[Text, ...] = ()
         self._lock = threading.Lock()
 

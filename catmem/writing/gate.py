@@ -28,7 +28,8 @@ from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, 
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import PERSON, SIDECAR, is_branch, revision_number
 from catmem.workspace.acting import person_name
-from catmem.writing.waiting import has_to_wait
+from catmem.writing.drift_guard import refuse_signs
+from catmem.writing.waiting import has_to_wait, writer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,6 +113,7 @@ class Attempt:
         store = self._store
 
         def watched(current: Current) -> bytes:
+            self.refuse_signs(change, current)
             data = update(current)
             if not (approved or change.waits):
                 self.hold_back(change, current, data)
@@ -130,6 +132,11 @@ class Attempt:
             # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
+
+    def refuse_signs(self, change: Change, current: Current) -> None:
+        """Raise ``DriftError`` for a write of an agent to a file in which another program left a sign."""
+        if writer_of(self.workspace, change) is not None:
+            refuse_signs(self.workspace, self.entity, current.data, self._store)
 
     def hold_back(self, change: Change, current: Current, data: bytes) -> None:
         """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""

@@ -109,11 +109,11 @@ class WriterView:
             return True
         return entry.category in self._lost
 
-    def unread(self, document: Document) -> list[str]:
-        """The ids of the entries of a document that another writer changed since, in its order."""
+    def unread(self, document: Document, knows: Callable[[Entry], bool]) -> list[str]:
+        """The ids of the entries of a document that another writer changed since, and that its writer ``knows`` not."""
         if self._same and not self._unread:
             return []
-        return [entry.id for entry in document.entries if self.differs(entry)]
+        return [entry.id for entry in document.entries if self.differs(entry) and not knows(entry)]
 
 
 def says(entry: Entry) -> Says:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +34,9 @@ from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
 from catmem.workspace.acting import come_in_by, interface
 from catmem.workspace.root import discreet
-from catmem.workspace.seen_entry import entry_dict
+from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
 from catmem.writing import gate
+from catmem.writing.drift_guard import SHOWN, ToolSession, shown_in, text_digest
 from catmem.writing.matching import is_digest
 from catmem.writing.operation import asked_by
 from catmem.writing.terms import terms_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from catmem.config.access import View
     from catmem.model.document import Entry
     from catmem.staleness.freshness import Freshness
+    from catmem.workspace.profile_memory import Reading
     from catmem.workspace.root import Root
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.written import Crowded, Written
@@ -76,6 +78,8 @@ MOST_CHARACTERS = 8_000
 """Of all entries of one answer, as JSON."""
 
 _LONGEST_BODY = 2_000
+_LONGEST_WHOLE = 60_000
+"""Characters of the entry at the offset that a list is asked for, so that an agent can read a long one."""
 _LONGEST_IN_LIST, _MOST_CHANGES = 300, 20
 """Characters of each text of a proposal where several are listed, and changes of one that are shown."""
 _FRAME = 100
@@ -97,58 +101,29 @@ _SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, U
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 
 
-@dataclass(slots=True)
-class ToolSession:
-    """What one conversation knows: which text of each target it last saw, and how often it was refused in a row.
-
-    A write is refused if the text is no longer the one last seen; the refusal shows what is there now, so the next call
-    works. After an external change the agent looks first. The interface calls ``new_turn`` when the user has spoken.
-    """
-
-    seen: dict[str, str] = field(default_factory=dict)
-    """The digest of each target's text as it was last shown, or made by a write of this conversation."""
-    shown: set[str] = field(default_factory=set)
-    """The targets of which that text was shown."""
-    unread: set[str] = field(default_factory=set)
-    """The targets of which an external change was found by a write that was refused, and not looked at since."""
-    refusals: int = 0
-    proposes: bool = False
-    """Whether every write waits for a person, whatever the policy of the root says."""
-
-    def new_turn(self) -> None:
-        """Start counting refusals anew."""
-        self.refusals = 0
-
-    def look(self, target: str, digest: str) -> None:
-        """Remember that the text with this digest was shown."""
-        self.seen[target] = digest
-        self.shown.add(target)
-        self.unread.discard(target)
-
-    def look_again(self, workspace: Root, profile: str, targets: Iterable[str]) -> None:
-        """A search or a prompt is no look at the whole file, but one at what a write was refused for."""
-        for target in self.unread.intersection(targets):
-            self.look(target, workspace.read(profile, target).digest)
-
-
 def memory_tool(
     workspace: Root, profile: str, arguments: object, *, session: ToolSession | None = None
 ) -> dict[str, Any]:
     """Do what a model asks of its memory, and answer as JSON-ready data with ``success``.
 
     ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
-    refuses.
+    refuses. ``session`` is the conversation; without it all calls for a profile on one ``workspace`` are of one.
     """
-    tool = _BoundTool(workspace, profile, session or ToolSession())
+    session = session or workspace._cache.conversations.setdefault(profile, ToolSession()).alone()  # noqa: SLF001
+    tool = _BoundTool(workspace, profile, session)
     call: Call | None = None
     try:
+        session.begin(workspace, profile)
         entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
         op, writes = "put" if asked == BATCH else asked, _ACTIONS[asked].writes
         with discreet(workspace, profile), come_in_by("tool" if interface.get() == "python" else interface.get()):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
             call = tool.in_its_file(call)
-            return _ACTIONS[call.action].answer(tool, call)
+            answer = _ACTIONS[call.action].answer(tool, call)
+            if answer["success"]:
+                session.learn(shown_in(answer))
+            return answer
     except CatmemError as error:
         return tool.refused(error, call, _target_of(arguments) if call is None else call.target)
 
@@ -161,8 +136,9 @@ class _BoundTool:
 
     def listed(self, call: Call) -> dict[str, Any]:
         """What is on file, perhaps of one category; of all, also how many entries each category has."""
-        sight, view = self._sight(call.target, call.category, call.offset)
-        message = _counted(len(sight["entries"]), sight["total"], call.offset)
+        offset = call.offset or 0
+        sight, view = self._sight(call.target, call.category, offset, whole=call.offset is not None)
+        message = _counted(len(sight["entries"]), sight["total"], offset)
         if call.category is not None and not sight["total"]:
             message += _categories(call.category, view.categories)
         if call.category is None:
@@ -175,7 +151,6 @@ class _BoundTool:
         from catmem.search.search import search
 
         workspace, day = self.workspace, clock.today()
-        self.session.look_again(workspace, self.profile, TARGETS if call.anywhere else (call.target,))
         found, total = search(
             workspace,
             self.profile,
@@ -183,14 +158,14 @@ class _BoundTool:
             target=None if call.anywhere else call.target,
             category=call.category,
             state=None if call.state is None else {call.state},
-            offset=call.offset,
+            offset=call.offset or 0,
             limit=MOST_ENTRIES,
             as_of=day,
             to_agent=True,
             fit=may_fit,
         )
-        shown, cut = shown_found(found, total, call.offset)
-        message = _counted(len(shown), total, call.offset) if total else _NOTHING
+        shown, cut = shown_found(found, total, call.offset or 0)
+        message = _counted(len(shown), total, call.offset or 0) if total else _NOTHING
         if call.category is not None and not total:
             targets = TARGETS if call.anywhere else (call.target,)
             seen = [name for target in targets for name in workspace.view(self.profile, target).categories]
@@ -254,7 +229,7 @@ class _BoundTool:
 
         how: dict[str, Any] = {"source": call.source, "categories": call.categories or (), "budget": call.budget}
         said = prompt_answer(self.workspace, self.profile, self.profile, **how).make()
-        given = {name: value for name, value in said.items() if name in {"text", "warnings", "advice"}}
+        given = {name: value for name, value in said.items() if name in {"text", "warnings", "advice", SHOWN}}
         return {"success": True, "action": "prompt", **given, "message": f"{len(said['text']):,} characters."}
 
     def _is_open(self, call: Call) -> bool:
@@ -272,7 +247,7 @@ class _BoundTool:
         with gate.checks(
             self.workspace, f"{self.profile}/{'*' if is_open else call.target}", op=op, agent=self.profile
         ):
-            if call.operations and call.expected is not None and is_digest(call.expected):
+            if call.operations and call.expected is not None and is_digest(str(call.expected)):
                 self._refuse_digest()
             if not is_open:
                 return call
@@ -282,28 +257,21 @@ class _BoundTool:
 
     def written(self, call: Call) -> dict[str, Any]:
         """What a write did."""
-        expected = call.expected or self.session.seen.get(call.target)
         done = write_operations(
             self.workspace,
             self.profile,
             call.operations,
             target=call.target,
             actor=self.profile,
-            expected=expected,
+            expected=call.expected,
             op_id=call.op_id,
-            is_shown=call.expected is not None or call.target in self.session.shown,
+            session=self.session,
             reason=call.reason,
             proposes=self.session.proposes,
         )
+        self.session.wrote(done.entries)
         if done.waiting is not None:
             return self._waiting(call, done)
-        if done.adopted is not None and (expected is None or self.workspace.config.on_drift == "merge"):
-            self.session.shown.discard(call.target)  # the external change that came first was not shown
-        # After a retry what is there now may be newer than what the first call made.
-        # On a branch the profile goes on with what it wrote itself.
-        newer = done.repeated and not done.branch
-        now = self.workspace.store.read(done.entity).digest if newer else done.digest
-        self.session.seen[call.target] = now
         self.session.refusals = 0
         entries, cut = shown_entries(done.entries)
         crowded = done.crowded
@@ -340,8 +308,6 @@ class _BoundTool:
             "reason": error.code,
             "remediation": error.hint or "Look at what is on file, and try something else.",
         }
-        if isinstance(error, DriftError):
-            answer["remediation"] += " list shows it."
         if isinstance(error, RefusedError):
             # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
             fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
@@ -357,17 +323,28 @@ class _BoundTool:
         if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
+            if isinstance(error, DriftError) and error.entry is not None:
+                shown, how = self._unseen(error.entry, target)
+                return answer | shown | ({} if "done" in answer else {"remediation": f"{answer['remediation']} {how}"})
+            if isinstance(error, DriftError) and error.is_of_file:
+                return answer  # there is no other entry to choose
             target = self._with_entries() if call is not None and self._is_open(call) else target
-            seen = dict(self.session.seen), set(self.session.shown)
             answer |= self._sight(target)[0]
-            if isinstance(error, DriftError):
-                # What others wrote is to be looked at on purpose: a second try as it was is refused again.
-                self.session.seen, self.session.shown = seen
-                self.session.unread.add(target)
         except CatmemError as unreadable:
             # Unreadable is never empty: the answer is without entries, and says why.
             answer["entries_error"] = unreadable.message
         return answer
+
+    def _unseen(self, entry: Entry, target: str) -> tuple[dict[str, Any], str]:
+        """The entry that a refusal is about, whole if it fits in the answer, and how to go on."""
+        if rules_in(texts_of(entry)):
+            return {"found": None}, "Its text is withheld, so a person has to look at it."
+        if len(entry.text) <= MOST_CHARACTERS:
+            shown = {"found": text_digest(entry), "entry": {"category": entry.category, "text": entry.text}}
+            return shown, "Its text is here under entry: to go on, give expected the digest that is in found."
+        same = [index for index, each in enumerate(self._view(target)[1].entries) if each.text == entry.text]
+        where = f" with target {target} and offset {same[0]}" if same else ""
+        return {"found": None}, f"It has {len(entry.text):,} characters: list{where} shows it whole."
 
     def _refuse_digest(self) -> None:
         """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
@@ -379,22 +356,27 @@ class _BoundTool:
                 hint="Give the revision that an answer named, or leave expected out.",
             )
 
-    def _sight(self, target: str, category: str | None = None, offset: int = 0) -> tuple[dict[str, Any], View]:
-        """What the profile sees of its file now, perhaps of one category; the session remembers that it was shown."""
+    def _view(self, target: str) -> tuple[Reading, View]:
+        reading = self.workspace.read(self.profile, target)
+        profile = self.workspace.profile(self.profile)
+        return reading, visible(reading.document, target, profile, self.workspace.config.taxonomy)
+
+    def _sight(
+        self, target: str, category: str | None = None, offset: int = 0, *, whole: bool = False
+    ) -> tuple[dict[str, Any], View]:
+        """What the profile sees of its file now, perhaps of one category; ``whole`` is as in ``shown_entries``."""
         workspace = self.workspace
         profile = workspace.profile(self.profile)
-        reading = workspace.read(self.profile, target)
-        view = visible(reading.document, target, profile, workspace.config.taxonomy)
+        reading, view = self._view(target)
         entries = view.entries
         if category is not None:
             wanted = workspace.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)
-        self.session.look(target, reading.digest)
         usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, workspace.config))
         rights = Rights(profile, target, workspace.config.taxonomy)
         unmerged = rights.unmerged(reading.entity, reading.document.text, workspace.parse)
         age = partial(freshness, profile=profile, config=workspace.config, as_of=clock.today())
-        shown, cut = shown_entries(entries, age, offset)
+        shown, cut = shown_entries(entries, age, offset, whole=whole)
         sight = {
             "entity": reading.entity,
             "revision": reading.revision,
@@ -448,15 +430,23 @@ _ACTIONS = {
 
 
 def shown_entries(
-    entries: Sequence[Entry], age: Callable[[Entry], Freshness] | None = None, offset: int = 0
+    entries: Sequence[Entry],
+    age: Callable[[Entry], Freshness] | None = None,
+    offset: int = 0,
+    *,
+    whole: bool = False,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes.
 
     And what the answer says of those after them that are left out, if any. With ``age`` each entry tells its state
-    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so.
+    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so; with ``whole`` not
+    the first.
     """
-    some = entries[offset : offset + MOST_ENTRIES]
-    rows = (_cut(entry_dict(entry, to_agent=True)) | ({} if age is None else age(entry).to_dict()) for entry in some)
+    rows = (
+        _cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY)
+        | ({} if age is None else age(entry).to_dict())
+        for index, entry in enumerate(entries[offset : offset + MOST_ENTRIES])
+    )
     shown = _fitting(rows)
     how = "list shows them" if age is None else f"list with offset {offset + len(shown)} shows them"
     return shown, _left_out(len(entries) - offset - len(shown), how)
@@ -508,11 +498,11 @@ def _left_out(count: int, how: str) -> dict[str, Any]:
     return {"entries_left_out": count, "entries_note": f"{count} more are not shown here; {how}."}
 
 
-def _cut(data: dict[str, Any]) -> dict[str, Any]:
+def _cut(data: dict[str, Any], longest: int = _LONGEST_BODY) -> dict[str, Any]:
     """The data of an entry, with a body and tags that leave room for others."""
-    if len(data["body"]) > _LONGEST_BODY:
-        data |= {"body": data["body"][:_LONGEST_BODY], "cut": True}
-    if len(_json(data["tags"])) > _LONGEST_BODY:
+    if len(data["body"]) > longest:
+        data |= {"body": data["body"][:longest], "cut": True}
+    if len(_json(data["tags"])) > longest:
         data |= {"tags": {}, "cut": True}
     return data
 

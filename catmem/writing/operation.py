@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import re
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -21,10 +22,10 @@ MOST_EVIDENCE = 1_000
 
 _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "add": (("content",), ("category", "tags", "as_of")),
-    "replace": (("old_text",), ("content", "category", "tags", "confirm")),
-    "remove": (("old_text",), ("category",)),
-    "move": (("old_text", "to_category"), ("category",)),
-    "verify": (("old_text",), ("category", "as_of", "evidence")),
+    "replace": (("old_text",), ("content", "category", "tags", "confirm", "expected")),
+    "remove": (("old_text",), ("category", "expected")),
+    "move": (("old_text", "to_category"), ("category", "expected")),
+    "verify": (("old_text",), ("category", "as_of", "evidence", "expected")),
 }
 """What each action needs, and what it takes besides."""
 
@@ -38,7 +39,8 @@ class Operation:
     those of the entry, and ``None`` as a value takes a tag away, of an ``add`` the ``created`` that it would set.
     ``as_of`` is the day of an ``add`` or a ``verify``, today by default. ``evidence`` is what a ``verify`` was checked
     against, for the record. A ``replace`` needs ``content``, ``tags`` or both; with ``confirm`` its words may have
-    little in common with the old ones where the root asks to be warned of that.
+    little in common with the old ones where the root asks to be warned of that. ``expected`` is the digest of the entry
+    that a refusal named (``drift_guard.text_digest``): the writer saw this text.
     """
 
     action: Action
@@ -50,6 +52,7 @@ class Operation:
     as_of: date | None = None
     evidence: str | None = None
     confirm: bool | None = None
+    expected: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
@@ -90,6 +93,12 @@ class Operation:
                 code="bad_operation",
                 hint="Name the source that the fact was checked against.",
             )
+        if self.expected is not None and not is_entry_digest(self.expected):
+            raise EditError(
+                f"{shown(self.expected)} is no digest of an entry",
+                code="bad_expected",
+                hint="Give the digest that a refusal named in found, b2: and 32 digits.",
+            )
         texts = (self.content, self.old_text, self.category, self.to_category, self.evidence)
         refuse_surrogates(text for text in texts if text is not None)
         for key, value in (self.tags or {}).items():
@@ -129,6 +138,38 @@ def refuse_surrogates(texts: Iterable[str]) -> None:
                 code="not_text",
                 hint="Give the text as UTF-8.",
             ) from None
+
+
+_ENTRY_DIGEST = re.compile(r"b2:[0-9a-f]{32}")
+
+
+def is_entry_digest(expected: str) -> bool:
+    """Whether it names the text of one entry, and not a revision or a whole file."""
+    return _ENTRY_DIGEST.fullmatch(expected) is not None
+
+
+def placed_expected(
+    operations: Sequence[Operation], expected: str | int | None
+) -> tuple[tuple[Operation, ...], str | int | None]:
+    """The operations with the digest of an entry that ``expected`` is; and the ``expected`` of the whole file.
+
+    Raises ``EditError`` (``bad_expected``) where it is not clear what is expected.
+    """
+    if isinstance(expected, str) and expected.startswith("b2:"):
+        if len(operations) != 1:
+            raise EditError(
+                f"expected names one entry, and there are {len(operations)} operations",
+                code="bad_expected",
+                hint="Nothing was written. Give it as expected of the operation that changes the entry.",
+            )
+        return (replace(operations[0], expected=expected),), None
+    if expected is not None and any(each.expected is not None for each in operations):
+        raise EditError(
+            "one expected names the whole file, and another an entry",
+            code="bad_expected",
+            hint="Nothing was written. Give one of them: that of the entry says that you saw its text.",
+        )
+    return tuple(operations), expected
 
 
 def op_of(operations: Sequence[Operation]) -> Literal["put", "verify"]:

@@ -22,6 +22,7 @@ from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, value_texts
+from catmem.writing.drift_guard import text_digest
 from catmem.writing.matching import Says, find_entry, says
 from catmem.writing.terms import body_of, each_of
 from catmem.writing.written import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from catmem.model.document import TagValue
+    from catmem.writing.drift_guard import ToolSession
     from catmem.writing.matching import WriterView
     from catmem.writing.operation import Operation
     from catmem.writing.terms import Terms
@@ -63,14 +65,19 @@ class Plan(NamedTuple):
 
 
 def plan_operations(
-    document: Document, operations: Sequence[Operation], terms: Terms, base: WriterView | None = None
+    document: Document,
+    operations: Sequence[Operation],
+    terms: Terms,
+    base: WriterView | None = None,
+    session: ToolSession | None = None,
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none.
 
-    ``base`` is what the caller may have seen, ``None`` if that is all that is there. Raises ``EditError`` and
-    its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``; of several, the ``key`` says which failed.
+    ``base`` is what the caller may have seen, ``None`` if that is all that is there; of an agent in a conversation its
+    ``session`` counts. Raises ``EditError`` and its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``;
+    of several, the ``key`` says which failed.
     """
-    draft = _Draft(document, document, terms, base)
+    draft = _Draft(document, document, terms, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
 
@@ -81,6 +88,7 @@ class _Draft:
     original: Document
     terms: Terms
     base: WriterView | None
+    session: ToolSession | None
     made: Counter[Says] = field(default_factory=Counter)
     touched: list[tuple[Entry, bool]] = field(default_factory=list)
     """Entries in the order of the operations, and whether each is gone."""
@@ -205,21 +213,26 @@ class _Draft:
         )
         self._remark(entry, on_alike(entry, alike) if alike > 1 else None)
         if not self.made[says(entry)]:
-            self._refuse_changed(entry)
+            self._refuse_unseen(entry, operation.expected)
             words = operation.content
             shortens = words is not None and len(body_of(words)) < len(entry.body)
             if operation.action != "replace" or shortens:  # of another replacement its result is looked at
-                self._refuse_too_large(entry, shortens=shortens or operation.action == "remove")
+                seen = operation.expected is not None or self.session is not None or self.base is None
+                self._refuse_too_large(entry, shortens=shortens or operation.action == "remove", seen=seen)
         return entry
 
-    def _refuse_changed(self, entry: Entry) -> None:
-        if self.base is not None and self.base.differs(entry):
-            raise DriftError(
-                f"another writer changed {preview(entry, to_agent=self.terms.to_agent)!r} in {self.terms.entity}",
-                hint=REMEDY,
-            )
+    def _refuse_unseen(self, entry: Entry, expected: str | None) -> None:
+        """Refuse to touch an entry that the writer does not know as it is: see ``drift_guard``."""
+        if expected is not None:
+            if expected != text_digest(entry):
+                raise unseen(entry, self.terms, "is not, as it is now, what expected names")
+        elif self.session is not None:
+            if not self.session.knows(self.terms.entity, entry):
+                raise unseen(entry, self.terms)
+        elif self.base is not None and self.base.differs(entry):
+            raise DriftError(f"another writer changed {quoted(entry, self.terms)}", hint=REMEDY)
 
-    def _refuse_too_large(self, entry: Entry, *, shortens: bool = False) -> None:
+    def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
         """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it.
 
         Without a limit of the file, that of Hermes Agent says from where on text is not shortened unseen.
@@ -229,7 +242,7 @@ class _Draft:
             limit = HERMES_LIMITS[self.terms.target]
         whole = limit is not None and limit <= most
         allowed = limit if limit is not None and whole else most
-        if len(entry.raw) <= allowed or (shortens and self.base is None):
+        if len(entry.raw) <= allowed or (shortens and seen):
             return
         whose = "the whole limit of the file" if self.terms.limit is not None else "Hermes Agent lets a whole file be"
         raise DriftError(
@@ -402,6 +415,21 @@ _ACTIONS = {
     "move": _Draft.move,
     "verify": _Draft.verify,
 }
+
+
+def unseen(entry: Entry, terms: Terms, why: str = "was written by another, and not shown to you whole") -> DriftError:
+    """The refusal of a change of an entry that the writer does not know as it is now."""
+    refusal = DriftError(
+        f"{quoted(entry, terms)} {why}",
+        hint="Nothing was written. Read it as it is now, and bring over what is missing. Then repeat the change.",
+    )
+    refusal.entry = entry
+    return refusal
+
+
+def quoted(entry: Entry, terms: Terms) -> str:
+    """An entry and its file, as a refusal names them."""
+    return f"{preview(entry, to_agent=terms.to_agent)!r} in {terms.entity}"
 
 
 def ended(document: Document) -> Document:

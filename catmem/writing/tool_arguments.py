@@ -13,7 +13,7 @@ from catmem.config.json_schema import shown, validate
 from catmem.config.yamlfile import key_text
 from catmem.errors import EditError
 from catmem.resources import schema
-from catmem.writing.operation import Action, Operation, refuse_surrogates, refuse_untaken
+from catmem.writing.operation import Action, Operation, placed_expected, refuse_surrogates, refuse_untaken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,9 +50,9 @@ class Call(NamedTuple):
     target: str
     category: str | None
     operations: tuple[Operation, ...]
-    expected: str | None
+    expected: str | int | None
     op_id: str | None
-    offset: int = 0
+    offset: int | None = None
     query: str | None = None
     state: State | None = None
     anywhere: bool = False
@@ -78,21 +78,22 @@ def read_arguments(arguments: object) -> Call:
     if action is None:
         raise _bad("the action is missing", "Give action, or several changes as operations.")
     if action == BATCH:
-        beside = [name for name in _OF_ONE_CHANGE if name in given]
+        beside = [name for name in _OF_ONE_CHANGE if name in given and name not in TAKES[BATCH]]
         if beside:
             raise _bad(
                 f"operations stand beside {beside[0]}",
                 "Put every change into operations, and leave out what belongs to a single one.",
             )
     refuse_untaken(action, (name for name in given if name != "action"), TAKES[action], "bad_arguments")
+    operations, expected = placed_expected(_operations(action, given), given.get("expected"))
     return Call(
         action,
         given.get("target", "user"),
         given.get("category"),
-        _operations(action, given),
-        given.get("expected"),
+        operations,
+        expected,
         given.get("op_id"),
-        int(given.get("offset", 0)),
+        int(given["offset"]) if "offset" in given else None,
         _query(action, given),
         given.get("state"),
         "target" not in given,
@@ -168,6 +169,7 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
         tags=given.get("tags"),
         evidence=given.get("evidence"),
         confirm=given.get("confirm"),
+        expected=given.get("expected") if key is not None else None,
     )
     try:
         operation.check()

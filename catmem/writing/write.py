@@ -47,7 +47,7 @@ from catmem.writing.matching import (
     no_match,
     refuse_empty,
 )
-from catmem.writing.operation import asked_by, op_of, refuse_surrogates, request_digest
+from catmem.writing.operation import asked_by, op_of, placed_expected, refuse_surrogates, request_digest
 from catmem.writing.planning import Plan, plan_operations
 from catmem.writing.terms import check_beforehand, checked_reason, terms_of
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import OnDrift, OnStale, Revision
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
+    from catmem.writing.drift_guard import ToolSession
     from catmem.writing.gate import Attempt
     from catmem.writing.operation import Operation
     from catmem.writing.terms import Terms
@@ -84,8 +85,8 @@ class Write:
     on_stale: OnStale
     op_id: str | None = None
     envelope: Envelope | None = None
-    is_shown: bool = True
-    """Whether the writer was shown the text that ``expected`` names."""
+    session: ToolSession | None = None
+    """What an agent knows who writes in a conversation."""
     reason: str | None = None
     """Why it is made, for the record."""
     proposes: bool = False
@@ -213,9 +214,14 @@ class Pipeline:
         self.view = None
         if current.base is not None:
             self.view = WriterView(document, self.legible_or_none(current.base), current.unread())
-        elif self.write.expected is None or not self.write.is_shown:
+        elif self.write.expected is None:
             self.view = WriterView(document, document, current.unread())
-        return plan_operations(document, self.write.operations, self.terms, self.view)
+        return plan_operations(document, self.write.operations, self.terms, self.view, self.write.session)
+
+    def knows(self, entry: Entry) -> bool:
+        """Whether the conversation that the write comes from knows an entry; false outside of one."""
+        session = self.write.session
+        return session is not None and session.knows(self.terms.entity, entry)
 
     def commit(self) -> Written:
         """Write one revision."""
@@ -228,7 +234,7 @@ class Pipeline:
                 raise unknown_revision(self.terms.entity, expected)
             data = self.updated(current)
             note["actions"] = [] if self.plan is None else list(self.plan.actions)
-            unread = [] if self.view is None or self.plan is None else self.view.unread(self.plan.document)
+            unread = [] if self.view is None or self.plan is None else self.view.unread(self.plan.document, self.knows)
             note.update({UNREAD: unread} if unread else {})
             self._hold_back(change, current, data)
             return data
@@ -290,6 +296,7 @@ class Pipeline:
         except StaleError as error:
             self.attempt.refuse(error)
             found = rehearse(store, entity, self.write.expected, replace(change, on_drift="merge"))
+        self.attempt.refuse_signs(change, found.current)
         data = self.updated(found.current)
         if self.plan is None:
             message = "an update that raised nothing made no plan"
@@ -428,13 +435,14 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
     on_drift: OnDrift | None = None,
     on_stale: OnStale | None = None,
     op_id: str | None = None,
-    is_shown: bool = True,
+    session: ToolSession | None = None,
     allow_secret: bool = False,
     reason: str | None = None,
     proposes: bool = False,
     on_behalf: str | None = None,
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Write`` for the rest."""
+    operations, expected = placed_expected(operations, expected)
     is_open, agent = target is None and expected is None, actor or PERSON
     is_found = is_open and _finds_its_file(operations)
     trying = gate.attempt(
@@ -453,14 +461,16 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 target = found_target(workspace, operations, in_file, op_id)
             terms = in_file(known_target(TARGETS[0] if target is None else target))
             attempt.entity = terms.entity
+            # Of rows any change by another program refuses an agent once, with both generations (docs/sql.md).
+            drifts_at_once = session is not None and not workspace.keeps_files
             write = Write(
                 terms,
-                tuple(operations),
+                operations,
                 None if expected is None else str(expected),
-                on_drift or workspace.config.on_drift,
+                on_drift or ("refuse" if drifts_at_once else workspace.config.on_drift),
                 on_stale or workspace.config.on_stale,
                 op_id,
-                is_shown=is_shown,
+                session=session,
                 reason=checked_reason(reason, workspace.config, to_agent=actor is not None),
                 proposes=proposes,
                 on_behalf=on_behalf,

@@ -12,7 +12,7 @@ from catmem import Operation, Workspace, memory_tool
 from catmem.cli.main import group
 from catmem.errors import DriftError
 from catmem.mcp.tools import call_tool
-from catmem.writing.memory_tool import ToolSession
+from catmem.writing.drift_guard import ToolSession
 from tests.end_to_end.pseudo_terminal import terminals
 
 FACT = "Uses tabs for indentation."
@@ -115,57 +115,135 @@ def test_a_batch(file):
     assert ws.write("orchestrator", batch, target=target_of(file), expected=digest).changed
 
 
-@pytest.mark.parametrize("look", [{"action": "list"}, {"action": "search", "query": "tabs"}, "expected"])
-@pytest.mark.parametrize("first", [None, {"action": "list"}])
-def test_the_tool_in_a_session(file, first, look):
-    ws, session, target = Workspace.open("."), ToolSession(), target_of(file)
-    said = file.read_text(encoding="utf-8")
-
-    def call(arguments):
-        return memory_tool(ws, "orchestrator", {"target": target, **arguments}, session=session)
-
-    if first is not None:
-        file.write_text(said.replace(MORE, ""), encoding="utf-8")
-        call(first)
-        file.write_text(said, encoding="utf-8")
-    change = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
-    for _ in range(3):
-        refused = call(change)
-        assert (refused["success"], refused["reason"]) == (False, "drift")
-        told(refused["error"], file)
-        assert "bring over what is missing" in refused["remediation"] or refused.get("done")
-        assert file.read_text(encoding="utf-8") == said
-    if look == "expected":
-        change["expected"] = refused["found"]
-    else:
-        assert call(look)["success"]
-    assert call(change)["success"]
-
-
-def test_the_tool_after_its_own_write_that_saw_nothing(file):
-    ws, session, target = Workspace.open("."), ToolSession(), target_of(file)
+def without_limits(file):
     config = file.parents[2] / "catmem.yaml"
     config.write_text(re.sub("limits:.*\n", "", config.read_text(encoding="utf-8")), encoding="utf-8")
-    ws = Workspace.open(".")
+    return Workspace.open(".")
+
+
+CHANGE = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
+NO_LOOKS = [
+    {"action": "list"},  # which cuts a long entry
+    {"action": "search", "query": "zebra"},
+    {"action": "remove", "old_text": "no such text"},
+    {"action": "add", "content": "Another fact.", "category": "projects"},
+    {"action": "add", "content": "One more.", "category": "no category"},
+]
+
+
+@pytest.fixture
+def talk(file):
+    """A conversation that began before the other program wrote."""
+    before, (ws, session) = file.read_text(encoding="utf-8"), (without_limits(file), ToolSession())
+    file.write_text(before.replace(MORE, ""), encoding="utf-8")
+
+    def call(**arguments):
+        return memory_tool(ws, "orchestrator", {"target": target_of(file), **arguments}, session=session)
+
+    assert call(action="list")["success"]
+    file.write_text(before, encoding="utf-8")
+    return call
+
+
+def test_a_refusal_is_no_look_however_often(file, talk):
+    text = file.read_bytes()
+    for _ in range(6):
+        refused = talk(**CHANGE)
+        assert (refused["success"], refused["reason"], refused["drift_backup"]) == (
+            False,
+            "drift",
+            str(copies(file)[0]),
+        )
+        told(refused["error"], file)
+        assert file.read_bytes() == text
+
+
+@pytest.mark.parametrize("between", NO_LOOKS, ids=lambda each: " ".join(each.values()))
+def test_what_does_not_show_the_entry_whole_is_no_look(file, talk, between):
+    for _ in range(2):
+        assert talk(**CHANGE)["reason"] == "drift"
+        talk(**between)
+    assert talk(**CHANGE)["reason"] == "drift"
+    assert MORE.strip() in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("look", [{"action": "list", "offset": 0}, {"action": "prompt"}], ids=["list", "prompt"])
+def test_an_answer_that_shows_it_whole_is_a_look(file, talk, look):
+    assert talk(**CHANGE)["reason"] == "drift"
+    if look["action"] == "prompt":
+        look = {**look, "target": None}
+    assert talk(**look)["success"]
+    assert talk(**CHANGE)["success"]
+
+
+def test_the_digest_of_a_short_entry_is_as_good_as_a_look(file, talk):
+    file.write_text(file.read_text(encoding="utf-8").replace(MORE, " And Lyon."), encoding="utf-8")
+    refused = talk(**CHANGE)
+    assert refused["entry"]["text"].endswith(f"{FACT} And Lyon.")
+    assert talk(**CHANGE)["reason"] == "drift"
+    assert talk(**CHANGE, expected=refused["found"])["success"]
+
+
+def test_a_file_without_a_history(root):
+    """The README's own ``init --start`` makes one."""
+    file = root / "homes" / "orchestrator" / "USER.md"
+    file.write_text(f"{FACT}\n§\nLikes tea.\n", encoding="utf-8")
+    ws, session = without_limits(file), ToolSession()
+    memory_tool(ws, "orchestrator", {"action": "list"}, session=session)
+    file.write_text(file.read_text(encoding="utf-8").replace(FACT, FACT + MORE), encoding="utf-8")
+    assert [memory_tool(ws, "orchestrator", CHANGE, session=session).get("reason") for _ in range(4)] == ["drift"] * 4
+    assert MORE in file.read_text(encoding="utf-8")
+    untouched = {"action": "replace", "old_text": "Likes tea", "content": "Likes coffee."}
+    assert memory_tool(ws, "orchestrator", untouched, session=session)["success"]
+
+
+@pytest.mark.parametrize("root", ["with limits"], indirect=True)
+def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
+    ws, session, target, text = Workspace.open("."), ToolSession(), target_of(file), file.read_bytes()
 
     def call(**arguments):
         return memory_tool(ws, "orchestrator", {"target": target, **arguments}, session=session)
 
-    assert call(action="add", content="Another fact.", category="projects")["success"]
-    change = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
-    assert [call(**change).get("reason") for _ in range(2)] == ["drift", "drift"]
-    assert call(action="list")["success"]
-    assert call(**change)["success"]
+    add = {"action": "add", "content": "Another fact.", "category": "projects"}
+    for _ in range(2):
+        for write in (CHANGE, add, {"action": "remove", "old_text": "Uses tabs"}, {"operations": [add]}):
+            refused = call(**write)
+            assert (refused["success"], refused["reason"]) == (False, "drift")
+            told(refused["error"], file)
+        assert call(action="list", offset=0)["success"]
+        assert call(action="prompt", target=None)["success"]
+    assert file.read_bytes() == text
+    (copy,) = copies(file)
+    shown = run("reconcile", copy, status=1)
+    assert "an entry of 8,6" in shown.stderr
+    run("reconcile", copy, "--all", "--dry-run")
+    assert call(**add)["reason"] == "drift"
+    assert "is accepted" in run("reconcile", copy, "--all").stderr
+    assert call(**CHANGE)["success"]
+    assert call(**add)["success"]
+
+
+@pytest.mark.parametrize("root", ["with limits"], indirect=True)
+def test_once_the_entry_is_taken_apart_agents_go_on(file):
+    ws, session, text = Workspace.open("."), ToolSession(), file.read_text(encoding="utf-8")
+    change = {"target": target_of(file), **CHANGE}
+    file.write_text(text.replace(MORE, ""), encoding="utf-8")
+    assert memory_tool(ws, "orchestrator", {"action": "list", "target": target_of(file)}, session=session)["success"]
+    file.write_text(text, encoding="utf-8")
+    assert memory_tool(ws, "orchestrator", change, session=session)["reason"] == "drift"
+    file.write_text(text.replace(MORE, "\n§\nMore."), encoding="utf-8")
+    assert memory_tool(ws, "orchestrator", change, session=session)["success"]
+    assert len(copies(file)) == 1
 
 
 def test_a_tool_of_mcp(file):
-    ws, session = Workspace.open("."), ToolSession()
+    ws, session = without_limits(file), ToolSession()
     change = {"target": target_of(file), "old_text": "Uses tabs"}
-    for _ in range(2):
+    for _ in range(3):
         refused = call_tool(ws, "orchestrator", "memory_remove", change, session)
         assert (refused["success"], refused["reason"]) == (False, "drift")
         told(refused["error"], file)
-    call_tool(ws, "orchestrator", "memory_list", {"target": target_of(file)}, session)
+    call_tool(ws, "orchestrator", "memory_list", {"target": target_of(file), "offset": 0}, session)
     assert call_tool(ws, "orchestrator", "memory_remove", change, session)["success"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from catmem import Workspace, memory_tool
-from catmem.writing.memory_tool import ToolSession
+from catmem.writing.drift_guard import ToolSession
 from tests.commands import catmem
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from catmem.mcp.tools import TOOLS, call_tool
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS
-from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.writing.drift_guard import ToolSession
+from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, memory_tool
 from catmem.writing.operation import Operation
 from catmem.writing.tool_arguments import TAKES
 from tests.http_root import Served, served

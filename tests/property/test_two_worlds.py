@@ -32,7 +32,8 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.staleness.verifying import verify_all
-from catmem.writing.memory_tool import ToolSession, memory_tool
+from catmem.writing.drift_guard import ToolSession
+from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.days import stand_still
 from tests.property import worlds

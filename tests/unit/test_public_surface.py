@@ -113,7 +113,7 @@ MEMBERS = {
         "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
-        "action", "as_of", "category", "check", "confirm", "content", "evidence", "old_text", "tags", "to_category", "to_dict",
+        "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category", "to_dict",
     },
     "Written": {
         "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",

@@ -167,14 +167,15 @@ def _write(workspace: Workspace, caller: Caller, asked: ApiRequest, value: Any) 
             entity = str(value.get("entity_id"))
         submit = partial(submitting.submit, workspace, value, size=len(asked.body))
     try:
-        written = submit(confirm=asked.get("confirm") or False, sender=sender)
+        written = submit(confirm=asked.get("confirm") or False, sender=sender, session=asked.session)
     except UnknownRevisionError as error:
         # To a writer that is an old view like any other: it has to learn what is at the head.
         now = workspace.store.head(entity)
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
     answer = _written(written, to_agent=caller.profile is not None)
-    if caller.profile is not None:
+    if caller.profile is not None and asked.session is not None:
+        asked.session.wrote(written.entries)
         answer |= advice_on(workspace, written, caller.profile)
     if written.waiting is None:
         return Answer(answer, written.revision)

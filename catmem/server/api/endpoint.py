@@ -14,7 +14,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -29,17 +29,20 @@ from catmem.server.caller import caller_of
 from catmem.server.error_responses import answer_of
 from catmem.server.guard import in_thread
 from catmem.workspace.root import discreet
+from catmem.writing.drift_guard import shown_in
 from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from starlette.datastructures import State
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
     from catmem.server.caller import Caller
     from catmem.store.contract import Snapshot
     from catmem.workspace.workspace import Workspace
+    from catmem.writing.drift_guard import ToolSession
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""
@@ -67,6 +70,8 @@ class ApiRequest:
     match: IfMatch | None = None
     retry: str | None = None
     """What ``Idempotency-Key`` names: an ``op_id``."""
+    session: ToolSession | None = None
+    """What the agent that asks knows of the files; ``None`` for a person."""
 
     def get(self, name: str) -> Any:  # noqa: ANN401 - as its schema says
         """The value of a parameter, ``None`` where it is not given."""
@@ -80,7 +85,7 @@ class Answer:
     ``base`` is what its ETag says beside a digest: the revision that it shows, or ``tags.unrecorded`` of its text.
     """
 
-    data: Mapping[str, Any]
+    data: dict[str, Any]
     base: str | None = None
     text: str | None = None
     status: int = 200
@@ -305,7 +310,7 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
     state, accept = request.app.state, request.headers.get("accept", "")
     as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept
     try:
-        made = await in_thread(request, _made, endpoint, state.answers, state.workspace, caller, asked, as_json)
+        made = await in_thread(request, _made, endpoint, state, caller, asked, as_json)
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:
@@ -373,27 +378,43 @@ def _is_stale(error: CatmemError) -> bool:
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
-def _made(  # noqa: PLR0913, PLR0917 - called in a thread
+def _made(
     endpoint: Endpoint,
-    cache: AnswerCache,
-    workspace: Workspace,
+    state: State,
     caller: Caller,
     asked: ApiRequest,
     as_json: bool,  # noqa: FBT001
 ) -> Response:
     """The answer of an endpoint, made in the same thread: that of a large file takes its time.
 
-    ``as_json``: a caller who could have a text wants JSON.
+    ``as_json``: a caller who could have a text wants JSON. An agent knows then what it was shown.
     """
+    workspace: Workspace = state.workspace
+    if caller.profile is not None:
+        asked = replace(asked, session=state.sessions.session((caller.label, caller.profile), caller.profile))
     with discreet(workspace, caller.profile):
         answer = endpoint.answer(workspace, caller, asked)
         if isinstance(answer, Answer):
-            return _encoded(endpoint, answer, as_json=as_json)
-        question = endpoint.name, caller.profile, as_json, *asked.values.items()
-        return cache.get(question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json))
+            made = _encoded(endpoint, answer, as_json=as_json)
+        else:
+            question = endpoint.name, caller.profile, as_json, *asked.values.items()
+            made = state.answers.get(
+                question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json)
+            )
+    if asked.session is not None:
+        asked.session.learn(made.shown)
+    return made.response
 
 
-def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
+class Made(NamedTuple):
+    """An answer as it is sent, and what the entries say that it shows whole."""
+
+    response: Response
+    shown: frozenset[Any]
+
+
+def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Made:
+    shown = frozenset(shown_in(answer.data))
     text = None if as_json else answer.text
     body = to_json(answer.data) if text is None else text.encode(errors="backslashreplace")
     headers = dict(_NO_STORE if endpoint.writes else _CACHED)
@@ -406,7 +427,7 @@ def _encoded(endpoint: Endpoint, answer: Answer, *, as_json: bool) -> Response:
         headers["Location"] = answer.place
     if text is not None and answer.warnings:
         headers["Catmem-Warning"] = "; ".join(answer.warnings)
-    return Response(body, answer.status, headers, JSON_TYPE if text is None else TEXT_TYPE)
+    return Made(Response(body, answer.status, headers, JSON_TYPE if text is None else TEXT_TYPE), shown)
 
 
 class AnswerCache:
@@ -418,11 +439,11 @@ class AnswerCache:
     def __init__(self) -> None:
         """None yet."""
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Response, int]] = OrderedDict()
+        self._known: OrderedDict[tuple[object, ...], tuple[tuple[object, ...], Made, int]] = OrderedDict()
         self.size = 0
         """Bytes of all answers, and of what they were made of."""
 
-    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Response]) -> Response:
+    def get(self, question: tuple[object, ...], made_of: tuple[object, ...], make: Callable[[], Made]) -> Made:
         """What was answered to the same question, if it was made of the same; else it is made."""
         with self._lock:
             found = self._known.get(question)
@@ -430,7 +451,7 @@ class AnswerCache:
                 self._known.move_to_end(question)
                 return found[1]
         made = make()
-        size = _OVERHEAD + len(made.body) + sum(len(each) for each in made_of if isinstance(each, bytes))
+        size = _OVERHEAD + len(made.response.body) + sum(len(each) for each in made_of if isinstance(each, bytes))
         with self._lock:
             self.size += size - self._known.pop(question, (None, None, 0))[2]
             self._known[question] = made_of, made, size

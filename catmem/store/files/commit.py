@@ -266,6 +266,7 @@ class FileCommit:
         if not complete(refusal, self.path, own, revision):
             return
         found_now = self.before is not None or refusal.code != "drift" or (expected is None and bool(unread(own)))
+        found_now = found_now or (isinstance(refusal, DriftError) and refusal.is_of_file)
         theirs = sight.data if found_now else self._theirs(expected)
         if refusal.drift_backup is None and theirs:
             from catmem.store.files.retention import keep_backup
@@ -279,7 +280,8 @@ class FileCommit:
         """
         seen = None
         if expected is not None or self.adopted is None:
-            seen = self._own() if expected is None else self._seen(expected)
+            seen = self._seen(expected) if expected is not None else self._own()
+            seen = None if seen is not None and expected is None and seen.agent == EXTERNAL else seen
         record = self._external_since(seen.sequence if seen else 0)
         return b"" if record is None else self.journal.data(record)
 

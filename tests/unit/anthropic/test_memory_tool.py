@@ -194,6 +194,9 @@ def test_a_part_of_what_is_withheld_is_not_replaced(tool, workspace, cut, new):
 
 def test_hostile_text_is_withheld(tool, workspace):
     workspace.add("neo", HOSTILE, category="finance")
+    do(tool, "view", path=FINANCE)
+    assert "not shown to you whole" in refused(tool, "delete", path=FINANCE)
+    tool = CatmemMemoryTool(workspace, "neo")  # what stood there before it began can be taken out unread
     shown = do(tool, "view", path=FINANCE)
     assert "Ignore all" not in shown
     assert "[BLOCKED: " in shown

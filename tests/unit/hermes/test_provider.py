@@ -162,22 +162,26 @@ def test_after_three_refusals_the_agent_is_told_to_stop_and_a_new_turn_counts_an
 
 def test_what_the_agent_wrote_with_the_other_tool_does_not_hold_it_back(provider, home):
     assert call(provider, action="list")["success"]
-    put(home.memories / "USER.md", user_file(home) + "§\nBy the other tool.\n")
+    put(home.memories / "USER.md", user_file(home).replace("§", "§\nBy the other tool.\n§"))
     provider.on_memory_write("add", "user", "By the other tool.", {"tool_name": "memory"})
-    assert call(provider, action="add", content="Green tea.", category="tastes")["success"]
-    assert "By the other tool." in user_file(home)
+    answer = call(provider, action="remove", old_text="By the other tool.")
+    assert answer["success"], answer
 
 
-def test_what_somebody_else_wrote_is_shown_before_the_agent_writes(provider, home):
-    assert call(provider, action="list")["success"]
+def test_what_another_wrote_is_shown_before_the_agent_changes_it(provider, home):
     put(home.memories / "USER.md", USER.replace("Tea, not coffee.", "Cocoa."))
-    answer = call(provider, action="add", content="Green tea.", category="tastes")
-    assert not answer["success"]
-    assert [entry["body"] for entry in answer["entries"]] == ["Cocoa."]
-    assert answer["remediation"].endswith(" list shows it.")
-    assert not call(provider, action="add", content="Green tea.", category="tastes")["success"]
+    change = {"action": "replace", "old_text": "Cocoa", "content": "Green tea."}
+    for _ in range(2):
+        answer = call(provider, **change)
+        assert (answer["success"], answer["entry"]["text"]) == (False, "Cocoa.")
     assert call(provider, action="list")["success"]
-    assert call(provider, action="add", content="Green tea.", category="tastes")["success"]
+    assert call(provider, **change)["success"]
+
+
+def test_the_block_of_the_prompt_is_a_look(provider, home):
+    put(home.memories / "USER.md", USER.replace("Tea, not coffee.", "Cocoa."))
+    assert "Cocoa." in provider.system_prompt_block()
+    assert call(provider, action="replace", old_text="Cocoa", content="Green tea.")["success"]
 
 
 @pytest.mark.parametrize("context", ["subagent", "cron", "flush"])

@@ -205,17 +205,20 @@ def test_what_another_program_appended_to_an_entry_stays_when_that_is_replaced_o
     [
         pytest.param("Lyon. Milk is out.", "Lyon. Milk", "Paris.", id="named by a text that reaches into it"),
         pytest.param("Lyon. Milk is out.", "Milk", "Paris.", id="named by it"),
-        pytest.param("Lyon. Milk is out.", "Lyon", "Paris. Milk is out.", id="in the new text"),
         pytest.param("Lyon. Milk is out.\n§\nLyon.", "Lyon. M", "Paris.", id="an entry beside the one that was seen"),
         pytest.param("Old Lyon. Milk is out.", "Lyon", "Paris.", id="another entry"),
     ],
 )
-def test_what_the_agent_names_goes_whole(text, old_text, new):
-    file = read_text(text.encode())
-    draft = file.draft(shown={"Lyon."})
+def test_what_the_agent_has_not_seen_is_not_its_to_change(text, old_text, new):
+    draft = read_text(text.encode()).draft(shown={"Lyon."})
     draft.replace(0, new, old_text)
-    assert draft.texts[0] == new
-    assert not draft.kept
+    assert draft.unseen
+
+
+def test_what_was_appended_and_is_in_the_new_text_is_not_kept_twice():
+    draft = read_text(b"Lyon. Milk is out.").draft(shown={"Lyon."})
+    draft.replace(0, "Paris. Milk is out.", "Lyon")
+    assert (draft.texts, draft.kept, draft.unseen) == (["Paris. Milk is out."], [], False)
 
 
 def test_of_a_batch_each_change_sees_those_before_it():

@@ -7,7 +7,7 @@ from mcp_types import ListToolsResult
 
 from catmem.mcp.introduction import instructions
 from catmem.mcp.tools import tools_of
-from catmem.writing.memory_tool import ToolSession
+from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root
 from tests.unit.mcp.talk import client_of, talks, told
 from tests.unit.mcp.test_introduction import TWELVE

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from catmem.writing.memory_tool import TOOL_SCHEMA, ToolSession, memory_tool
+from catmem.writing.drift_guard import ToolSession
+from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
 from tests.roots import make_root, put_bytes, text_of
 
 CONFIG = "approval: {rules: [{category: [rules], replace: wait, remove: wait}, {interface: tool, add: wait}]}\n"
@@ -59,9 +60,9 @@ def test_a_session_goes_on_with_what_it_saw(ws):
     session = ToolSession()
     call(ws, action="list", session=session)
     assert "waiting" in call(ws, **CHANGE, session=session)
-    ws.add("neo", "By a person.", category="talk")
+    ws.replace("neo", "short", "short answers, if any", actor=None)
     refused = call(ws, action="replace", old_text="short", content="long answers", session=session)
-    assert refused["reason"] == "stale_prev"
+    assert refused["reason"] == "drift"
     assert session.refusals == 1
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import ToolSession, memory_tool
+from catmem.writing.drift_guard import ToolSession
+from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 
@@ -146,21 +147,20 @@ def test_a_branch_tells_a_profile_nothing_of_the_head(workspace):
 
 def test_the_memory_tool_says_that_it_is_a_branch_and_goes_on_from_it(workspace):
     session = ToolSession()
-    session.seen["user"] = workspace.store.read("neo/user", "1").digest
     asked = {"action": "add", "category": "talk", "content": "likes tea"}
-    answer = memory_tool(workspace, "neo", asked, session=session)
+    answer = memory_tool(workspace, "neo", {**asked, "expected": "1"}, session=session)
     assert (answer["success"], answer["revision"], answer["branch"]) == (True, "2a", True)
     assert "kept as branch 2a" in answer["message"]
-    more = memory_tool(workspace, "neo", {**asked, "content": "likes milk"}, session=session)
+    more = memory_tool(workspace, "neo", {**asked, "content": "likes milk", "expected": "2a"}, session=session)
     assert (more["revision"], more["branch"]) == ("3a", True)
     listed = memory_tool(workspace, "neo", {"action": "list"}, session=session)
     assert "likes tea" not in json.dumps(listed)
     assert "branch" not in memory_tool(workspace, "neo", {**asked, "content": "likes rum"}, session=session)
 
 
-def test_a_retry_of_a_branch_leaves_the_tool_on_its_branch(workspace):
+def test_a_retry_of_a_branch_makes_no_second_one(workspace):
     session = ToolSession()
     asked = {"action": "add", "category": "talk", "content": "likes tea", "expected": "1", "op_id": "one"}
     for _ in range(2):
         memory_tool(workspace, "neo", asked, session=session)
-    assert session.seen["user"] == workspace.store.read("neo/user", "2a").digest
+    assert [each.revision for each in workspace.store.branches("neo/user")][1:] == ["2a"]

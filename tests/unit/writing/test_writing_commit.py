@@ -386,7 +386,8 @@ def test_who_has_seen_it_may_remove_or_shorten_an_entry_over_the_whole_limit(wit
 def test_no_profile_may_unseen(with_long_entry, write, _, actor):
     with pytest.raises(DriftError) as caught:
         write(with_long_entry, actor=actor)
-    assert caught.value.code == "entry_too_large"
+    assert caught.value.code == "drift"
+    assert "longer than the whole file may be (40 characters)" in caught.value.message
 
 
 def test_an_entry_over_the_size_of_any_entry(tmp_path):

@@ -1,0 +1,271 @@
+"""The guard that keeps agents from writing over what they have not seen; the same for every interface of an agent.
+
+It has two rules (docs/writing.md, "After an external change"). While a file shows a *sign* that another program wrote
+into it, no agent changes it. And an agent changes the entries alone that its conversation knows: an answer that
+succeeded showed them whole, it wrote them itself, or they stood in the file when it began, where the history had them
+too. A refusal is no look: what lifts it is an answer with the entry, or the ``text_digest`` that the refusal names.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from catmem.config.access import Rights
+from catmem.config.profile import limit_of
+from catmem.digest import content_digest
+from catmem.errors import CatmemError, DriftError, UnreadableError
+from catmem.names import TARGETS, is_declared
+from catmem.store.contract import PERSON
+from catmem.text import unify_newlines
+from catmem.workspace.stores import hermes_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document, Entry
+    from catmem.prompt.prompt import Prompt
+    from catmem.store.contract import Store
+    from catmem.workspace.root import Root
+
+SHOWN = "shown"
+"""Where an answer keeps what entries say that it shows in another form than rows; taken out by ``shown_in``."""
+
+QUIET_SECONDS = 60.0
+"""Without a call for so long, the next one belongs to a new turn."""
+MOST_SESSIONS = 256
+"""Conversations that are remembered; the one that was quiet longest is forgotten first."""
+
+Words: TypeAlias = tuple[str, frozenset[tuple[str, Any]] | None]
+"""What an entry says: its body, and its tags but for ``_DATES``; its whole text where a tag stands there twice."""
+_DATES = frozenset({"verified_date", "created", "expires"})
+
+
+def text_digest(entry: Entry) -> str:
+    """What a refusal calls the text of an entry: nothing else names it, so who gives it was shown the text."""
+    return content_digest(["text", entry.text])
+
+
+# --- signs of another program --------------------------------------------------------------------------------------
+
+ACCEPTED = "accepted"
+"""In the note of a revision: the ``text_digest`` of entries over the limit of their file that a person accepted."""
+_DELIMITER = "\n§\n"
+
+
+def unaccepted(document: Document, limit: int | None, entity: str, store: Store) -> list[Entry]:
+    """The entries that are longer than their whole file may be, and that no person accepted: no tool wrote them so."""
+    if limit is None or len(document.text) <= limit:
+        return []
+    over = [entry for entry in document.entries if len(entry.raw) > limit]
+    notes = [each.note for each in store.log(entity) if each.agent == PERSON] if over else ()
+    accepted = {digest for note in notes for digest in note.get(ACCEPTED, ())}
+    return [entry for entry in over if text_digest(entry) not in accepted]
+
+
+def refuse_signs(root: Root, entity: str, data: bytes, store: Store) -> None:
+    """Raise ``DriftError`` while a memory file shows what no tool wrote, and no person accepted.
+
+    These are the signs of Hermes Agent's own guard: an entry over the limit of the whole file, and, in a file that it
+    edits too, a text that it would not write again as it stands.
+    """
+    owner, _, target = entity.partition("/")
+    if not target:
+        return
+    try:
+        profile, document = root.profile(owner), root.parse(data)
+    except UnreadableError:
+        return  # the write itself says what is wrong with it
+    limit = limit_of(profile, target, root.config)
+    if unaccepted(document, limit, entity, store):
+        raise _sign(
+            f"{entity} has an entry longer than the whole file may be ({limit:,} characters)",
+            "A person takes it apart, or accepts it (catmem reconcile COPY --all)",
+        )
+    text = unify_newlines(document.text).strip()
+    if hermes_edits(root.config, profile) and text != _as_hermes_writes(text):
+        raise _sign(
+            f"{entity} holds what Hermes Agent's own tool would not write so, such as a blank line beside a §",
+            "A person puts it into the shared layout (catmem fmt --layout shared)",
+        )
+
+
+def _as_hermes_writes(text: str) -> str:
+    pieces = (piece.strip() for piece in text.split(_DELIMITER))
+    return _DELIMITER.join(piece for piece in pieces if piece)
+
+
+def _sign(message: str, remedy: str) -> DriftError:
+    refusal = DriftError(
+        f"{message}: another program wrote it",
+        hint=f"Nothing was written, and until that is settled no agent changes this file. {remedy}; the copy has all "
+        "that the file has, to bring over what is missing.",
+    )
+    refusal.is_of_file = True
+    return refusal
+
+
+# --- what a conversation knows -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ToolSession:
+    """What one conversation knows, and how often it was refused in a row.
+
+    It begins with a file at ``begin``, which a server calls when it starts, else at the first call. The interface calls
+    ``new_turn`` when the user has spoken.
+    """
+
+    refusals: int = 0
+    proposes: bool = False
+    """Whether every write waits for a person, whatever the policy of the root says."""
+    _known: set[Words | str] = field(default_factory=set, repr=False)
+    _began: dict[str, _Beginning] = field(default_factory=dict, repr=False)
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew."""
+        self.refusals = 0
+
+    def alone(self) -> ToolSession:
+        """A session that knows and learns the same, and counts refusals for itself."""
+        return replace(self, refusals=0)
+
+    def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
+        """Begin with both files of a profile, or with ``entity``, if that was not done before.
+
+        What cannot be read now is begun with later: a write says what is wrong with it.
+        """
+        for each in (f"{profile}/{target}" for target in TARGETS) if entity is None else (entity,):
+            if each in self._began:
+                continue
+            try:
+                self._began[each] = _Beginning.of(root, root.profile(profile), each)
+            except CatmemError:
+                continue
+
+    def learn(self, shown: Iterable[Words | str]) -> None:
+        """Remember what an answer showed; see ``shown_in``."""
+        self._known.update(shown)
+
+    def wrote(self, entries: Iterable[Entry]) -> None:
+        """Remember entries that this conversation wrote."""
+        self._known.update(map(words_of_entry, entries))
+
+    def knows(self, entity: str, entry: Entry) -> bool:
+        """Whether the conversation knows the words of an entry of an entity."""
+        return self._has(entity, words_of_entry(entry))
+
+    def knows_content(self, entity: str, digest: str) -> bool:
+        """Whether it knows the content of a declared entity, by the digest of its bytes."""
+        return self._has(entity, digest)
+
+    def _has(self, entity: str, known: Words | str) -> bool:
+        return known in self._known or (entity in self._began and known in self._began[entity].known)
+
+
+def words_of_entry(entry: Entry) -> Words:
+    """What an entry says. Answers have the first of a tag that stands there twice, so these do not show all of it."""
+    return (entry.text, None) if entry.repeated_tags else _words(entry.body, entry.tags)
+
+
+def _words(body: str, tags: Mapping[str, Any]) -> Words:
+    said = ((name, value if isinstance(value, str) else tuple(value)) for name, value in tags.items())
+    return body, frozenset(each for each in said if each[0] not in _DATES)
+
+
+@dataclass
+class _Beginning:
+    """What stood in an entity when a conversation began; ``recorded`` is the text of the head, ``None`` without one."""
+
+    root: Root
+    actor: Profile
+    entity: str
+    now: bytes
+    digest: str
+    recorded: bytes | None
+
+    @classmethod
+    def of(cls, root: Root, actor: Profile, entity: str) -> _Beginning:
+        now, head = root.store.read(entity), root.store.head(entity)
+        is_head = head is not None and head.digest == now.digest
+        recorded = None if head is None else now.data if is_head else root.store.read(entity, head.revision).data
+        return cls(root, actor, entity, now.data, now.digest, recorded)
+
+    @cached_property
+    def known(self) -> frozenset[Words | str]:
+        """What is known of it, worked out when it is first asked for; of a declared entity the digest."""
+        is_recorded = self.recorded in {None, self.now}
+        if is_declared(self.entity):
+            return frozenset({self.digest} if is_recorded else ())
+        now = self._entries(self.now)
+        return now if is_recorded else now & self._entries(self.recorded or b"")
+
+    def _entries(self, data: bytes) -> frozenset[Words | str]:
+        try:
+            document = self.root.parse(data)
+        except CatmemError:
+            return frozenset()  # a text that cannot be read was shown to no writer
+        rights = Rights(self.actor, self.entity.partition("/")[2], self.root.config.taxonomy)
+        return frozenset(map(words_of_entry, rights.in_sight(document)))
+
+
+def shown_in(answer: dict[str, Any]) -> set[Words | str]:
+    """What the entries say that an answer shows whole; of the content of a declared entity the digest."""
+    rows = answer.get("entries", ())
+    shown: set[Words | str] = {
+        _words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))
+    }
+    if "content" in answer:
+        shown.add(answer["digest"])
+    return shown | set(answer.pop(SHOWN, ()))
+
+
+def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[Words]:
+    """What the entries of a prompt say, but for those with words in their tags, which it leaves out."""
+    within = {row.id for row in prompt.manifest.rows if row.status == "in"}
+    entries = [entry for document in documents.values() for entry in document.entries if entry.id in within]
+    return [words_of_entry(entry) for entry in entries if entry.tags.keys() <= {*_DATES, "domain"}]
+
+
+class Sessions:
+    """The conversations of one server by the id that it gives them; ``None`` is the one peer of a pipe.
+
+    For several threads.
+    """
+
+    def __init__(
+        self, root: Root, clock: Callable[[], float] = time.monotonic, most: int | None = MOST_SESSIONS
+    ) -> None:
+        """``clock`` counts seconds and never goes back; ``most`` are remembered."""
+        self._root = root
+        self._clock = clock
+        self._most = most
+        self._lock = threading.Lock()
+        self._open: OrderedDict[object, tuple[ToolSession, float]] = OrderedDict()
+
+    def session(self, session_id: object, profile: str) -> ToolSession:
+        """The session of that id, begun with the files of a profile; in a new turn if it was quiet for long."""
+        now = self._clock()
+        with self._lock:
+            session, before = self._open.pop(session_id, (ToolSession(), now))
+            if now - before >= QUIET_SECONDS:
+                session.new_turn()
+            session.begin(self._root, profile)
+            self._open[session_id] = session, now
+            if self._most is not None and len(self._open) > self._most:
+                self._open.popitem(last=False)
+        return session
+
+
+def gone_entries(old: Document, new: Document) -> Iterator[Entry]:
+    """The entries of a document that another one lacks, in their category and as they are written."""
+    left = Counter((entry.category, entry.raw) for entry in new.entries)
+    for entry in old.entries:
+        left[entry.category, entry.raw] -= 1
+        if left[entry.category, entry.raw] < 0:
+            yield entry

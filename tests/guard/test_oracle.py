@@ -1,0 +1,184 @@
+"""The oracle of the drift guard is able to fail: doors that are broken on purpose, and one that is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.guard.doors import Door
+from tests.guard.oracle import Tally, losses, script_of, shortest, shown
+from tests.guard.outsider import marks, spans
+from tests.guard.scripts import AGENT, Script, Setting, Step, draw
+from tests.guard.sessions import Answer, play
+
+SESSIONS = range(300)
+DIGEST = "b2:" + "d" * 32
+
+
+class HonestDoor(Door):
+    """A plain file. Who changes an entry has seen it whole, in a list, or gives back the digest of the refusal that told it."""
+
+    name = "honest"
+    can = frozenset({"list", "replace", "remove", "no match"})
+
+    def __init__(self, folder, script) -> None:
+        self.script, self.path, self.refused = script, folder / "USER.md", ""
+        text, last = script.setting.text, script.setting.last
+        self.path.write_text(text if last is None else f"{text}§\n{last}\n", encoding="utf-8")
+        self.recorded = self.entries()
+
+    def __enter__(self):
+        self.seen = self.entries() if self.script.setting.last is None else self.entries() & self.recorded
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def text(self) -> str:
+        return self.path.read_bytes().decode().replace("\r", "")
+
+    def entries(self) -> set[str]:
+        return {span.text for span in spans(self.text())}
+
+    def call(self, wish) -> Answer:
+        text = self.text()
+        if wish["action"] == "list":
+            self.seen |= self.entries()
+            return Answer(text)
+        meant = [span for span in spans(text) if wish["old_text"] in span.text]
+        if len(meant) != 1:
+            return Answer("no such entry", succeeded=False, reason="no_match")
+        (span,), new = meant, wish.get("content", "Removed.")
+        refusal = self.refusal(span.text, wish.get("expected"))
+        if refusal is None:
+            self.path.write_bytes((text[: span.start] + new + text[span.end :]).encode())
+            self.seen.add(new)
+        return refusal or Answer("done")
+
+    def refusal(self, entry, expected) -> Answer | None:
+        if entry in self.seen or (expected, entry) == (DIGEST, self.refused):
+            return None
+        self.refused = entry
+        return Answer(entry, succeeded=False, reason="drift", found=DIGEST)
+
+
+class CarelessDoor(HonestDoor):
+    """It drops what nobody was shown."""
+
+    def refusal(self, entry, expected) -> None:
+        return None
+
+
+class LeakyDoor(HonestDoor):
+    """It takes its own refusal for a look."""
+
+    def refusal(self, entry, expected) -> Answer | None:
+        told = super().refusal(entry, expected)
+        self.seen.add(entry)
+        return told
+
+
+class StubbornDoor(HonestDoor):
+    """It refuses every change."""
+
+    def refusal(self, entry, expected) -> Answer:
+        return Answer("changed from outside", succeeded=False, reason="drift")
+
+
+class ShortDoor(HonestDoor):
+    """It takes for a look a list that shows the beginning of each entry."""
+
+    def call(self, wish) -> Answer:
+        answer = super().call(wish)
+        return Answer("\n".join(line[:70] for line in answer.text.split("\n"))) if wish["action"] == "list" else answer
+
+
+def tallied(door) -> Tally:
+    tally = Tally(door)
+    tally.take(SESSIONS)
+    return tally
+
+
+def lost_marks(story) -> set[str]:
+    return {mark for fault in losses(story, strict=True) for mark in fault.marks}
+
+
+def test_an_honest_door_is_at_no_fault_and_who_gives_a_digest_back_has_read_the_refusal():
+    tally = tallied(HonestDoor)
+    assert not tally.wrong, tally.examples(1, 1)
+    assert not tally.seeds["apart"]
+    calls = [call for seed in SESSIONS for call in play(script_of(HonestDoor, seed), HonestDoor).calls]
+    assert any(call.answer.reason == "drift" for call in calls)
+    assert any(marks(call.before) > marks(call.after) for call in calls)
+    assert any(call.expected == DIGEST and call.before != call.after for call in calls)
+
+
+def test_a_door_that_drops_what_was_not_shown_loses_by_either_law():
+    tally = tallied(CarelessDoor)
+    assert tally.seeds["lost"] == tally.seeds["unseen"]
+    assert len(tally.seeds["lost"]) > 20
+    assert not tally.seeds["alone"]
+
+
+def test_a_door_that_tells_it_in_a_refusal_loses_by_the_strict_law_alone():
+    tally = tallied(LeakyDoor)
+    assert len(tally.seeds["lost"]) > 5
+    assert tally.seeds["unseen"] == []
+
+
+def test_a_door_that_shows_a_part_loses_the_other_marks():
+    story = play(script_of(ShortDoor, tallied(ShortDoor).seeds["lost"][0]), ShortDoor)
+    assert lost_marks(story)
+    assert all(mark.endswith(("mid", "end")) for mark in lost_marks(story))
+
+
+def test_a_door_that_refuses_everything_loses_nothing_and_alarms_everybody():
+    tally = tallied(StubbornDoor)
+    assert tally.seeds["lost"] == []
+    assert tally.seeds["alone"]
+    assert tally.seeds["apart"]
+
+
+def test_what_the_agent_gives_it_knew():
+    steps, named = (Step(1, "outsider", "new entry"), Step(2, "agent", "remove")), 0
+    for seed in range(40):
+        story = play(script_of(CarelessDoor, seed)._replace(mode="mixed", before=(), steps=steps), CarelessDoor)
+        call = story.calls[-1]
+        gone = marks(call.before) - marks(call.after)
+        assert lost_marks(story) == gone - marks(call.asked)
+        named += bool(gone & marks(call.asked))
+    assert named > 5
+
+
+def test_what_a_file_without_a_history_began_with_is_no_outsiders():
+    setting = Setting("Fact zqf0 with zqm7start, zqm7mid and zqm7end.\n", None, None, 2, None, by_init=False)
+    script = Script(3, "mixed", setting, (), (Step(1, "agent", "remove"),))
+    assert not lost_marks(play(script, CarelessDoor))
+    assert lost_marks(play(script._replace(setting=setting._replace(last="Something else.")), CarelessDoor))
+
+
+@pytest.mark.parametrize("door", [CarelessDoor, LeakyDoor])
+def test_a_failing_script_is_made_short_and_can_be_played_again(door):
+    found = [
+        shortest(script_of(door, seed), door, lambda story: losses(story, strict=True))
+        for seed in tallied(door).seeds["lost"][:10]
+    ]
+    for story in found:
+        again = script_of(door, story.script.seed).of(story.script.named())
+        assert again == story.script
+        assert play(again, door) == story
+        for place in range(len(again.steps)):
+            fewer = again._replace(steps=(*again.steps[:place], *again.steps[place + 1 :]))
+            assert not lost_marks(play(fewer, door))
+    assert min(len(story.script.steps) + len(story.script.before) for story in found) <= 2
+    printed = shown(found[0], losses(found[0], strict=True))
+    assert "<<< zqm" in printed
+    assert f"--seed {found[0].script.seed} --steps {found[0].script.named()}" in printed
+
+
+def test_all_kinds_of_steps_are_drawn():
+    scripts = [draw(seed, AGENT) for seed in range(2_000)]
+    assert {step.what for script in scripts for step in script.steps if step.who == "agent"} == set(AGENT)
+    assert all(3 <= len(script.steps) <= 12 for script in scripts)
+    alone = [script for script in scripts if script.mode == "alone"]
+    assert alone
+    assert not any(step.who == "outsider" for script in alone for step in script.steps)

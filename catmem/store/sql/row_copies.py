@@ -10,6 +10,7 @@ import json
 import os
 import re
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
@@ -100,11 +101,12 @@ def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path |
 def _remove_old(folder: Path) -> None:
     oldest, size = time.time() - KEPT_FOR, 0
     for number, path in enumerate(reversed(copies(folder))):
-        about = path.stat()
-        size += about.st_size
-        too_many = number >= KEPT or (number >= KEPT_AT_LEAST and size > KEPT_BYTES)
-        if number and (too_many or about.st_mtime < oldest):
-            path.unlink()
+        with suppress(FileNotFoundError):  # another process removed it just now
+            about = path.stat()
+            size += about.st_size
+            too_many = number >= KEPT or (number >= KEPT_AT_LEAST and size > KEPT_BYTES)
+            if number and (too_many or about.st_mtime < oldest):
+                path.unlink()
 
 
 def copies(folder: Path) -> list[Path]:

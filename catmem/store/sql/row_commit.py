@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, RefusedError, StoreError
+from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -102,11 +102,14 @@ class SqlCommit:
         except (DriverError, StoreError):
             raise
         except BaseException as error:
-            if isinstance(error, RefusedError):
-                self._complete(error, expected)
+            refusal = error
+            if isinstance(error, NoMatchError) and self.before is not None:  # it may have been there before
+                refusal = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+            if isinstance(refusal, RefusedError):
+                self._complete(refusal, expected)
             if self.adopted is None or self.begun:
                 raise
-            self.refusal = error
+            self.refusal = refusal
             return None
 
     def take_in(self) -> str | None:

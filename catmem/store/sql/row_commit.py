@@ -102,11 +102,7 @@ class SqlCommit:
         except (DriverError, StoreError):
             raise
         except BaseException as error:
-            refusal = error
-            if isinstance(error, NoMatchError) and self.before is not None:  # it may have been there before
-                refusal = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
-            if isinstance(refusal, RefusedError):
-                self._complete(refusal, expected)
+            refusal = self._refusal(error, expected)
             if self.adopted is None or self.begun:
                 raise
             self.refusal = refusal
@@ -226,6 +222,14 @@ class SqlCommit:
         """The newest head of catmem's own, else the first of all."""
         head = self.past.named(str(self.meta.revision)) if self.meta.revision else None
         return last_own(head, self.past.named)
+
+    def _refusal(self, error: BaseException, expected: str | None) -> BaseException:
+        """What stopped a write, as its caller is told: what no entry holds may have been there before this change."""
+        if isinstance(error, NoMatchError) and self.before is not None:
+            error = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+        if isinstance(error, RefusedError):
+            self._complete(error, expected)
+        return error
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
         own = self._own()

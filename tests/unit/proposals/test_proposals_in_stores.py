@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from uuid import uuid4
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 

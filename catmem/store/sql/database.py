@@ -318,7 +318,7 @@ def _open_sqlite(  # noqa: PLR0913, PLR0917 - as SQLAlchemy calls it
 
 def _set_up_sqlite(path: str, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
     connection.isolation_level = None  # BEGIN and COMMIT are statements like any other here
-    for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "schema_version"):  # from a read on it keeps its log
         connection.execute(f"PRAGMA {pragma}").close()
     connection.begin(path)
 

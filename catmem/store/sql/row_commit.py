@@ -224,7 +224,7 @@ class SqlCommit:
         return last_own(head, self.past.named)
 
     def _refusal(self, error: BaseException, expected: str | None) -> BaseException:
-        """What stopped a write, as its caller is told: what no entry holds may have been there before this change."""
+        """The error that the caller gets; an external change may have taken away the entry that it means."""
         if isinstance(error, NoMatchError) and self.before is not None:
             error = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
         if isinstance(error, RefusedError):

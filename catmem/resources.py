@@ -1,4 +1,4 @@
-"""The files that the package ships: JSON schemas, profiles, the pages of lint rules and the worked example.
+"""The files that the package ships (JSON schemas, profiles, the pages of lint rules, the example), and its source.
 
 In a wheel the first three are in ``catmem/data/``; in a checkout (and an editable install) they are in the folders
 ``schemas/``, ``profiles/`` and ``docs/`` beside the package, which is where people look for them.
@@ -7,8 +7,10 @@ In a wheel the first three are in ``catmem/data/``; in a checkout (and an editab
 from __future__ import annotations
 
 import json
+import sys
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from catmem.errors import ConfigError
@@ -68,6 +70,27 @@ def files_below(folder: Path) -> dict[str, bytes]:
     """Every file under ``folder``, by its path from there, sorted. For folders of the package: nothing is bounded."""
     paths = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())
     return {name: path.read_bytes() for name, path in paths}
+
+
+def install_command(extra: str = "", python: str = sys.executable) -> str:
+    """The command that installs this catmem, with an extra, for a Python: from where this one was installed from."""
+    from importlib import metadata
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    installed = next(iter(metadata.distributions(name="catmem")), None)
+    found = installed and installed.read_text("direct_url.json")
+    said = json.loads(found) if found else {}
+    url, wanted = said.get("url", ""), f"[{extra}]" if extra else ""
+    path = url2pathname(urlsplit(url).path)
+    if "vcs_info" in said:
+        url = f"{said['vcs_info']['vcs']}+{url}@{said['vcs_info']['commit_id']}"
+    if url and not url.startswith("file:"):
+        return f"{quote(python)} -m pip install {quote(f'catmem{wanted} @ {url}')}"
+    if not url or not Path(path).exists():
+        return f"{quote(python)} -m pip install {quote(f'FOLDER_OF_CATMEM{wanted}')}"
+    editable = "-e " if said.get("dir_info", {}).get("editable") else ""
+    return f"{quote(python)} -m pip install {editable}{quote(f'{path}{wanted}')}"
 
 
 def _shipped(name: str) -> Path:

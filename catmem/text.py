@@ -31,8 +31,8 @@ class Limits:
 
     file_bytes: int = 16 << 20
     """A memory file, as stored: over it, ``parse`` raises ``TooLargeError``."""
-    sections: int = 100_000
-    """Section headers of a memory file; over it, ``parse`` raises ``TooLargeError``, and so does an edit."""
+    parts: int = 100_000
+    """Delimiters and headers of a memory file; over it, ``parse`` raises ``TooLargeError``, and so does an edit."""
     entry_chars: int = 1 << 20
     """One entry: over it, the document has the problem ``entry-too-large``."""
     tag_block_chars: int = 4 << 10

@@ -1,4 +1,4 @@
-"""Anthropic's memory tool over a profile's memory: ``CatmemMemoryTool`` (extra ``catmem[anthropic]``)."""
+"""Anthropic's memory tool over a profile's memory: ``CatmemMemoryTool`` (extra ``anthropic``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module has und
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "anthropic":
             raise
+        from catmem.resources import install_command
+
         raise ImportError(
-            "Anthropic's memory tool needs the package anthropic: pip install 'catmem[anthropic]'"
+            f"Anthropic's memory tool needs the package anthropic: {install_command('anthropic')}"
         ) from error
     return CatmemMemoryTool

@@ -188,6 +188,7 @@ def _end(damaged: Sequence[Damage]) -> None:
 @click.group(
     cls=Group,
     invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",
     examples=(
         "catmem rollout --root demo",
         "catmem rollout report --since 7d",

@@ -105,7 +105,8 @@ def install(  # noqa: PLR0913 - one parameter an option
     """
     from catmem.hermes.setup import plan_install
     from catmem.hermes.setup_homes import chosen_homes, find_home
-    from catmem.hermes.setup_status import hermes_python, install_command, refuse_no_catmem
+    from catmem.hermes.setup_status import hermes_python, refuse_no_catmem
+    from catmem.resources import install_command
 
     _refuse_mixed(profile, name, everybody=everybody)
     refuse_no_catmem()
@@ -120,7 +121,7 @@ def install(  # noqa: PLR0913 - one parameter an option
         return
     if hermes_python() is None:
         say("Next: 'hermes memory status' says whether its Python can import catmem.")
-        say(f"If it cannot: {install_command('PYTHON')}, with the Python of Hermes Agent.")
+        say(f"If it cannot: {install_command(python='PYTHON')}, with the Python of Hermes Agent.")
     say("It counts from the next conversation on.")
 
 

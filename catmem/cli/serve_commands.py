@@ -17,6 +17,7 @@ from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
 from catmem.cli.output import emit_json, in_json, print_error, say
 from catmem.errors import ConfigError, UnreadableError
+from catmem.resources import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -83,8 +84,8 @@ def serve(  # noqa: PLR0913 - one parameter an option
     Without tokens it listens on this machine alone, and every caller is a person. With tokens ('catmem token new')
     each caller sees and writes what its profile may; a root that has had some is not served without them.
 
-    Needs the extra: pip install 'catmem[server]'. Ctrl-C and SIGTERM end it when begun writes are made (exit status 0).
-    With --format json it first prints its url.
+    Needs the extra: pip install '.[server]' in the folder of catmem. Ctrl-C and SIGTERM end it when begun writes are
+    made (exit status 0). With --format json it first prints its url.
     """
     if no_tokens and tokens_path is not None:
         raise click.UsageError("--tokens and --no-tokens exclude each other.")
@@ -224,8 +225,9 @@ def mcp(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
 
-    The profile acts in every call, within its rights. Needs the extra: pip install 'catmem[mcp]'. The end of standard
-    input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints its url.
+    The profile acts in every call, within its rights. Needs the extra: pip install '.[mcp]' in the folder of catmem.
+    The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints
+    its url.
     """
     if transport == "stdio" and (host is not None or port is not None):
         raise click.UsageError("--host and --port are for --transport http.", ctx)
@@ -331,5 +333,5 @@ def _with_extra(extra: str, libraries: Collection[str]) -> Iterator[None]:
         raise ConfigError(
             f"catmem {command} needs libraries that are not installed, or not in a version that it knows: {error}",
             code="missing_extra",
-            hint=f"Install them with: pip install 'catmem[{extra}]'",
+            hint=f"Run: {install_command(extra)}",
         ) from error

@@ -183,7 +183,7 @@ def _submission(workspace: Root, envelope: Envelope, trying: Attempt, manner: _M
         terms_of_envelope(workspace, envelope, actor, allow_secret=allow_secret),
         operations,
         str(envelope.prev_rev),
-        workspace.config.on_drift,
+        None,
         manner.on_stale or workspace.config.on_stale,
         envelope.op_id,
         envelope,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ConfigError
@@ -20,6 +15,7 @@ from catmem.hermes.provider import shown_by_hermes, unfiltered
 from catmem.hermes.setup import installed
 from catmem.hermes.setup_homes import HermesConfig, read_config, read_settings
 from catmem.hermes.sync import unshared
+from catmem.resources import install_command
 from catmem.writing.written import on_unshared
 
 if TYPE_CHECKING:
@@ -96,7 +92,8 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
         problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
     if active and python is not None and loads is False:
         problems.append(
-            f"Hermes Agent cannot load it: its Python cannot import catmem. Install it with: {install_command(python)}"
+            "Hermes Agent cannot load it: its Python cannot import catmem. Install it with: "
+            f"{install_command(python=str(python))}"
         )
     root = profile = None
     twice: tuple[str, ...] = ()
@@ -138,22 +135,8 @@ def refuse_no_catmem() -> None:
             "the Python of Hermes Agent cannot import catmem, so its agents would have no memory",
             code="hermes_import",
             path=python,
-            hint=f"Nothing was changed. Install catmem there first: {install_command(python)}",
+            hint=f"Nothing was changed. Install catmem there first: {install_command(python=str(python))}",
         )
-
-
-def install_command(python: Path | str) -> str:
-    """The command that installs this catmem for another Python: from where this one was installed from."""
-    found = metadata.distribution("catmem").read_text("direct_url.json")
-    said = json.loads(found) if found else {}
-    source = said.get("url", "catmem")
-    if source.startswith("file:"):
-        path = url2pathname(urlsplit(source).path)
-        source = path if Path(path).exists() else "catmem"
-    elif "vcs_info" in said:
-        source = f"{said['vcs_info']['vcs']}+{source}@{said['vcs_info']['commit_id']}"
-    editable = "-e " if said.get("dir_info", {}).get("editable") and source != "catmem" else ""
-    return f"{quote(str(python))} -m pip install {editable}{quote(source)}"
 
 
 def hermes_python() -> Path | None:

@@ -64,12 +64,12 @@ def _module(name: str) -> Any:  # noqa: ANN401
 
 
 def _missing(what: str) -> ConfigError:
-    from catmem.hermes.setup_status import install_command
+    from catmem.resources import install_command
 
     return ConfigError(
         f"{what}, so there is no Hermes Agent to work for",
         code="no_hermes",
-        hint=f"Install catmem into the Python of Hermes Agent: {install_command('PYTHON')}",
+        hint=f"Install catmem into the Python of Hermes Agent: {install_command(python='PYTHON')}",
     )
 
 

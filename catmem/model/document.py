@@ -168,9 +168,10 @@ class Document:
     _newline: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raises ``TooLargeError`` for a text with more sections than the limits allow."""
-        if len(self.scan.headers) > self.limits.sections:
-            raise TooLargeError("file", len(self.scan.headers), self.limits.sections, unit="sections")
+        """Raises ``TooLargeError`` for a text with more entries and sections than the limits allow."""
+        parts = len(self.scan.delimiters) + len(self.scan.headers)
+        if parts > self.limits.parts:
+            raise TooLargeError("file", parts, self.limits.parts, unit="entries and sections")
 
     @property
     def text(self) -> str:

@@ -17,7 +17,7 @@ from catmem.config.config import DeclaredEntity, expand_user
 from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, StoreError, UnknownNameError
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
-from catmem.resources import schema
+from catmem.resources import install_command, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -192,7 +192,7 @@ def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
             f"the store of this root is a database, and {error.name} is not installed",
             code="missing_extra",
             path=config.path,
-            hint=f"Run: pip install 'catmem[{extra}]'",
+            hint=f"Run: {install_command(extra)}",
         ) from error
     from catmem.workspace.rows import RowCodec
 

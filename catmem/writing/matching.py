@@ -65,10 +65,12 @@ def legible(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Doc
     try:
         return parse(data)
     except (NotUtf8Error, TooLargeError) as error:
+        is_large = isinstance(error, TooLargeError)
+        remedy = error.hint if is_large else f"Mend it by hand, or see what catmem repair {entity} would do."
         raise DriftError(
             f"{entity} holds what no tool wrote: {error.message}",
-            code="too_large" if isinstance(error, TooLargeError) else "not_utf8",
-            hint=f"Nothing was written to it. Mend it by hand, or see what catmem repair {entity} would do.",
+            code="too_large" if is_large else "not_utf8",
+            hint=f"Nothing was written to it. {remedy}",
         ) from error
 
 

@@ -37,6 +37,7 @@ from catmem.store.judgement import rehearse
 from catmem.text import size_of, unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
+from catmem.workspace.stores import backend_of
 from catmem.writing import gate
 from catmem.writing.matching import (
     WriterView,
@@ -81,7 +82,8 @@ class Write:
     terms: Terms
     operations: tuple[Operation, ...]
     expected: str | None
-    on_drift: OnDrift
+    on_drift: OnDrift | None
+    """``None`` for what the root says; rows that another program changed refuse an agent once (docs/sql.md)."""
     on_stale: OnStale
     op_id: str | None = None
     envelope: Envelope | None = None
@@ -110,6 +112,10 @@ class Write:
         note |= {"target": self.terms.target, "actor": self.actor}
         note |= {"reason": self.reason} if self.reason else {}
         agent, request = self.actor or PERSON, None
+        config = self.terms.config
+        of_root = config.on_drift
+        if of_root == "adopt" and self.terms.rights.actor is not None and not backend_of(config).has_files:
+            of_root = "refuse"
         if self.envelope is not None:
             note |= envelope_note(self.envelope)
             agent, request = self.envelope.agent_id, self.envelope.request
@@ -121,7 +127,7 @@ class Write:
             op_id=self.op_id,
             request=request,
             note=note,
-            on_drift=self.on_drift,
+            on_drift=self.on_drift or of_root,
             on_stale=self.on_stale,
             merges=() if self.envelope is None else tuple(map(str, self.envelope.merges)),
             keeps_note=self.has_evidence,
@@ -461,13 +467,11 @@ def write_operations(  # noqa: PLR0913 - each is a choice of the caller's, by ke
                 target = found_target(workspace, operations, in_file, op_id)
             terms = in_file(known_target(TARGETS[0] if target is None else target))
             attempt.entity = terms.entity
-            # Of rows any change by another program refuses an agent once, with both generations (docs/sql.md).
-            drifts_at_once = session is not None and not workspace.keeps_files
             write = Write(
                 terms,
                 operations,
                 None if expected is None else str(expected),
-                on_drift or ("refuse" if drifts_at_once else workspace.config.on_drift),
+                on_drift,
                 on_stale or workspace.config.on_stale,
                 op_id,
                 session=session,
@@ -573,6 +577,10 @@ def _target_that_holds(
     meant = exact if len(exact) == 1 else holding
     if len(meant) > 1:
         raise _in_both(wanted, meant)
+    # Rows may have held it that another program changed since: the write to them says so.
+    if not (meant or illegible):
+        changed = {name for name, (known, now) in workspace.store.generations().items() if known != now}
+        illegible = [terms for terms in map(in_file, TARGETS) if terms.entity in changed]
     if meant or illegible:
         return (meant[0][0] if meant else illegible[0]).target
     if len(refused) == len(TARGETS):

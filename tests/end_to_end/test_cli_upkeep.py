@@ -388,3 +388,22 @@ def test_the_real_command(user, sidecar):
     assert b"yes" in process("doctor", cwd=user.parent).stdout
     sidecar.chmod(0o755)
     assert process("fsck", cwd=user.parent, status=4).stdout.startswith(b"damage[open_sidecar]: ")
+
+
+def test_a_file_with_too_many_entries_is_refused_and_never_empty_until_it_is_restored(user):
+    kept = user.read_bytes()
+    many = kept + "§\nx\n".encode() * 100_001
+    user.write_bytes(many)
+    assert error_of("list", "-p", "neo")["code"] == "too_large"
+    assert error_of("search", "-p", "neo", "Acme")["code"] == "too_large"
+    refused = error_of(*ADD, "More.", status=3)
+    assert (refused["code"], "repair" in refused["hint"]) == ("too_large", False)
+    assert "over the limit of 100,000" in refused["message"]
+    assert "100,000" in run("lint", status=1).stdout
+    run("fsck")
+    assert run_json("log", "neo/user")["revisions"]
+    assert user.read_bytes() == many
+    run("restore", "neo/user", "2")
+    assert user.read_bytes() == kept
+    run("restore", "neo/user", "3")
+    assert user.read_bytes() == many

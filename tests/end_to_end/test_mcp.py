@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 import catmem.cli.serve_commands
+from catmem.resources import install_command
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
 
@@ -383,7 +384,7 @@ def test_without_the_extra_it_says_how_to_get_it(root):
         out, said = server.communicate(timeout=SECONDS)
     error = json.loads(said)["error"]
     assert (server.returncode, out, error["code"]) == (2, b"", "missing_extra")
-    assert error["hint"] == "Install them with: pip install 'catmem[mcp]'"
+    assert error["hint"] == f"Run: {install_command('mcp')}"
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):

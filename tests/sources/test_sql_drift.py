@@ -6,6 +6,7 @@ next write compares the generation that it knows with the one that it finds, exp
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -58,6 +59,7 @@ DELETE = "DELETE FROM user_memories WHERE content = 'Works in Lyon.'"
 REPLACE = (
     "REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'orchestrator/user', 'projects', 'Tea?')"
 )
+EMPTY = "DELETE FROM user_memories"
 TIER = "UPDATE user_memories SET tier = 3 WHERE content = 'Drinks tea.'"
 ADD = {"action": "add", "content": "A fifth.", "category": "projects"}
 
@@ -109,14 +111,73 @@ def test_every_kind_of_change_is_drift(agent, change):
     assert len(snapshots(agent)) == 1
 
 
-def test_a_tier_that_a_client_changed_is_drift_but_no_change_of_text(agent, caplog):
+def test_a_tier_that_a_client_changed_is_drift_and_the_next_write_goes_through(agent):
     sql(agent, TIER)
-    assert agent.tool("orchestrator", **ADD)["success"]
+    answer = agent.tool("orchestrator", **ADD)
     (snapshot,) = snapshots(agent)
+    assert (answer["success"], answer["reason"]) == (False, "drift")
+    assert f"expected generation 4, found 5, snapshot at {snapshot}" in answer["error"]
     assert [each["tier"] for each in json.loads(snapshot.read_text(encoding="utf-8"))["entries"]] == [3, 1, 1, 1]
-    assert "tier is set back" in caplog.text
+    assert texts(agent) == set(FOUR)
     assert "set back: tier" in agent.run("log", ENTITY).stdout
+    assert agent.tool("orchestrator", **ADD)["success"]
     assert {each[3] for each in rows(agent)} == {1}
+
+
+def test_a_person_who_writes_is_told_of_a_changed_tier(agent, caplog):
+    sql(agent, TIER)
+    agent.run("replace", "Lyon", "Works in Paris.", "-p", "orchestrator")
+    (snapshot,) = snapshots(agent)
+    assert f"(tier is set back): expected generation 4, found 5, snapshot at {snapshot}" in caplog.text
+    assert {each[3] for each in rows(agent)} == {1}
+
+
+@pytest.mark.parametrize("place", [{}, {"target": "user"}], ids=["any file", "its file"])
+@pytest.mark.parametrize("change", [{"action": "replace", "content": "By an agent."}, {"action": "remove"}])
+@pytest.mark.parametrize(
+    ("told", "old_text"), [(DELETE, "Works in Lyon."), (UPDATE, "Drinks tea."), (EMPTY, "Prefers SQL.")]
+)
+def test_a_row_that_a_client_deleted_or_rewrote_is_not_changed(agent, told, old_text, change, place):
+    sql(agent, told)
+    found = texts(agent)
+    call = {**change, "old_text": old_text, **place}
+    answer = agent.tool("orchestrator", **call)
+    (snapshot,) = snapshots(agent)
+    observed, actual = answer["generation_observed"], answer["generation_actual"]
+    assert (answer["success"], answer["reason"]) == (False, "drift")
+    assert f"expected generation {observed}, found {actual}, snapshot at {snapshot}" in answer["error"]
+    assert (observed, answer["drift_backup"]) == (4, str(snapshot))
+    assert {each["content"] for each in json.loads(snapshot.read_text(encoding="utf-8"))["entries"]} == found
+    assert agent.tool("orchestrator", **call)["reason"] == "no_match"
+    assert texts(agent) == found
+
+
+def test_a_row_that_a_client_rewrote_is_changed_once_it_was_shown(agent):
+    sql(agent, UPDATE)
+    call = {"action": "replace", "old_text": "Drinks", "content": "Drinks water."}
+    assert agent.tool("orchestrator", **call)["reason"] == "drift"
+    refused = agent.tool("orchestrator", **call)
+    assert (refused["reason"], refused["entry"]["text"].partition("] ")[2]) == ("drift", "Drinks coffee.")
+    assert agent.tool("orchestrator", **call, expected=refused["found"])["success"]
+    assert "Drinks water." in texts(agent)
+
+
+@pytest.mark.parametrize("change", [INSERT, DELETE, UPDATE, TIER, EMPTY], ids=["row", "gone", "text", "tier", "all"])
+def test_an_addition_waits_for_a_look_at_every_kind_of_change(agent, change):
+    sql(agent, change)
+    assert agent.tool("orchestrator", **ADD)["reason"] == "drift"
+    assert "A fifth." not in texts(agent)
+    assert agent.tool("orchestrator", **ADD)["success"]
+
+
+@pytest.mark.parametrize("verb", [["replace", "Lyon", "Works in Paris."], ["remove", "Lyon"]])
+def test_a_person_who_means_a_row_that_is_gone_gets_the_generations_too(agent, verb):
+    sql(agent, DELETE)
+    said = agent.data(*verb, "-p", "orchestrator", status=3)
+    (snapshot,) = snapshots(agent)
+    assert (said["code"], said["drift_backup"]) == ("drift", str(snapshot))
+    assert f"expected generation 4, found 5, snapshot at {snapshot}" in said["message"]
+    assert agent.data(*verb, "-p", "orchestrator", status=2)["code"] == "no_match"
 
 
 # --- afterwards ------------------------------------------------------------------------------------------------------
@@ -148,19 +209,48 @@ def test_a_person_who_touches_another_entry_goes_on_and_is_warned(agent):
     assert len(snapshots(agent)) == 1
 
 
-def test_over_http_an_agent_gets_the_generations_and_no_path(agent):
+@pytest.mark.parametrize(
+    ("change", "content"),
+    [
+        (INSERT, ADD),
+        (TIER, ADD),
+        (DELETE, {"action": "remove", "old_text": "Works in Lyon."}),
+        (UPDATE, {"action": "replace", "old_text": "Drinks tea.", "content": "Over HTTP."}),
+    ],
+    ids=["insert", "tier", "delete", "update"],
+)
+def test_over_http_an_agent_gets_the_generations_and_no_path(agent, change, content):
     from catmem.workspace.workspace import Workspace
     from tests.http_root import served
 
     agent.configure("version: 1\n", "version: 1\nagents: {planner: orchestrator}\n")
-    sql(agent, INSERT, UPDATE, DELETE)
+    sql(agent, change)
+    found = texts(agent)
     (http,) = served(Workspace.open(agent.folder, search=False), agent.folder / "tokens" / "tokens.json")
-    write = {"entity_id": ENTITY, "content": [ADD], "prev_rev": "4"}
+    write = {"entity_id": ENTITY, "content": [content], "prev_rev": "4"}
     answer = http.client("planner").post("/mem/write", json=write)
     said = answer.json()
     assert (answer.status_code, said["code"]) == (409, "drift")
-    assert (said["generation_observed"], said["generation_actual"]) == (4, 7)
+    assert (said["generation_observed"], said["generation_actual"]) == (4, 5)
     assert str(agent.folder) not in answer.text
+    assert (texts(agent), len(snapshots(agent))) == (found, 1)
+
+
+def test_over_mcp_an_agent_gets_the_generations_and_the_snapshot(agent):
+    from mcp import Client
+
+    from catmem.mcp.server import make_server
+    from catmem.workspace.workspace import Workspace
+
+    async def asked():
+        async with Client(make_server(Workspace.open(agent.folder, search=False), "orchestrator")) as client:
+            sql(agent, DELETE)
+            return (await client.call_tool("memory_remove", {"old_text": "Works in Lyon."})).structured_content
+
+    said = asyncio.run(asked())
+    (snapshot,) = snapshots(agent)
+    assert (said["success"], said["reason"], said["drift_backup"]) == (False, "drift", str(snapshot))
+    assert (said["generation_observed"], said["generation_actual"]) == (4, 5)
 
 
 # --- on demand -------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ PATIENCE = 60.0
 
 LOOK = 0.02
 MISSING = "; ".join(
-    f"{name} is not installed (pip install 'catmem[dev]')"
+    f"{name} is not installed (make .venv/.dev)"
     for name in (WHEEL, "psycopg", "sqlalchemy")
     if importlib.util.find_spec(name) is None
 )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 
 import pytest
 
 from catmem import resources
 from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
+from tests.golden.case import put
 
 
 @pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
@@ -76,3 +79,41 @@ def test_an_incomplete_installation_says_so(tmp_path, monkeypatch):
         with pytest.raises(ConfigError) as caught:
             call()
         assert caught.value.code == "incomplete_install"
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "source"),
+    [
+        (None, "FOLDER_OF_CATMEM"),
+        ({"url": "file://HERE/a%20checkout", "dir_info": {"editable": True}}, "-e 'HERE/a checkout'"),
+        ({"url": "file://HERE/a%20checkout", "dir_info": {}}, "'HERE/a checkout'"),
+        ({"url": "file://HERE/a%20checkout/gone.whl", "archive_info": {}}, "FOLDER_OF_CATMEM"),
+        (
+            {"url": "https://example.org/catmem-1.whl", "archive_info": {}},
+            "'catmem @ https://example.org/catmem-1.whl'",
+        ),
+        (
+            {"url": "https://example.org/catmem.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "'catmem @ git+https://example.org/catmem.git@abc'",
+        ),
+    ],
+)
+def test_the_command_installs_from_where_this_catmem_came_from(tmp_path, monkeypatch, direct_url, source):
+    (tmp_path / "a checkout").mkdir()
+    installed = tmp_path / "installed" / "catmem-1.dist-info"
+    put(installed / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 1\n")
+    if direct_url is not None:
+        put(installed / "direct_url.json", json.dumps(direct_url).replace("HERE", str(tmp_path)))
+    monkeypatch.syspath_prepend(installed.parent)
+    assert (
+        resources.install_command(python="PYTHON") == f"PYTHON -m pip install {source.replace('HERE', str(tmp_path))}"
+    )
+
+
+def test_the_command_installs_an_extra_of_the_checkout(tmp_path, monkeypatch, root):
+    installed = tmp_path / "catmem-1.dist-info"
+    put(installed / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 1\n")
+    put(installed / "direct_url.json", json.dumps({"url": root.as_uri(), "dir_info": {"editable": True}}))
+    monkeypatch.syspath_prepend(tmp_path)
+    command = shlex.split(resources.install_command("sql"))
+    assert command == [sys.executable, "-m", "pip", "install", "-e", f"{root}[sql]"]

@@ -18,6 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from catmem.errors import StoreError
+from catmem.resources import install_command
 from catmem.store.sql.link import DriverError, Link, TransientError, fault_in_commit, fault_of, is_read_only
 from catmem.store.sql.sqlite_file import Connection, DatabaseFile, Log
 
@@ -282,7 +283,7 @@ class Database:
             raise StoreError(
                 "this store needs psycopg, which is not installed",
                 code="missing_extra",
-                hint="Run: pip install 'catmem[postgres]'",
+                hint=f"Run: {install_command('postgres')}",
             ) from error
         except NoSuchModuleError as error:
             raise _bad_url() from error
@@ -317,7 +318,7 @@ def _open_sqlite(  # noqa: PLR0913, PLR0917 - as SQLAlchemy calls it
 
 def _set_up_sqlite(path: str, connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's
     connection.isolation_level = None  # BEGIN and COMMIT are statements like any other here
-    for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "schema_version"):  # from a read on it keeps its log
         connection.execute(f"PRAGMA {pragma}").close()
     connection.begin(path)
 

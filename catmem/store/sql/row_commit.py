@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, RefusedError, StoreError
+from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -102,11 +102,10 @@ class SqlCommit:
         except (DriverError, StoreError):
             raise
         except BaseException as error:
-            if isinstance(error, RefusedError):
-                self._complete(error, expected)
+            refusal = self._refusal(error, expected)
             if self.adopted is None or self.begun:
                 raise
-            self.refusal = error
+            self.refusal = refusal
             return None
 
     def take_in(self) -> str | None:
@@ -223,6 +222,14 @@ class SqlCommit:
         """The newest head of catmem's own, else the first of all."""
         head = self.past.named(str(self.meta.revision)) if self.meta.revision else None
         return last_own(head, self.past.named)
+
+    def _refusal(self, error: BaseException, expected: str | None) -> BaseException:
+        """The error that the caller gets; an external change may have taken away the entry that it means."""
+        if isinstance(error, NoMatchError) and self.before is not None:
+            error = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+        if isinstance(error, RefusedError):
+            self._complete(error, expected)
+        return error
 
     def _complete(self, refusal: RefusedError, expected: str | None) -> None:
         own = self._own()

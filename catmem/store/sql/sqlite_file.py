@@ -49,8 +49,8 @@ class _End(NamedTuple):
 
 _EMPTY = _End(b"", 0)
 
-_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
-"""Those of this process that are open. SQLite shares the index of a log among them."""
+_connections: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+"""Those of this process that are open, by their ``id``. SQLite shares the index of a log among them."""
 
 
 class Connection(sqlite3.Connection):
@@ -69,7 +69,7 @@ class Connection(sqlite3.Connection):
         """Take note of the files. SQLite puts them beside what a link leads to."""
         self.real, self._process = os.path.realpath(path), os.getpid()
         self._database, self._files = identity(self.real), self._found()
-        _connections.add(self)
+        _connections[id(self)] = self
 
     def is_on(self, database: _File) -> bool:
         """Whether it is one of this process to a database file."""
@@ -81,15 +81,15 @@ class Connection(sqlite3.Connection):
             if not self._may_close():
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # not even when the process ends
                 return
-            _connections.discard(self)
+            _connections.pop(id(self), None)
         super().close()
 
     def is_in_place(self) -> bool:
         """Whether the files at the path are those that it has open."""
-        found = self._found()
-        if None in self._files:
-            self._files = found  # they were made later
-        return found == self._files
+        known, found = self._files, self._found()  # in this order: another thread may learn of them meanwhile
+        if None in known:
+            self._files = known = found  # they were made later
+        return found == known
 
     def carry_over(self, *, automatically: bool) -> None:
         """Whether a commit carries a long log over to the database, as SQLite does by itself."""
@@ -117,7 +117,9 @@ class Log:
     def refuse_open(self) -> None:
         """Raise ``StoreError`` if a connection of this process lost its files: a new one would mix them with others."""
         database = identity(self._real)
-        if not all(each.is_in_place() for each in list(_connections) if each.is_on(database)):
+        # A copy that is made in one step: other threads open connections meanwhile.
+        opened = [each for ref in _connections.valuerefs() if (each := ref()) is not None]
+        if not all(each.is_in_place() for each in opened if each.is_on(database)):
             raise self._lost(None)
 
     def begin_write(self, connection: Connection) -> None:
@@ -160,7 +162,7 @@ _AUTOMATIC = 1000
 def _end_of(real: str) -> _End:
     try:
         with open(f"{real}-wal", "rb", buffering=0) as log:  # noqa: PTH123 - text in hand
-            header, size = log.read(_HEADER), os.fstat(log.fileno()).st_size
+            size, header = os.fstat(log.fileno()).st_size, log.read(_HEADER)  # in this order: others may begin it now
     except FileNotFoundError:
         return _EMPTY
     return _End(header[_SALTS] if header.startswith(_MAGIC) else b"", size)

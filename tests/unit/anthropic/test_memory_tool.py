@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,6 +18,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 import catmem.anthropic
 from catmem.anthropic.tool import CatmemMemoryTool
+from catmem.resources import install_command
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -492,7 +494,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "anthropic"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delattr(catmem.anthropic, "tool", raising=False)
-    with pytest.raises(ImportError, match=r"pip install 'catmem\[anthropic\]'"):
+    with pytest.raises(ImportError, match=re.escape(install_command("anthropic"))):
         catmem.anthropic.CatmemMemoryTool  # noqa: B018 - asking for it is what loads it
 
 

@@ -25,6 +25,10 @@ def too_large(root):
         stream.truncate(DEFAULT_LIMITS.file_bytes + 1)
 
 
+def too_many(root):
+    put(root / "homes" / "neo" / "USER.md", "x\n§\n" * (DEFAULT_LIMITS.parts + 1))
+
+
 def directory(root):
     (root / "homes" / "neo" / "USER.md").unlink()
     (root / "homes" / "neo" / "USER.md").mkdir()
@@ -103,6 +107,7 @@ def config_directory(root):
 CASES = {
     "not UTF-8": (not_utf8, "not_utf8"),
     "over the size cap": (too_large, "too_large"),
+    "too many entries": (too_many, "too_large"),
     "a directory where the file should be": (directory, "not_a_file"),
     "a pipe where the file should be": (fifo, "not_a_file"),
     "a linked file": (symlink, "symlink"),

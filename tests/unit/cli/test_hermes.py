@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.hermes.setup_status import install_command
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
@@ -119,30 +118,6 @@ def test_it_is_not_installed_where_the_python_of_hermes_cannot_load_it(rooted, t
     assert "error[hermes_import]" in done.stderr
     assert f"{tmp_path}/env/bin/python -m pip install " in done.stderr
     assert snapshot(rooted) == before
-
-
-@pytest.mark.parametrize(
-    ("direct_url", "source"),
-    [
-        (None, "catmem"),
-        ({"url": "file://HERE/a%20checkout", "dir_info": {"editable": True}}, "-e 'HERE/a checkout'"),
-        ({"url": "file://HERE/a%20checkout", "dir_info": {}}, "'HERE/a checkout'"),
-        ({"url": "file://HERE/a%20checkout/gone.whl", "archive_info": {}}, "catmem"),
-        ({"url": "https://example.org/catmem-1.whl", "archive_info": {}}, "https://example.org/catmem-1.whl"),
-        (
-            {"url": "https://example.org/catmem.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "git+https://example.org/catmem.git@abc",
-        ),
-    ],
-)
-def test_the_command_installs_from_where_this_catmem_came_from(tmp_path, monkeypatch, direct_url, source):
-    (tmp_path / "a checkout").mkdir()
-    installed = tmp_path / "installed" / "catmem-1.dist-info"
-    put(installed / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 1\n")
-    if direct_url is not None:
-        put(installed / "direct_url.json", json.dumps(direct_url).replace("HERE", str(tmp_path)))
-    monkeypatch.syspath_prepend(installed.parent)
-    assert install_command("PYTHON") == f"PYTHON -m pip install {source.replace('HERE', str(tmp_path))}"
 
 
 @pytest.mark.parametrize("first_line", ["#!/bin/sh", "#!/nowhere/bin/python", "echo", "#!"])

@@ -154,13 +154,14 @@ def test_what_cannot_be_parsed():
         parse(b"x" * 11, limits=Limits(file_bytes=10))
 
 
-def test_more_sections_than_the_limit_are_refused_and_an_edit_makes_none():
-    limits = Limits(sections=2)
-    document = parse("## A\none\n\n## B\ntwo\n", limits=limits)
-    with pytest.raises(TooLargeError, match="3 sections, over the limit of 2"):
-        parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n", limits=limits)
-    with pytest.raises(TooLargeError, match="3 sections"):
-        add_entry(document, "three", category="c")
+def test_more_entries_and_sections_than_the_limit_are_refused_and_an_edit_makes_none():
+    limits = Limits(parts=3)
+    document = parse("## A\none\n§\nmore\n\n## B\ntwo\n", limits=limits)
+    with pytest.raises(TooLargeError, match="4 entries and sections, over the limit of 3"):
+        parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n§\nmore", limits=limits)
+    for category in ("b", "c"):
+        with pytest.raises(TooLargeError, match="4 entries and sections"):
+            add_entry(document, "three", category=category)
 
 
 def test_limits_are_problems_and_lose_nothing():

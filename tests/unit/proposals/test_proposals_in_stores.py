@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -31,7 +32,8 @@ NEW = "Deploys go out on Mondays."
 def ws(request, tmp_path):
     if request.param == "postgresql" and server.MISSING:
         pytest.skip(server.MISSING)
-    where = server.url_of(tmp_path) if request.param == "postgresql" else request.param
+    # The folder of a test that passed is removed, and the next one may get its name.
+    where = server.url_of(tmp_path / uuid4().hex) if request.param == "postgresql" else request.param
     put(tmp_path / "catmem.yaml", f"approval: {{}}\nstore: {where}\n")
     for name, text in PROFILES.items():
         put(tmp_path / "profiles" / f"{name}.yaml", text)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import catmem.cli.serve_commands
 from catmem.errors import ConfigError
+from catmem.resources import install_command
 from catmem.server.guard import ServerSettings
 from catmem.server.serving import listen, url_of
 from catmem.workspace.workspace import Workspace
@@ -128,7 +129,7 @@ def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     error = error_of("serve", "--root", root)
     assert error["code"] == "missing_extra"
-    assert error["hint"] == "Install them with: pip install 'catmem[server]'"
+    assert error["hint"] == f"Run: {install_command('server')}"
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sqlite3
@@ -16,6 +17,7 @@ from catmem.errors import DamagedError, StoreError
 from catmem.model.document import parse
 from catmem.store.contract import Change
 from catmem.store.sql.sql_store import SqlStore
+from catmem.store.sql.sqlite_file import Connection
 from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"
@@ -268,3 +270,56 @@ def test_a_store_that_lets_its_connections_go_and_takes_others_is_not_told_of_it
         store._database._engine.dispose()
         assert not any(each.exists() for each in beside(path, "wal", "shm"))
     assert store.head(USER).revision == "3"
+
+
+# --- no false alarm ----------------------------------------------------------------------------------------------------
+
+
+class Overtaken(Connection):
+    """A connection beside which ``meanwhile`` happens once, after it was looked where its files are."""
+
+    meanwhile = None
+
+    def _found(self):
+        found, meanwhile = super()._found(), self.meanwhile
+        self.meanwhile = None
+        if meanwhile is not None:
+            meanwhile()
+        return found
+
+
+def test_two_threads_that_learn_at_once_where_the_log_is_find_it_in_place(path):
+    with closing(sqlite3.connect(path, factory=Overtaken)) as connection:
+        connection.begin(str(path))
+
+        def learn():
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE told (word TEXT)")
+            assert connection.is_in_place()
+
+        connection.meanwhile = learn
+        assert connection.is_in_place()
+        assert all(each.exists() for each in beside(path, "wal", "shm"))
+        assert connection.is_in_place()
+
+
+def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store, path, monkeypatch):
+    add(store, b"a")
+    store.close()
+    assert not any(each.exists() for each in beside(path, "wal", "shm"))
+    reader, look, looks = opened_at(path), os.fstat, []
+    assert reader.head(USER).revision == "1"
+
+    def begun(descriptor):
+        looks.append(descriptor)
+        if len(looks) == 2:  # before the write, which changes nothing, and after it
+            with closing(opened_at(path)) as other:
+                add(other, b"b")
+        return look(descriptor)
+
+    monkeypatch.setattr(os, "fstat", begun)
+    reader.check_writable()
+    monkeypatch.undo()
+    assert len(looks) > 2
+    reader.close()
+    assert store.head(USER).revision == "2"

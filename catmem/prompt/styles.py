@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from catmem.staleness.freshness import Freshness
 
@@ -32,7 +32,6 @@ _REPLACEMENT = "\ufffd"
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
 # it.
 _HERMES_RULE = "═" * 46
-_HERMES_DELIMITER = "§\n"
 _BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
@@ -46,7 +45,8 @@ _NOTE_REACH = 64
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 
-class Fact(NamedTuple):
+@dataclass(slots=True)
+class Fact:
     """One entry as a prompt shows it. ``row`` is its place in the manifest."""
 
     row: int
@@ -55,6 +55,19 @@ class Fact(NamedTuple):
     note: str | None
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
+    _texts: dict[bool, str] = field(default_factory=dict, init=False, repr=False)
+
+    def text(self, form: Form, *, stated: bool) -> str:
+        """The entry in a style, rendered once; ``stated``: its category says its note."""
+        stated = stated and form.shares_notes
+        if stated not in self._texts:
+            self._texts[stated] = form.entry(self, stated=stated)
+        return self._texts[stated]
+
+    def withhold(self, rules: str) -> None:
+        """Show the names of rules in its place."""
+        self.blocked = rules
+        self._texts.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +101,117 @@ class Piece(NamedTuple):
     owner: int | str | None
 
 
-_HERMES_DELIMITER_PIECE = Piece(_HERMES_DELIMITER, None)
+class Form:
+    """What a style puts around entries: the frame of a target, of a category, and of an entry."""
+
+    between = "\n"
+    """Between two targets."""
+    delimiter = ""
+    """Between two entries."""
+    closing = category_end = ""
+    shares_notes = True
+    """Whether a category can say the note of all its entries."""
+    counts_frame = True
+    """Whether a target's budget counts its frame too."""
+
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        """What a target begins with; ``letters`` are those of its entries with what stands between them."""
+        raise NotImplementedError
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        """What a category begins with; ``note`` is that of all its entries."""
+        raise NotImplementedError
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        """One entry; ``stated``: its category says its note."""
+        raise NotImplementedError
 
 
-def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
+def render(blocks: Iterable[Block], style: Style) -> list[Piece]:
     """The pieces of the prompt; a block without facts is left out, and so is a category."""
-    filled = [
-        Block(block.target, tuple(category for category in block.categories if category.facts), block.limit)
-        for block in blocks
-    ]
-    return list(_RENDERERS[style]([block for block in filled if block.categories]))
+    form, pieces = FORMS[style], list[Piece]()
+    for block in blocks:
+        categories = [category for category in block.categories if category.facts]
+        inside: list[Piece] = []
+        letters = 0
+        for category in categories:
+            note = category.shared_note if form.shares_notes else None
+            inside += form.heading(category, note)
+            for fact in category.facts:
+                if letters and form.delimiter:
+                    inside.append(Piece(form.delimiter, None))
+                    letters += len(form.delimiter)
+                text = fact.text(form, stated=note is not None)
+                letters += len(text)
+                inside.append(Piece(text, fact.row))
+            inside.append(Piece(form.category_end, None))
+        if categories:
+            pieces += [Piece(form.between, None)] if pieces else []
+            pieces.append(Piece(form.opening(block.target, block.limit, letters), None))
+            pieces += [*inside, Piece(form.closing, None)]
+    return [piece for piece in pieces if piece.text]
 
 
-def counted(pieces: Sequence[Piece], style: Style) -> str:
-    """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
-    if style == "hermes":
-        pieces = [piece for piece in pieces if piece.owner is not None or piece.text == _HERMES_DELIMITER]
-        return "".join([piece.text for piece in pieces]).removesuffix("\n")
-    return "".join([piece.text for piece in pieces])
+@dataclass(slots=True)
+class Tally:
+    """What entries of one target take in a text, counted piece by piece as they come in."""
+
+    form: Form
+    counter: Callable[[str], int]
+    target: str
+    limit: int | None
+    inside: int = 0
+    """Entries, and what stands between them and around their categories."""
+    letters: int = 0
+    parts: dict[str, Part] = field(default_factory=dict)
+    """Its categories."""
+
+    def add(self, fact: Fact, category: str) -> None:
+        """Count one more entry of a category, which is one of ``parts``."""
+        form, part = self.form, self.parts[category]
+        text = fact.text(form, stated=False)
+        if self.letters and form.delimiter:
+            self.inside += self.counter(form.delimiter)
+            self.letters += len(form.delimiter)
+        self.letters += len(text)
+        part.noted += self.counter(text)
+        if form.shares_notes:
+            part.stated += self.counter(fact.text(form, stated=True))
+        note = fact.note if form.shares_notes and fact.freshness.state == "unverified" else None
+        if note not in part.notes:
+            part.notes.add(note)
+            part.shared = note if len(part.notes) == 1 else None
+            around = "".join(piece.text for piece in form.heading(part.category, part.shared)) + form.category_end
+            part.around = self.counter(around) if around else 0
+        size = part.around + (part.noted if part.shared is None else part.stated)
+        self.inside += size - part.size
+        part.size = size
+
+    @property
+    def counted(self) -> int:
+        """What the target's budget counts."""
+        return self.whole if self.form.counts_frame else self.inside
+
+    @property
+    def whole(self) -> int:
+        """What the target takes in the text, its frame too; nothing without entries."""
+        if not self.parts:
+            return 0
+        opening = self.form.opening(self.target, self.limit, self.letters)
+        return self.counter(opening) + self.inside + (self.counter(self.form.closing) if self.form.closing else 0)
+
+
+@dataclass(slots=True)
+class Part:
+    """What the entries of one category take: with their notes, and without where the category says ``shared``."""
+
+    category: StyledCategory
+    noted: int = 0
+    stated: int = 0
+    around: int = 0
+    size: int = 0
+    shared: str | None = None
+    notes: set[str | None] = field(default_factory=set)
 
 
 def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
@@ -135,18 +241,17 @@ def _lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for number, block in enumerate(blocks):
-        if number:
-            yield Piece("\n", None)
-        yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
-        for category in block.categories:
-            shared = category.shared_note
-            yield Piece("\n## ", None)
-            yield Piece(_heading(category), category.slug)
-            yield Piece(f" ({shared})\n" if shared else "\n", None)
-            for fact in category.facts:
-                yield Piece(f"{_bullet(fact, None if shared else fact.note)}\n", fact.row)
+class _Markdown(Form):
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        del limit, letters
+        return f"# {_HEADINGS.get(target, target)}\n"
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        title = Piece(_heading(category), category.slug)
+        return [Piece("\n## ", None), title, Piece(f" ({note})\n" if note else "\n", None)]
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        return f"{_bullet(fact, None if stated else fact.note)}\n"
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
@@ -202,19 +307,21 @@ def _heading(category: StyledCategory) -> str:
     return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
 
 
-def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for block in blocks:
-        yield Piece(f'<memory target="{block.target}">\n', None)
-        for category in block.categories:
-            name = "blocked" if category.title is None else category.slug
-            yield Piece("<category name=", None)
-            yield Piece(f'"{_encoded(name)}"', category.slug)
-            stated = category.shared_note is not None
-            yield Piece(' state="unverified">\n' if stated else ">\n", None)
-            for fact in category.facts:
-                yield Piece(f"{_element(fact, stated=stated)}\n", fact.row)
-            yield Piece("</category>\n", None)
-        yield Piece("</memory>\n", None)
+class _Xml(Form):
+    between = ""
+    closing = "</memory>\n"
+    category_end = "</category>\n"
+
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        del limit, letters
+        return f'<memory target="{target}">\n'
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        name = Piece(f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
+        return [Piece("<category name=", None), name, Piece(' state="unverified">\n' if note else ">\n", None)]
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        return f"{_element(fact, stated=stated)}\n"
 
 
 def _element(fact: Fact, *, stated: bool) -> str:
@@ -234,26 +341,27 @@ def _encoded(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for number, block in enumerate(blocks):
-        facts = [fact for category in block.categories for fact in category.facts]
-        texts = [_hermes_entry(fact) for fact in facts]
-        if number:
-            yield Piece("\n", None)
-        yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
-        for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
-            if index:
-                yield _HERMES_DELIMITER_PIECE
-            yield Piece(f"{text}\n", fact.row)
+class _Hermes(Form):
+    delimiter = "\n§\n"
+    closing = "\n"
+    shares_notes = counts_frame = False
 
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        header = _HERMES_HEADERS.get(target, target)
+        if limit is None:
+            header += f" [{letters:,} chars]"
+        else:
+            percent = min(100, int(letters / limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
+            header += f" [{percent}% — {letters:,}/{limit:,} chars]"
+        return f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n"
 
-def _hermes_header(block: Block, texts: Sequence[str]) -> str:
-    size = len("\n§\n".join(texts))
-    header = _HERMES_HEADERS.get(block.target, block.target)
-    if block.limit is None:
-        return f"{header} [{size:,} chars]"
-    percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
-    return f"{header} [{percent}% — {size:,}/{block.limit:,} chars]"
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        del category, note
+        return []
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        del stated
+        return _hermes_entry(fact)
 
 
 def _hermes_entry(fact: Fact) -> str:
@@ -267,9 +375,5 @@ def _hermes_entry(fact: Fact) -> str:
     return "\n".join(_noted(lines, None if fact.note == UNVERIFIED.note else fact.note))
 
 
-_RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
-
-STYLES = tuple(_RENDERERS)
-
-KEEP_LETTERS = frozenset({"markdown", "hermes"})
-"""The styles that show every character of a line as it is and in its order, whatever they put in front of the line."""
+FORMS: dict[Style, Form] = {"markdown": _Markdown(), "xml": _Xml(), "hermes": _Hermes()}
+STYLES = tuple(FORMS)

@@ -7,7 +7,7 @@ the frame of the style, and a scan of the text. What it finds is withheld, and t
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import accumulate
@@ -17,7 +17,19 @@ from catmem.config.access import View, visible
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.prompt.styles import FORMS, STYLES, Block, Fact, Part, Piece, Style, StyledCategory, Tally, places, render
+from catmem.prompt.styles import (
+    FORMS,
+    STYLES,
+    Block,
+    Fact,
+    Piece,
+    Style,
+    StyledCategory,
+    counted,
+    places,
+    render,
+    text_of,
+)
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
 
@@ -136,6 +148,8 @@ class _Draft:
     titles: dict[tuple[str, str], str] = field(default_factory=dict)
     blocked_titles: set[str] = field(default_factory=set)
     views: dict[str, View] = field(default_factory=dict)
+    rendered: dict[str, list[Piece]] = field(default_factory=dict)
+    """What is in, by target, but for targets of which nothing is."""
     warnings: list[str] = field(default_factory=list)
     missing: tuple[str, ...] = ()
 
@@ -174,40 +188,37 @@ class _Draft:
         while True:
             self.fit_budget()
             pieces = self.pieces()
-            text = "".join([piece.text for piece in pieces])
+            text = text_of(pieces)
             if not text or not self._scan(pieces, text):
                 return text
 
     def fit_budget(self) -> None:
-        """Leave out whole entries until each target, and then the whole, is within its budget.
+        """Render, and leave out whole entries until each target, and then the whole, is within its budget.
 
         What an earlier call left out has its chance again: a long entry may have been withheld since.
         """
-        budget = self.profile.prompt.budget
-        if not budget:
-            return
         for candidate in self.candidates:
             candidate.over_budget = None
+        self.rendered = self._render()
+        budget = self.profile.prompt.budget
         for name in (*TARGETS, "total"):
-            if name in budget:
+            if name in budget and self.size(name) > budget[name]:
                 self._leave_out(_Over(name, budget[name]))
 
     def _leave_out(self, over: _Over) -> None:
-        """Take in, from those that leave last on, as many as a budget holds; all others leave."""
+        """Leave out as few as must be; halving finds how many in few renderings."""
         staying = [each for each in self.candidates if each.out is None and over.name in {each.target, "total"}]
-        if self._size(over.name, self._tallied(staying)) <= over.budget:
-            return
         # A long entry that is hostile takes no more than the line that says so.
         self._look_at([each for each in staying if self.counter(each.body) > over.budget])
         leaving = sorted(staying, key=lambda each: self._leaving_rank(each, over.budget))
-        tallies: dict[str, Tally] = {}
-        while leaving:
-            self._tally(tallies, leaving[-1])
-            if self._size(over.name, tallies) > over.budget:
-                break
-            leaving.pop()
-        for candidate in leaving:
-            candidate.over_budget = over
+
+        def leave(count: int) -> bool:
+            for place, candidate in enumerate(leaving):
+                candidate.over_budget = over if place < count else None
+            self.rendered = self._render()
+            return self.size(over.name) <= over.budget
+
+        leave(bisect_left(range(len(leaving)), 1, key=leave))
 
     def _leaving_rank(self, candidate: _Candidate, budget: int) -> tuple[bool, int, int]:
         # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
@@ -215,31 +226,23 @@ class _Draft:
         fits = candidate.blocked is not None or self.counter(candidate.body) <= budget
         return fits, leaving_rank(candidate.freshness, candidate.entry.category), -candidate.row
 
-    def _tallied(self, candidates: Iterable[_Candidate]) -> dict[str, Tally]:
-        """What candidates take, by target."""
-        tallies: dict[str, Tally] = {}
-        for candidate in candidates:
-            self._tally(tallies, candidate)
-        return tallies
-
-    def _tally(self, tallies: dict[str, Tally], candidate: _Candidate) -> None:
-        target, category = candidate.target, candidate.entry.category
-        if target not in tallies:
-            limit = self.profile.prompt.budget.get(target)
-            tallies[target] = Tally(FORMS[self.style], self.counter, target, limit)
-        if category not in tallies[target].parts:
-            tallies[target].parts[category] = Part(StyledCategory(category, self._title(target, category), ()))
-        tallies[target].add(candidate, category)
-
-    def _size(self, name: str, tallies: Mapping[str, Tally]) -> int:
-        if name != "total":
-            return tallies[name].counted if name in tallies else 0
-        between = self.counter(FORMS[self.style].between) if len(tallies) > 1 and FORMS[self.style].between else 0
-        return between + sum(each.whole for each in tallies.values())
+    def size(self, name: str) -> int:
+        """What the text of one target counts, in the ``hermes`` style without its frame, as Hermes counts; or all."""
+        if name in TARGETS:
+            return self.counter(counted(self.rendered[name], self.style)) if name in self.rendered else 0
+        return self.counter(text_of(self.pieces()))
 
     def pieces(self) -> list[Piece]:
         """The rendered pieces of what is in."""
-        return render(map(self._block, self.views), self.style)
+        joined: list[Piece] = []
+        for pieces in self.rendered.values():
+            joined += [Piece(FORMS[self.style].between, None)] if joined and FORMS[self.style].between else []
+            joined += pieces
+        return joined
+
+    def _render(self) -> dict[str, list[Piece]]:
+        rendered = {target: render(self._block(target), self.style) for target in self.views}
+        return {target: pieces for target, pieces in rendered.items() if pieces}
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
@@ -316,7 +319,6 @@ class _Draft:
 
     def manifest(self) -> Manifest:
         """What became of every candidate."""
-        tallies = self._tallied(candidate for candidate in self.candidates if candidate.out is None)
         return Manifest(
             profile=self.profile.name,
             as_of=self.as_of,
@@ -324,7 +326,7 @@ class _Draft:
             rows=tuple(self._row(candidate) for candidate in self.candidates),
             hidden={target: view.hidden for target, view in self.views.items()},
             hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
-            sizes={target: self._size(target, tallies) for target in self.views},
+            sizes={target: self.size(target) for target in self.views},
             budget=dict(self.profile.prompt.budget),
             warnings=tuple(self.warnings),
             missing=self.missing,

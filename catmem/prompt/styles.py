@@ -20,7 +20,7 @@ from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.staleness.freshness import Freshness
 
@@ -127,91 +127,38 @@ class Form:
         raise NotImplementedError
 
 
-def render(blocks: Iterable[Block], style: Style) -> list[Piece]:
-    """The pieces of the prompt; a block without facts is left out, and so is a category."""
-    form, pieces = FORMS[style], list[Piece]()
-    for block in blocks:
-        categories = [category for category in block.categories if category.facts]
-        inside: list[Piece] = []
-        letters = 0
-        for category in categories:
-            note = category.shared_note if form.shares_notes else None
-            inside += form.heading(category, note)
-            for fact in category.facts:
-                if letters and form.delimiter:
-                    inside.append(Piece(form.delimiter, None))
-                    letters += len(form.delimiter)
-                text = fact.text(form, stated=note is not None)
-                letters += len(text)
-                inside.append(Piece(text, fact.row))
+def render(block: Block, style: Style) -> list[Piece]:
+    """The pieces of a target, the first of which opens and the last may close it; without facts there are none.
+
+    A category without facts is left out.
+    """
+    form, inside, letters = FORMS[style], list[Piece](), 0
+    for category in block.categories:
+        note = category.shared_note if form.shares_notes and category.facts else None
+        inside += form.heading(category, note) if category.facts else []
+        for fact in category.facts:
+            if letters and form.delimiter:
+                inside.append(Piece(form.delimiter, None))
+                letters += len(form.delimiter)
+            text = fact.text(form, stated=note is not None)
+            letters += len(text)
+            inside.append(Piece(text, fact.row))
+        if form.category_end and category.facts:
             inside.append(Piece(form.category_end, None))
-        if categories:
-            pieces += [Piece(form.between, None)] if pieces else []
-            pieces.append(Piece(form.opening(block.target, block.limit, letters), None))
-            pieces += [*inside, Piece(form.closing, None)]
-    return [piece for piece in pieces if piece.text]
+    if not inside:
+        return []
+    closing = [Piece(form.closing, None)] if form.closing else []
+    return [Piece(form.opening(block.target, block.limit, letters), None), *inside, *closing]
 
 
-@dataclass(slots=True)
-class Tally:
-    """What entries of one target take in a text, counted piece by piece as they come in."""
-
-    form: Form
-    counter: Callable[[str], int]
-    target: str
-    limit: int | None
-    inside: int = 0
-    """Entries, and what stands between them and around their categories."""
-    letters: int = 0
-    parts: dict[str, Part] = field(default_factory=dict)
-    """Its categories."""
-
-    def add(self, fact: Fact, category: str) -> None:
-        """Count one more entry of a category, which is one of ``parts``."""
-        form, part = self.form, self.parts[category]
-        text = fact.text(form, stated=False)
-        if self.letters and form.delimiter:
-            self.inside += self.counter(form.delimiter)
-            self.letters += len(form.delimiter)
-        self.letters += len(text)
-        part.noted += self.counter(text)
-        if form.shares_notes:
-            part.stated += self.counter(fact.text(form, stated=True))
-        note = fact.note if form.shares_notes and fact.freshness.state == "unverified" else None
-        if note not in part.notes:
-            part.notes.add(note)
-            part.shared = note if len(part.notes) == 1 else None
-            around = "".join(piece.text for piece in form.heading(part.category, part.shared)) + form.category_end
-            part.around = self.counter(around) if around else 0
-        size = part.around + (part.noted if part.shared is None else part.stated)
-        self.inside += size - part.size
-        part.size = size
-
-    @property
-    def counted(self) -> int:
-        """What the target's budget counts."""
-        return self.whole if self.form.counts_frame else self.inside
-
-    @property
-    def whole(self) -> int:
-        """What the target takes in the text, its frame too; nothing without entries."""
-        if not self.parts:
-            return 0
-        opening = self.form.opening(self.target, self.limit, self.letters)
-        return self.counter(opening) + self.inside + (self.counter(self.form.closing) if self.form.closing else 0)
+def counted(pieces: Sequence[Piece], style: Style) -> str:
+    """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
+    return text_of(pieces if FORMS[style].counts_frame else pieces[1:-1])
 
 
-@dataclass(slots=True)
-class Part:
-    """What the entries of one category take: with their notes, and without where the category says ``shared``."""
-
-    category: StyledCategory
-    noted: int = 0
-    stated: int = 0
-    around: int = 0
-    size: int = 0
-    shared: str | None = None
-    notes: set[str | None] = field(default_factory=set)
+def text_of(pieces: Iterable[Piece]) -> str:
+    """Pieces as text."""
+    return "".join([piece.text for piece in pieces])
 
 
 def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:

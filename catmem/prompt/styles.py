@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.staleness.freshness import UNVERIFIED
@@ -55,19 +55,20 @@ class Fact:
     note: str | None
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
-    _texts: dict[bool, str] = field(default_factory=dict, init=False, repr=False)
+    _noted: str | None = None
+    _stated: str | None = None
 
     def text(self, form: Form, *, stated: bool) -> str:
         """The entry in a style, rendered once; ``stated``: its category says its note."""
-        stated = stated and form.shares_notes
-        if stated not in self._texts:
-            self._texts[stated] = form.entry(self, stated=stated)
-        return self._texts[stated]
+        if stated:
+            self._stated = form.entry(self, stated=True) if self._stated is None else self._stated
+            return self._stated
+        self._noted = form.entry(self, stated=False) if self._noted is None else self._noted
+        return self._noted
 
     def withhold(self, rules: str) -> None:
         """Show the names of rules in its place."""
-        self.blocked = rules
-        self._texts.clear()
+        self.blocked, self._noted, self._stated = rules, None, None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,15 @@
 """The prompt builder: a profile's categories, and nothing else, as text for a system prompt.
 
 Pure and deterministic: the same documents, profile, configuration and day give the same bytes, on every machine. The
-steps, each of which only ever takes away: what the profile may see, what its dates leave in, what the scan withholds,
-what fits the budget; then the frame of the style, and one more scan over the whole.
+steps, each of which only ever takes away: what the profile may see, what its dates leave in, what fits the budget; then
+the frame of the style, and a scan of the text. What it finds is withheld, and the last two steps are done again.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
-    KEEP_LETTERS,
+    FORMS,
     STYLES,
     Block,
     Fact,
@@ -29,6 +28,7 @@ from catmem.prompt.styles import (
     counted,
     places,
     render,
+    text_of,
 )
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from catmem.threats import Scanner
 
 _PREVIEW = 80
-_OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +100,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
     draft.drop_by_dates()
-    text = draft.scanned_at_once() if scanner is None else None
-    if text is None:
-        draft.block()
-        text = draft.settle(scanner or BuiltinScanner(limit=None))
+    text = draft.settle()
     return Prompt(text, bytes_digest(text.encode()), draft)
 
 
@@ -120,17 +116,15 @@ class _Over(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _Candidate(Fact):
     """One visible entry on its way into the prompt."""
 
-    target: str
-    entry: Entry
-    freshness: Freshness
-    body: str
-    blocked: str | None = None
+    target: str = field(kw_only=True)
+    entry: Entry = field(kw_only=True)
     dated_out: str | None = None
     """Which date keeps the entry out."""
     over_budget: _Over | None = None
+    scanned: bool = False
 
     @property
     def out(self) -> str | None:
@@ -154,6 +148,8 @@ class _Draft:
     titles: dict[tuple[str, str], str] = field(default_factory=dict)
     blocked_titles: set[str] = field(default_factory=set)
     views: dict[str, View] = field(default_factory=dict)
+    rendered: dict[str, list[Piece]] = field(default_factory=dict)
+    """What is in, by target, but for targets of which nothing is."""
     warnings: list[str] = field(default_factory=list)
     missing: tuple[str, ...] = ()
 
@@ -169,11 +165,13 @@ class _Draft:
         entries: Iterable[Entry] = view.entries
         if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
-        self.candidates += [self._candidate(view, entry) for entry in entries]
+        first = len(self.candidates)
+        self.candidates += [self._candidate(row, view, entry) for row, entry in enumerate(entries, first)]
 
-    def _candidate(self, view: View, entry: Entry) -> _Candidate:
+    def _candidate(self, row: int, view: View, entry: Entry) -> _Candidate:
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
-        return _Candidate(view.target, entry, state, entry.body)
+        note = None if self.profile.prompt.stale == "plain" and state.state != "expired" else state.note
+        return _Candidate(row, entry.body, state, note, target=view.target, entry=entry)
 
     def drop_by_dates(self) -> None:
         """Leave out what the profile does not want when it is expired or too old, and entries without text."""
@@ -185,115 +183,72 @@ class _Draft:
             elif freshness.overdue and (policy.expired if freshness.state == "expired" else policy.stale) == "drop":
                 candidate.dated_out = freshness.note
 
-    def scanned_at_once(self) -> str | None:
-        """The settled text by one look at all of it: only what holds a candidate of a finding is scanned by itself.
-
-        ``None`` where the text does not hold each entry as it is, or the whole has to be read otherwise than its parts.
-        """
-        if self.style not in KEEP_LETTERS:
-            return None
-        bodies = [candidate.body for candidate in self.candidates if candidate.dated_out is None]
-        # What a style takes for the end of a line it does not keep, so such a character has to be looked for first.
-        if any(map("".join(bodies).__contains__, _OTHER_LINE_ENDS)) or max(map(len, bodies), default=0) > DEFAULT_LIMIT:
-            return None
-        pieces = self.pieces()
-        text = "".join([piece.text for piece in pieces])
-        found = Candidates(text)
-        if found.places is None:
-            return None
-        rows = {owner for owner in _owners(pieces, found.places) if isinstance(owner, int)}
-        # Indented lines and escapes can part what belongs together: such an entry is looked at as it is stored.
-        shown = ((piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int))
-        rows.update(row for row, text in shown if self.candidates[row].body not in text)
-        for row in rows:
-            self._block_one(self.candidates[row], self.scanner.scan(self.candidates[row].body))
-        is_settled = not self.profile.prompt.budget and all(candidate.blocked is None for candidate in self.candidates)
-        if is_settled and not (found and self._withhold(pieces, found.findings())):
-            return text
-        return self.settle(BuiltinScanner(limit=None))
-
-    def block(self) -> None:
-        """Withhold each entry in which the scanner finds something."""
-        inside = [candidate for candidate in self.candidates if candidate.dated_out is None]
-        bodies = [candidate.body for candidate in inside]
-        for candidate, findings in zip(inside, scan_each(self.scanner, bodies), strict=True):
-            self._block_one(candidate, findings)
-
-    def _block_one(self, candidate: _Candidate, findings: Sequence[Threat]) -> None:
-        if findings:
-            candidate.blocked = _rules(findings)
+    def settle(self) -> str:
+        """The text within its budget, in which the scan finds nothing: what a finding touches is withheld before."""
+        while True:
+            self.fit_budget()
+            pieces = self.pieces()
+            text = text_of(pieces)
+            if not text or not self._scan(pieces, text):
+                return text
 
     def fit_budget(self) -> None:
-        """Leave out whole entries until each target, and then the whole, is within its budget.
+        """Render, and leave out whole entries until each target, and then the whole, is within its budget.
 
         What an earlier call left out has its chance again: a long entry may have been withheld since.
         """
+        for candidate in self.candidates:
+            candidate.over_budget = None
+        self.rendered = self._render()
         budget = self.profile.prompt.budget
-        if budget:
-            for candidate in self.candidates:
-                candidate.over_budget = None
-        for target in TARGETS:
-            if target in budget:
-                inside = [candidate for candidate in self.candidates if candidate.target == target]
-                self._leave_out(inside, partial(self.size, target), budget[target], target)
-        if "total" in budget:
-            self._leave_out(self.candidates, lambda: self.counter(self.text()), budget["total"], "total")
+        for name in (*TARGETS, "total"):
+            if name in budget and self.size(name) > budget[name]:
+                self._leave_out(_Over(name, budget[name]))
 
-    def _leave_out(self, inside: Sequence[_Candidate], size: Callable[[], int], budget: int, name: str) -> None:
-        staying = [candidate for candidate in inside if not candidate.out]
-        if not staying or size() <= budget:
-            return
+    def _leave_out(self, over: _Over) -> None:
+        """Leave out as few as must be; halving finds how many in few renderings."""
+        staying = [each for each in self.candidates if each.out is None and over.name in {each.target, "total"}]
+        # A long entry that is hostile takes no more than the line that says so.
+        self._look_at([each for each in staying if self.counter(each.body) > over.budget])
+        leaving = sorted(staying, key=lambda each: self._leaving_rank(each, over.budget))
+
+        def leave(count: int) -> bool:
+            for place, candidate in enumerate(leaving):
+                candidate.over_budget = over if place < count else None
+            self.rendered = self._render()
+            return self.size(over.name) <= over.budget
+
+        leave(bisect_left(range(len(leaving)), 1, key=leave))
+
+    def _leaving_rank(self, candidate: _Candidate, budget: int) -> tuple[bool, int, int]:
         # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
-        # the last in the prompt leaves first. Halving finds how many must leave in few renderings.
-        leaving = [
-            (
-                self._fits(candidate, budget),
-                leaving_rank(candidate.freshness, candidate.entry.category),
-                -index,
-                candidate,
-            )
-            for index, candidate in enumerate(staying)
-        ]
-        order = [candidate for *_, candidate in sorted(leaving, key=lambda place: place[:3])]
-        over = _Over(name, budget)
-        fewest, most = 0, len(order)
-        while fewest < most:
-            middle = (fewest + most) // 2
-            for index, candidate in enumerate(order):
-                candidate.over_budget = over if index < middle else None
-            if size() <= budget:
-                most = middle
-            else:
-                fewest = middle + 1
-        for index, candidate in enumerate(order):
-            candidate.over_budget = over if index < fewest else None
+        # the last in the prompt leaves first.
+        fits = candidate.blocked is not None or self.counter(candidate.body) <= budget
+        return fits, leaving_rank(candidate.freshness, candidate.entry.category), -candidate.row
 
-    def _fits(self, candidate: _Candidate, budget: int) -> bool:
-        """Whether an entry alone, without anything around it, is within a budget."""
-        return candidate.blocked is not None or self.counter(candidate.body) <= budget
+    def size(self, name: str) -> int:
+        """What the text of one target counts, in the ``hermes`` style without its frame, as Hermes counts; or all."""
+        if name in TARGETS:
+            return self.counter(counted(self.rendered[name], self.style)) if name in self.rendered else 0
+        return self.counter(text_of(self.pieces()))
 
-    def size(self, target: str) -> int:
-        """What the text of one target counts; in the ``hermes`` style without its frame, as Hermes counts."""
-        text = counted(self.pieces(target), self.style)
-        return self.counter(text) if text else 0
-
-    def text(self, target: str | None = None) -> str:
-        """The prompt as it stands, or one target's part of it."""
-        return "".join(piece.text for piece in self.pieces(target))
-
-    def pieces(self, target: str | None = None) -> list[Piece]:
+    def pieces(self) -> list[Piece]:
         """The rendered pieces of what is in."""
-        return render([self._block(name) for name in self.views if target in {None, name}], self.style)
+        joined: list[Piece] = []
+        for pieces in self.rendered.values():
+            joined += [Piece(FORMS[self.style].between, None)] if joined and FORMS[self.style].between else []
+            joined += pieces
+        return joined
+
+    def _render(self) -> dict[str, list[Piece]]:
+        rendered = {target: render(self._block(target), self.style) for target in self.views}
+        return {target: pieces for target, pieces in rendered.items() if pieces}
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
-        without_notes = self.profile.prompt.stale == "plain"
-        for index, candidate in enumerate(self.candidates):
+        for candidate in self.candidates:
             if candidate.target == target and candidate.out is None:
-                state = candidate.freshness
-                note = None if without_notes and state.state != "expired" else state.note
-                fact = Fact(index, candidate.body, state, note, candidate.blocked)
-                grouped.setdefault(candidate.entry.category, []).append(fact)
+                grouped.setdefault(candidate.entry.category, []).append(candidate)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
         )
@@ -309,14 +264,32 @@ class _Draft:
             return "Uncategorized"
         return self.titles.get((target, category), category)
 
-    def settle(self, scanner: Scanner) -> str:
-        """The text within its budget and scanned as a whole: what a finding touches is withheld, until none is left."""
-        while True:
-            self.fit_budget()
-            pieces = self.pieces()
-            text = "".join(piece.text for piece in pieces)
-            if not text or not self._withhold(pieces, scanner.scan(text)):
-                return text
+    def _scan(self, pieces: Sequence[Piece], text: str) -> bool:
+        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything.
+
+        One look at the whole text finds where anything could start. An entry that the style shows otherwise than it is
+        stored could hide that: it is looked at by itself too.
+        """
+        found = Candidates(text) if isinstance(self.scanner, BuiltinScanner) else None
+        held = None if found is None or found.places is None else _owners(pieces, found.places)
+        suspects: list[_Candidate] = []
+        for owner, shown in [(piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int)]:
+            candidate = self.candidates[owner]
+            is_shown = candidate.body in shown and len(candidate.body) <= DEFAULT_LIMIT
+            if held is None or owner in held or not is_shown:
+                suspects.append(candidate)
+        if self._look_at(suspects):
+            return True
+        return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
+
+    def _look_at(self, candidates: Sequence[_Candidate]) -> bool:
+        """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
+        new = [candidate for candidate in candidates if not candidate.scanned]
+        for candidate, findings in zip(new, scan_each(self.scanner, [each.body for each in new]), strict=True):
+            candidate.scanned = True
+            if findings:
+                candidate.withhold(_rules(findings))
+        return any(candidate.blocked for candidate in new)
 
     def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
         """Withhold what the findings touch; whether that changed anything."""
@@ -341,7 +314,7 @@ class _Draft:
             return not known
         if self.candidates[owner].blocked is not None:
             return False
-        self.candidates[owner].blocked = _rules(findings)
+        self.candidates[owner].withhold(_rules(findings))
         return True
 
     def manifest(self) -> Manifest:

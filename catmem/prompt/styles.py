@@ -20,7 +20,7 @@ from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.staleness.freshness import Freshness
 
@@ -32,7 +32,6 @@ _REPLACEMENT = "\ufffd"
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
 # it.
 _HERMES_RULE = "═" * 46
-_HERMES_DELIMITER = "§\n"
 _BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
@@ -46,7 +45,8 @@ _NOTE_REACH = 64
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 
-class Fact(NamedTuple):
+@dataclass(slots=True)
+class Fact:
     """One entry as a prompt shows it. ``row`` is its place in the manifest."""
 
     row: int
@@ -55,6 +55,20 @@ class Fact(NamedTuple):
     note: str | None
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
+    _noted: str | None = None
+    _stated: str | None = None
+
+    def text(self, form: Form, *, stated: bool) -> str:
+        """The entry in a style, rendered once; ``stated``: its category says its note."""
+        if stated:
+            self._stated = form.entry(self, stated=True) if self._stated is None else self._stated
+            return self._stated
+        self._noted = form.entry(self, stated=False) if self._noted is None else self._noted
+        return self._noted
+
+    def withhold(self, rules: str) -> None:
+        """Show the names of rules in its place."""
+        self.blocked, self._noted, self._stated = rules, None, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +102,63 @@ class Piece(NamedTuple):
     owner: int | str | None
 
 
-_HERMES_DELIMITER_PIECE = Piece(_HERMES_DELIMITER, None)
+class Form:
+    """What a style puts around entries: the frame of a target, of a category, and of an entry."""
+
+    between = "\n"
+    """Between two targets."""
+    delimiter = ""
+    """Between two entries."""
+    closing = category_end = ""
+    shares_notes = True
+    """Whether a category can say the note of all its entries."""
+    counts_frame = True
+    """Whether a target's budget counts its frame too."""
+
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        """What a target begins with; ``letters`` are those of its entries with what stands between them."""
+        raise NotImplementedError
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        """What a category begins with; ``note`` is that of all its entries."""
+        raise NotImplementedError
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        """One entry; ``stated``: its category says its note."""
+        raise NotImplementedError
 
 
-def render(blocks: Sequence[Block], style: Style) -> list[Piece]:
-    """The pieces of the prompt; a block without facts is left out, and so is a category."""
-    filled = [
-        Block(block.target, tuple(category for category in block.categories if category.facts), block.limit)
-        for block in blocks
-    ]
-    return list(_RENDERERS[style]([block for block in filled if block.categories]))
+def render(block: Block, style: Style) -> list[Piece]:
+    """The pieces of a target, the first of which opens and the last may close it; without facts there are none.
+
+    A category without facts is left out.
+    """
+    form, inside, letters = FORMS[style], list[Piece](), 0
+    for category in block.categories:
+        note = category.shared_note if form.shares_notes and category.facts else None
+        inside += form.heading(category, note) if category.facts else []
+        for fact in category.facts:
+            if letters and form.delimiter:
+                inside.append(Piece(form.delimiter, None))
+                letters += len(form.delimiter)
+            text = fact.text(form, stated=note is not None)
+            letters += len(text)
+            inside.append(Piece(text, fact.row))
+        if form.category_end and category.facts:
+            inside.append(Piece(form.category_end, None))
+    if not inside:
+        return []
+    closing = [Piece(form.closing, None)] if form.closing else []
+    return [Piece(form.opening(block.target, block.limit, letters), None), *inside, *closing]
 
 
 def counted(pieces: Sequence[Piece], style: Style) -> str:
     """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
-    if style == "hermes":
-        pieces = [piece for piece in pieces if piece.owner is not None or piece.text == _HERMES_DELIMITER]
-        return "".join([piece.text for piece in pieces]).removesuffix("\n")
+    return text_of(pieces if FORMS[style].counts_frame else pieces[1:-1])
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """Pieces as text."""
     return "".join([piece.text for piece in pieces])
 
 
@@ -135,18 +189,17 @@ def _lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-def _markdown(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for number, block in enumerate(blocks):
-        if number:
-            yield Piece("\n", None)
-        yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
-        for category in block.categories:
-            shared = category.shared_note
-            yield Piece("\n## ", None)
-            yield Piece(_heading(category), category.slug)
-            yield Piece(f" ({shared})\n" if shared else "\n", None)
-            for fact in category.facts:
-                yield Piece(f"{_bullet(fact, None if shared else fact.note)}\n", fact.row)
+class _Markdown(Form):
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        del limit, letters
+        return f"# {_HEADINGS.get(target, target)}\n"
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        title = Piece(_heading(category), category.slug)
+        return [Piece("\n## ", None), title, Piece(f" ({note})\n" if note else "\n", None)]
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        return f"{_bullet(fact, None if stated else fact.note)}\n"
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
@@ -202,19 +255,21 @@ def _heading(category: StyledCategory) -> str:
     return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
 
 
-def _xml(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for block in blocks:
-        yield Piece(f'<memory target="{block.target}">\n', None)
-        for category in block.categories:
-            name = "blocked" if category.title is None else category.slug
-            yield Piece("<category name=", None)
-            yield Piece(f'"{_encoded(name)}"', category.slug)
-            stated = category.shared_note is not None
-            yield Piece(' state="unverified">\n' if stated else ">\n", None)
-            for fact in category.facts:
-                yield Piece(f"{_element(fact, stated=stated)}\n", fact.row)
-            yield Piece("</category>\n", None)
-        yield Piece("</memory>\n", None)
+class _Xml(Form):
+    between = ""
+    closing = "</memory>\n"
+    category_end = "</category>\n"
+
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        del limit, letters
+        return f'<memory target="{target}">\n'
+
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        name = Piece(f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
+        return [Piece("<category name=", None), name, Piece(' state="unverified">\n' if note else ">\n", None)]
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        return f"{_element(fact, stated=stated)}\n"
 
 
 def _element(fact: Fact, *, stated: bool) -> str:
@@ -234,26 +289,27 @@ def _encoded(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _hermes(blocks: Sequence[Block]) -> Iterator[Piece]:
-    for number, block in enumerate(blocks):
-        facts = [fact for category in block.categories for fact in category.facts]
-        texts = [_hermes_entry(fact) for fact in facts]
-        if number:
-            yield Piece("\n", None)
-        yield Piece(f"{_HERMES_RULE}\n{_hermes_header(block, texts)}\n{_HERMES_RULE}\n", None)
-        for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
-            if index:
-                yield _HERMES_DELIMITER_PIECE
-            yield Piece(f"{text}\n", fact.row)
+class _Hermes(Form):
+    delimiter = "\n§\n"
+    closing = "\n"
+    shares_notes = counts_frame = False
 
+    def opening(self, target: str, limit: int | None, letters: int) -> str:
+        header = _HERMES_HEADERS.get(target, target)
+        if limit is None:
+            header += f" [{letters:,} chars]"
+        else:
+            percent = min(100, int(letters / limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
+            header += f" [{percent}% — {letters:,}/{limit:,} chars]"
+        return f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n"
 
-def _hermes_header(block: Block, texts: Sequence[str]) -> str:
-    size = len("\n§\n".join(texts))
-    header = _HERMES_HEADERS.get(block.target, block.target)
-    if block.limit is None:
-        return f"{header} [{size:,} chars]"
-    percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
-    return f"{header} [{percent}% — {size:,}/{block.limit:,} chars]"
+    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
+        del category, note
+        return []
+
+    def entry(self, fact: Fact, *, stated: bool) -> str:
+        del stated
+        return _hermes_entry(fact)
 
 
 def _hermes_entry(fact: Fact) -> str:
@@ -267,9 +323,5 @@ def _hermes_entry(fact: Fact) -> str:
     return "\n".join(_noted(lines, None if fact.note == UNVERIFIED.note else fact.note))
 
 
-_RENDERERS = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
-
-STYLES = tuple(_RENDERERS)
-
-KEEP_LETTERS = frozenset({"markdown", "hermes"})
-"""The styles that show every character of a line as it is and in its order, whatever they put in front of the line."""
+FORMS: dict[Style, Form] = {"markdown": _Markdown(), "xml": _Xml(), "hermes": _Hermes()}
+STYLES = tuple(FORMS)

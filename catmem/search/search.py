@@ -6,7 +6,7 @@ the words of entries in sight and the names of their categories has a part in it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, get_args
 
 from catmem import clock
@@ -41,18 +41,24 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True, slots=True)
 class SearchHit(SeenEntry):
-    """One entry that a search found, with its score, over 0, and the piece of it that shows why."""
+    """One entry that a search found, with its score, over 0, and the query that found it."""
 
     score: float
-    snippet: Snippet
+    query: Query = field(repr=False)
+
+    @property
+    def snippet(self) -> Snippet:
+        """The piece of its body that shows why; made when it is asked for."""
+        return snippet(self.entry.body, self.query)
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON-ready data."""
+        piece = self.snippet
         return {
             **SeenEntry.to_dict(self),
             "basis": self.freshness.basis,
             "score": self.score,
-            "snippet": {"text": self.snippet.text, "hits": [list(hit) for hit in self.snippet.hits]},
+            "snippet": {"text": piece.text, "hits": [list(hit) for hit in piece.hits]},
         }
 
 
@@ -291,8 +297,8 @@ class _Search:
         shown: list[SearchHit] = []
         for match, score in best:
             entry, document = self.entry(match), self.sources[match.source].index.document
-            line, piece = document.line(entry.start), snippet(entry.body, self.query)
-            shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, piece))
+            line = document.line(entry.start)
+            shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, self.query))
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:

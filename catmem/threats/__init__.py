@@ -23,7 +23,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
-from catmem.threats.finding import RULES, SECRETS, Threat, places
+from catmem.threats.finding import RULES, SECRETS, Threat
 from catmem.threats.fold import Folded, character_starts, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
 from catmem.threats.instructions import (
@@ -47,7 +47,7 @@ from catmem.threats.secrets import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ahocorasick_rs import BytesAhoCorasick
+    from ahocorasick import Automaton
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -67,28 +67,27 @@ DEFAULT_LIMIT = 64 * 1024
 
 
 class Words:
-    """Words of ASCII, to be found in texts of one byte a character: all at once where the extra is."""
+    """Words of ASCII, to be found all at once in texts of one byte a character."""
 
     def __init__(self, words: Iterable[str]) -> None:
         """Nothing is built before the first search."""
-        self._words = {word: word.encode("ascii") for word in words}
-        self._names = tuple(self._words)
+        self._words = tuple(words)
 
     @cached_property
-    def _automaton(self) -> BytesAhoCorasick | None:
-        try:
-            from ahocorasick_rs import BytesAhoCorasick, Implementation
-        except ImportError:  # the extra is not installed
-            return None
-        return BytesAhoCorasick(list(self._words.values()), implementation=Implementation.DFA)
+    def _automaton(self) -> Automaton:
+        from ahocorasick import Automaton
+
+        automaton = Automaton()
+        for word in self._words:
+            automaton.add_word(word, word)
+        automaton.make_automaton()
+        return automaton
 
     def places(self, text: bytes) -> dict[str, list[int]]:
         """Each word that stands in the text, with all its places in order."""
-        if self._automaton is None:
-            return {name: list(places(word, text)) for name, word in self._words.items() if word in text}
         found: dict[str, list[int]] = {}
-        for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
-            found.setdefault(self._names[number], []).append(start)
+        for last, word in self._automaton.iter(text.decode("latin-1")):
+            found.setdefault(word, []).append(last + 1 - len(word))
         return found
 
 

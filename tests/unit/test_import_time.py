@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-PARSERS = {"ahocorasick_rs", "jsonschema", "mistune", "referencing", "rpds", "snowballstemmer", "yaml"}
+PARSERS = {"ahocorasick", "jsonschema", "mistune", "referencing", "rpds", "snowballstemmer", "yaml"}
 LIBRARIES = PARSERS | {"click", "hypothesis", "rich"}
 # Modules of the standard library that cost more than all of catmem at start, and that importing it has no use for.
 SLOW_STANDARD = {

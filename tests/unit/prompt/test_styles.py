@@ -239,13 +239,13 @@ def test_xml_dates_are_attributes():
 @together("style", STYLES)
 def test_nothing_is_rendered_of_empty_categories_and_targets(style):
     empty = Block("user", (StyledCategory("a", "A", ()),), None)
-    assert render([empty, Block("memory", (), 5)], style) == []
+    assert [render(block, style) for block in (empty, Block("memory", (), 5))] == [[], []]
 
 
 @together("style", STYLES)
 def test_every_entry_is_a_piece_of_its_own(style):
     facts = (Fact(3, "a", UNVERIFIED, None), Fact(7, "b", UNVERIFIED, None, "some-rule"))
-    pieces = render([Block("user", (StyledCategory("x", "X", facts),), None)], style)
+    pieces = render(Block("user", (StyledCategory("x", "X", facts),), None), style)
     owned = {piece.owner: piece.text for piece in pieces if isinstance(piece.owner, int)}
     assert set(owned) == {3, 7}
     assert blocked_line("some-rule") in owned[7]
@@ -264,7 +264,7 @@ def test_hermes_is_what_hermes_agent_shows(case):
 @together("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_the_hermes_header_is_what_hermes_agent_shows(case):
     facts = tuple(Fact(index, entry.body, UNVERIFIED, None) for index, entry in enumerate(parse(case["text"]).entries))
-    pieces = render([Block(case["target"], (StyledCategory("x", "X", facts),), case["limit"])], "hermes")
+    pieces = render(Block(case["target"], (StyledCategory("x", "X", facts),), case["limit"]), "hermes")
     assert "".join(piece.text for piece in pieces).removesuffix("\n") == (case["shown"] or "")
 
 

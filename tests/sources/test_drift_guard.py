@@ -10,9 +10,8 @@ import stat
 
 import pytest
 
-from tests.guard.doors import DOORS
+from tests.guard.doors import DOORS, needed
 from tests.guard.scripts import Script, Setting
-from tests.guard.test_guard import NEEDS
 
 TARGETS = {"user": 1_375, "memory": 2_200}
 LARGE, SMALL = 8_765, 37
@@ -79,9 +78,9 @@ def test_8765_characters_do_not_become_37(made, file, target, change):
 
 
 @pytest.mark.parametrize("before", [FACT, ""], ids=["of catmem", "by hand"])
-@pytest.mark.parametrize("name", DOORS.keys() - {"mcp-process"})
+@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"mcp-process"}))
 def test_no_interface_lets_an_agent_write_over_it(tmp_path, name, before):
-    pytest.importorskip(NEEDS.get(name.partition("-")[0], "catmem"), reason="NOT TESTED: an extra is not installed")
+    pytest.importorskip(needed(name), reason="NOT TESTED: an extra is not installed")
     text = "" if before else f"## Projects\n{FACT}\n"
     setting = Setting(text, before or None, "projects", tier=1, limit=1_375, by_init=not before)
     with DOORS[name](tmp_path, Script(0, "mixed", setting, (), ())) as door:

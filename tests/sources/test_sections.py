@@ -313,7 +313,11 @@ def test_labels_that_no_category_has_are_proposed_and_declared_when_asked(made):
     proposed = made.run("migrate", "--dry-run", path).stderr
     assert "[COMM]" in proposed
     assert "[WORKFLOW]" in proposed
-    assert path.read_text(encoding="utf-8") == FLAT
+    declared = (made.folder / "catmem.yaml").read_text(encoding="utf-8")
+    for asked in (["--dry-run"], ["--dry-run", "--declare"], []):
+        made.run("migrate", *asked, path)
+        assert path.read_text(encoding="utf-8") == FLAT
+        assert (made.folder / "catmem.yaml").read_text(encoding="utf-8") == declared
     made.run("migrate", "--declare", path)
     found = made.data("show", path)["categories"]
     assert [[each["body"] for each in entries] for entries in found.values()] == [

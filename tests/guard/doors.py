@@ -396,3 +396,8 @@ class DropInDoor(Door):
 
 _MCP = (McpDoor, McpServeDoor, McpStatelessDoor, McpProcessDoor)
 DOORS = {door.name: door for door in (ToolDoor, *_MCP, HttpDoor, ProviderDoor, DropInDoor, AnthropicDoor)}
+
+
+def needed(name: str) -> str:
+    """The package without which a door cannot be opened."""
+    return {"mcp": "mcp", "http": "starlette", "anthropic": "anthropic"}.get(name.partition("-")[0], "catmem")

@@ -12,19 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.doors import DOORS
+from tests.guard.doors import DOORS, needed
 from tests.guard.oracle import Tally
 
 FIXED, BY_CHANCE = 60, 40
 OF_PROCESSES = (7, 9, 18, 19, 40, 53)
 """Few, since each starts a process: those of the first sixty that lost text at the pipes while a search lifted the guard."""
-NEEDS = {"mcp": "mcp", "http": "starlette", "anthropic": "anthropic"}
 HERMES = Path(__file__).parent.parent.parent / ".venv-hermes" / "bin" / "python"
 
 
 @pytest.mark.parametrize("name", DOORS)
 def test_text_that_an_agent_was_not_shown_stays_and_who_is_alone_is_not_refused(name):
-    pytest.importorskip(NEEDS.get(name.partition("-")[0], "catmem"), reason="NOT TESTED: an extra is not installed")
+    pytest.importorskip(needed(name), reason="NOT TESTED: an extra is not installed")
     tally = Tally(DOORS[name])
     first = FIXED if os.environ.get("CI") else random.randrange(1_000, 1 << 31)
     tally.take(OF_PROCESSES if name == "mcp-process" else [*range(FIXED), *range(first, first + BY_CHANCE)])

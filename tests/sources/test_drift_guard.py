@@ -10,10 +10,14 @@ import stat
 
 import pytest
 
+from tests.guard.doors import DOORS, needed
+from tests.guard.scripts import Script, Setting
+
 TARGETS = {"user": 1_375, "memory": 2_200}
 LARGE, SMALL = 8_765, 37
 FACT, SHORT = "Uses tabs for indentation.", "Uses spaces for indentation in files."
 CHANGES = {
+    "add": {"action": "add", "content": SHORT, "category": "projects"},
     "replace": {"action": "replace", "old_text": "Uses tabs", "content": SHORT},
     "remove": {"action": "remove", "old_text": "Uses tabs"},
     "batch": {"operations": [{"action": "remove", "old_text": "Uses tabs"}]},
@@ -29,16 +33,22 @@ def target(request):
     return request.param
 
 
-@pytest.fixture
-def file(made, target):
-    """A file of 8,765 characters: an entry of catmem's own, and what a plugin appended to it without a ``§``.
-
-    The agent's conversation began before.
-    """
-    made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
-    assert made.tool("orchestrator", action="list", target=target)["success"]
+@pytest.fixture(params=[True, False], ids=["of catmem", "by hand"])
+def old(made, target, request):
+    """A file of one entry that catmem wrote, or that it never saw; an agent's conversation began with it."""
     path = made.file(f"orchestrator/{target}")
-    text = path.read_text(encoding="utf-8")
+    if request.param:
+        made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
+    else:
+        path.write_text(f"## Projects\n{FACT}\n", encoding="utf-8")
+    assert made.tool("orchestrator", action="list", target=target)["success"]
+    return path
+
+
+@pytest.fixture
+def file(old):
+    """The same file with 8,765 characters: a plugin appended to the entry without a ``§``."""
+    path, text = old, old.read_text(encoding="utf-8")
     path.write_text((text + "a note of the plugin, " * 500)[: LARGE - 1] + "\n", encoding="utf-8")
     return path
 
@@ -67,6 +77,29 @@ def test_8765_characters_do_not_become_37(made, file, target, change):
     assert made.tool("orchestrator", target=target, **change)["remediation"].startswith("This was refused 7 times")
 
 
+@pytest.mark.parametrize("before", [FACT, ""], ids=["of catmem", "by hand"])
+@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"mcp-process"}))
+def test_no_interface_lets_an_agent_write_over_it(tmp_path, name, before):
+    pytest.importorskip(needed(name), reason="NOT TESTED: an extra is not installed")
+    text = "" if before else f"## Projects\n{FACT}\n"
+    setting = Setting(text, before or None, "projects", tier=1, limit=1_375, by_init=not before)
+    with DOORS[name](tmp_path, Script(0, "mixed", setting, (), ())) as door:
+        door.open()
+        if not door.begins_at_opening:
+            door.call({"action": "list", "target": "user"})
+        clean = door.path.read_bytes()
+        door.path.write_bytes(grown := clean + b"a note of the plugin, " * 400)
+        for change in (CHANGES["replace"], CHANGES["remove"]) * 3:
+            if "head" in door.can:
+                door.call({"action": "head"})  # names what is there, and shows nothing of it
+            assert not door.call({"target": "user", **change}).succeeded
+            assert door.path.read_bytes() == grown
+        door.path.write_bytes(clean)
+        if "head" in door.can:
+            door.call({"action": "head"})
+        assert door.call({"target": "user", **CHANGES["replace"]}).succeeded
+
+
 @pytest.mark.parametrize(
     "command", [("replace", "Uses tabs", SHORT), ("remove", "Uses tabs")], ids=["replace", "remove"]
 )
@@ -74,7 +107,9 @@ def test_a_person_at_the_command_line_is_refused_in_the_same_way(made, file, tar
     write = (*command, "-p", "orchestrator", "-t", target)
     refused = [made.data(*write, status=3) for _ in range(2)]
     (copy,) = copies(file)
-    assert [(each["code"], each["drift_backup"]) for each in refused] == [("drift", str(copy))] * 2
+    own = {each["agent"] for each in made.data("log", f"orchestrator/{target}")["revisions"]} - {"external"}
+    code = "drift" if own else "entry_too_large"
+    assert [(each["code"], each["drift_backup"]) for each in refused] == [(code, str(copy))] * 2
     assert len(file.read_bytes()) == LARGE
     made.run(*write, "--expected", refused[0]["found"])
     assert len(file.read_bytes()) < LARGE
@@ -84,6 +119,7 @@ def test_a_person_at_the_command_line_is_refused_in_the_same_way(made, file, tar
 
 
 def test_the_copy_is_byte_for_byte_with_the_mode_of_the_file(made, file, target):
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
     file.chmod(0o640)
     made.tool("orchestrator", target=target, **CHANGES["remove"])
     (copy,) = copies(file)
@@ -92,8 +128,9 @@ def test_the_copy_is_byte_for_byte_with_the_mode_of_the_file(made, file, target)
 
 
 def test_retries_make_one_copy_for_each_content(made, file, target):
-    for text in ("", "", "more", "more"):
-        file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+    first = file.read_text(encoding="utf-8")
+    for text in ("", "", "more", "more of it", "more", ""):
+        file.write_text(first + text, encoding="utf-8")
         for _ in range(2):
             made.tool("orchestrator", target=target, **CHANGES["remove"])
     texts = {copy.read_bytes() for copy in copies(file)}
@@ -123,16 +160,24 @@ def test_after_a_clean_rewrite_the_next_call_goes_through_at_once(made, file, ta
     assert copies(file) == [copy]
 
 
-@pytest.mark.parametrize("look", ["list", "expected"])
-def test_after_a_look_the_next_call_goes_through_at_once(made, target, look):
-    made.tool("orchestrator", action="add", target=target, content=FACT, category="projects")
-    path = made.file(f"orchestrator/{target}")
-    path.write_text(path.read_text(encoding="utf-8").replace(FACT, f"{FACT} Except in Go."), encoding="utf-8")
+LOOKS = {
+    "list": {"action": "list"},
+    "search": {"action": "search", "query": "Go"},
+    "prompt": {"action": "prompt", "categories": ["projects"]},
+    "expected": None,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_after_a_look_the_next_call_goes_through_at_once(made, old, target, look):
+    old.write_text(old.read_text(encoding="utf-8").replace(FACT, f"{FACT} Except in Go."), encoding="utf-8")
     change = {"target": target, **CHANGES["replace"]}
-    found = [made.tool("orchestrator", **change)["found"] for _ in range(2)][-1]
-    if look == "list":
-        made.tool("orchestrator", action="list", target=target)
+    (found,) = {made.tool("orchestrator", **change)["found"] for _ in range(3)}
+    if LOOKS[look]:
+        asked = LOOKS[look] | ({} if look == "prompt" else {"target": target})
+        assert made.tool("orchestrator", **asked)["success"]
     else:
+        assert made.tool("orchestrator", **change, expected=f"{found[:-4]}0000")["reason"] == "drift"
         change["expected"] = found
     assert made.tool("orchestrator", **change)["success"]
     assert made.tool("orchestrator", action="remove", target=target, old_text="Uses spaces")["success"]
@@ -167,23 +212,24 @@ def test_the_history_has_what_the_plugin_wrote(made, file, target, rootless):
 # --- an append under the limit ---------------------------------------------------------------------------------------
 
 
-def test_a_small_append_is_not_dropped_in_silence(made, target):
-    made.tool("orchestrator", action="add", target=target, content=FACT, category="projects")
-    path = made.file(f"orchestrator/{target}")
-    with path.open("a", encoding="utf-8") as stream:
+@pytest.mark.parametrize("change", ["replace", "remove", "batch"])
+def test_a_small_append_is_not_dropped_in_silence(made, old, target, change):
+    with old.open("a", encoding="utf-8") as stream:
         stream.write("and the office is in Lyon\n")
-    assert made.tool("orchestrator", target=target, **CHANGES["replace"])["reason"] == "drift"
-    assert "Lyon" in path.read_text(encoding="utf-8")
+    assert made.tool("orchestrator", target=target, **CHANGES[change])["reason"] == "drift"
+    assert "Lyon" in old.read_text(encoding="utf-8")
 
 
-def test_an_append_after_a_delimiter_stays_when_its_neighbour_is_replaced(made, target):
-    made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
-    path = made.file(f"orchestrator/{target}")
-    with path.open("a", encoding="utf-8") as stream:
+@pytest.mark.parametrize("writer", ["person", "agent"])
+def test_an_append_after_a_delimiter_stays_when_its_neighbour_is_replaced(made, old, target, writer):
+    with old.open("a", encoding="utf-8") as stream:
         stream.write("§\nThe office is in Lyon.\n")
-    made.run("replace", "Uses tabs", SHORT, "-p", "orchestrator", "-t", target)
-    assert path.read_text(encoding="utf-8").endswith(f"{SHORT}\n§\nThe office is in Lyon.\n")
-    assert copies(path) == []
+    if writer == "person":
+        made.run("replace", "Uses tabs", SHORT, "-p", "orchestrator", "-t", target)
+    else:
+        assert made.tool("orchestrator", target=target, **CHANGES["replace"])["success"]
+    assert old.read_text(encoding="utf-8").endswith(f"{SHORT}\n§\nThe office is in Lyon.\n")
+    assert copies(old) == []
 
 
 # --- what is no drift ------------------------------------------------------------------------------------------------
@@ -213,14 +259,17 @@ def test_a_form_that_no_tool_writes_is_no_drift(made, target, data, verb):
     assert copies(path) == []
 
 
+@pytest.mark.parametrize("strict", ["", "on_drift: refuse\n"], ids=["as init makes it", "strict"])
 @pytest.mark.parametrize("empty", [None, b""], ids=["missing", "empty"])
-def test_a_missing_or_empty_file_is_no_drift(made, target, empty):
+def test_a_missing_or_empty_file_is_no_drift(made, target, empty, strict):
+    made.configure("version: 1\n", f"version: 1\n{strict}")
     made.tool("orchestrator", action="add", target=target, content=FACT, category="projects")
     path = made.file(f"orchestrator/{target}")
     path.unlink()
     if empty is not None:
         path.write_bytes(empty)
     assert made.tool("orchestrator", action="add", target=target, content="One.", category="projects")["success"]
+    assert FACT not in path.read_text(encoding="utf-8")
     assert copies(path) == []
 
 
@@ -242,5 +291,8 @@ def test_unreadable_is_not_empty(made, target):
     for action in ({"action": "add", "content": FACT, "category": "projects"}, CHANGES["remove"]):
         answer = made.tool("orchestrator", target=target, **action)
         assert (answer["success"], answer["reason"]) == (False, "not_utf8")
+        assert "entries" not in answer
+    assert made.tool("orchestrator", action="list", target=target)["reason"] == "not_utf8"
+    assert made.data("add", FACT, "-p", "orchestrator", "-t", target, status=3)["code"] == "not_utf8"
     assert path.read_bytes() == b"caf\xe9, and much more\n"
     assert [each.read_bytes() for each in copies(path)] == [path.read_bytes()]

@@ -197,19 +197,29 @@ def test_the_second_saves_a_branch_and_merges_both_with_several_parents(story: O
     assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == both
 
 
-def test_the_server_merges_by_key_and_leaves_a_key_that_both_changed(story: Office) -> None:
+@pytest.mark.parametrize("winner", ["ours", "theirs"])
+def test_the_server_merges_by_key_and_leaves_a_key_that_both_changed(story: Office, winner: str) -> None:
     workspace = story.workspace()
-    workspace.put(ENTITY, {**SEVENTH, "vendor": "Bolt"}, expected=7, actor="neo")
-    late = {**SEVENTH, "vendor": "Ink", "owners": []}
+    head = {**SEVENTH, "vendor": "Bolt", "budget": 900, "rates": {"gbp": 1.25, "eur": 1.1}}
+    workspace.put(ENTITY, head, expected=7, actor="neo")
+    late = {**SEVENTH, "vendor": "Ink", "owners": [], "rates": {"gbp": 1.3}}
     workspace.put(ENTITY, late, expected=7, actor="trinity", on_stale="branch")
     workspace.store.close()
     status, said = story.post("trinity", "/mem/merge", {"entity_id": ENTITY})
     (conflict,) = said["conflicts"]
     assert (status, conflict["category"], conflict["ours"], conflict["theirs"]) == (409, "/vendor", '"Bolt"', '"Ink"')
-    assert said["head"] == {"rev": 8, "hash": hash_of({**SEVENTH, "vendor": "Bolt"})}
-    assert story.post("mouse", "/mem/merge", {"entity_id": ENTITY, "precedence": "theirs"})[0] == 403
-    assert story.post("trinity", "/mem/merge", {"entity_id": ENTITY, "precedence": "theirs"})[0] == 200
-    assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == late
+    assert said["head"] == {"rev": 8, "hash": hash_of(head)}
+    assert story.post("mouse", "/mem/merge", {"entity_id": ENTITY, "precedence": winner})[0] == 403
+    assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == head
+    assert len(story.get("boss", "/mem/branches", entity_id=ENTITY)[1]["branches"]) == 1
+    assert story.post("trinity", "/mem/merge", {"entity_id": ENTITY, "precedence": winner})[0] == 200
+    merged = {
+        **head,
+        "owners": [],
+        "rates": {"gbp": 1.3, "eur": 1.1},
+        "vendor": {"ours": "Bolt", "theirs": "Ink"}[winner],
+    }
+    assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == merged
 
 
 # --- the envelope --------------------------------------------------------------------------------------------------
@@ -220,6 +230,11 @@ def test_an_envelope_holds_any_json_value(office: Office, content: Any) -> None:
     status, said = office.post("tank", "/mem/write", envelope(office, "tank", content, [7]))
     assert (status, said["mem_rev"], said["digest"]) == (200, 8, hash_of(content))
     assert office.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == content
+    made = office.workspace().envelope(ENTITY, content, agent="tank").to_dict()
+    assert made["content"] == content
+    assert office.post("tank", "/mem/write", made)[0] == 200
+    status, said = office.write("neo", content, [8])
+    assert (status, said["digest"], said["changed"]) == (200, hash_of(content), False)
 
 
 def test_an_envelope_may_wait_in_a_queue_if_it_is_not_signed(office: Office) -> None:
@@ -241,13 +256,16 @@ def test_an_envelope_may_wait_in_a_queue_if_it_is_not_signed(office: Office) -> 
         office.workspace().submit({**late, "op_id": "neo:session-42#8"})
 
 
-def test_parents_that_are_unknown_or_stand_in_another_order_are_refused(office: Office) -> None:
-    status, said = office.post("neo", "/mem/write", envelope(office, "neo", 1, [7, "7z"]))
-    assert (status, said["code"]) == (409, "unknown_revision")
-    body = envelope(office, "neo", 1, [7]) | {"parents": [6, 7]}
-    assert office.post("neo", "/mem/write", body)[1]["key"] == "parents"
-    body = envelope(office, "neo", {"a": 1}, [7]) | {"mem_hash": content_hash({"a": 2})}
-    assert office.post("neo", "/mem/write", body)[1]["code"] == "bad_hash"
+def test_parents_that_are_unknown_or_stand_in_another_order_are_refused(story: Office) -> None:
+    for parents in ([7, "7z"], [9]):
+        status, said = story.post("neo", "/mem/write", envelope(story, "neo", 1, parents))
+        assert (status, said["code"]) == (409, "unknown_revision")
+    for wrong in ([6, 7], [7, 7], []):
+        body = envelope(story, "neo", 1, [7]) | {"parents": wrong}
+        assert story.post("neo", "/mem/write", body)[1]["key"] == "parents"
+    body = envelope(story, "neo", {"a": 1}, [7]) | {"mem_hash": content_hash({"a": 2})}
+    assert story.post("neo", "/mem/write", body)[1]["code"] == "bad_hash"
+    assert story.get("neo", "/mem/head", entity_id=ENTITY)[1]["mem_rev"] == 7
 
 
 # --- who may -------------------------------------------------------------------------------------------------------
@@ -259,8 +277,10 @@ def test_who_is_not_named_learns_nothing_of_an_entity(unchanged: Office) -> None
         assert {status for status, _ in answers} == {404}, path
         here, there = (json.dumps(said).replace(name, "?") for (_, said), name in zip(answers, NAMES, strict=True))
         assert here == there
-    for form in (lambda name: {"content": 1, "prev_rev": 0}, lambda name: envelope(unchanged, "switch", 1, [])):
-        answers = [unchanged.post("switch", "/mem/write", {**form(name), "entity_id": name}) for name in NAMES]
+    forms = {"plain": {"content": 1, "prev_rev": 0}, "envelope": envelope(unchanged, "switch", 1, []), "merge": {}}
+    for form, body in forms.items():
+        path = "/mem/merge" if form == "merge" else "/mem/write"
+        answers = [unchanged.post("switch", path, {**body, "entity_id": name}) for name in NAMES]
         here, there = (json.dumps(said).replace(name, "?") for (_, said), name in zip(answers, NAMES, strict=True))
         assert (answers[0][0], here) == (answers[1][0], there)
         assert answers[0][0] in {403, 404}
@@ -302,8 +322,10 @@ def test_a_content_that_cannot_be_kept_is_refused(unchanged: Office, content: st
 
 
 def test_a_text_entity_takes_text_alone(office: Office) -> None:
-    status, said = office.post("neo", "/mem/write", {"entity_id": "notes:alpha", "content": {"a": 1}, "prev_rev": 0})
-    assert (status, said["code"]) == (422, "bad_content")
+    for content in ({"a": 1}, ["one"], 7, True, None):
+        body = {"entity_id": "notes:alpha", "content": content, "prev_rev": 0}
+        status, said = office.post("neo", "/mem/write", body)
+        assert (status, said["code"]) == (422, "bad_content")
     status, said = office.post(
         "neo", "/mem/write", {"entity_id": "notes:alpha", "content": "one\ntwo\n", "parents": []}
     )

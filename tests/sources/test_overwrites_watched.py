@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from catmem.server.metrics import Meter
 from catmem.workspace.workspace import Workspace
 from tests.http_root import served
 
@@ -44,10 +45,12 @@ def test_one_line_an_operation_with_its_words(made):
     assert list(lines[0])[:9] == fields.split()
     last = lines[-1]
     assert (last["prev_rev"], last["mem_rev"], last["reason"], last["head_rev"]) == ("1", None, "stale_prev", 2)
-    assert "Bolt" not in json.dumps(lines)
+    assert [word in json.dumps(lines) for word in ("Acme", "Bolt", "Crux", "vendor")] == [False] * 4
 
 
-def test_the_metrics_have_the_same_words(made):
+def test_the_metrics_have_the_same_words(made, monkeypatch):
+    for name, seconds in (("survey_every", 0), ("share", 0), ("patience", 60)):
+        monkeypatch.setattr(Meter, name, seconds)  # each look is a new one
     workspace = Workspace.open(made.folder, search=False)
     (http,) = served(workspace, made.folder / "tokens" / "tokens.json")
     person = http.client()
@@ -58,7 +61,13 @@ def test_the_metrics_have_the_same_words(made):
     assert value(text, "mem_write_total", entity=ENTITY, outcome="retry") == 1
     assert value(text, "mem_conflict_total", entity=ENTITY, reason="stale_prev") == 1
     assert value(text, "mem_overwrites_prevented_total", entity=ENTITY) == 1
-    assert "mem_overwrites_lost_total{" in text
+    assert value(text, "mem_overwrites_lost_total", entity=ENTITY) == 0
+    path = made.file(ENTITY)
+    more = path.read_bytes() + "§\nOf another program.\n".encode()
+    for number, lost in ((1, 0), (2, 1)):
+        path.write_bytes(more)  # the second time over what was added
+        made.run("add", f"Number {number}.", *NEW)
+        assert value(person.get("/metrics").text, "mem_overwrites_lost_total", entity=ENTITY) == lost
 
 
 def test_kappa_shows_what_guards_are_for(made):
@@ -67,30 +76,42 @@ def test_kappa_shows_what_guards_are_for(made):
         "silent_overwrites": 0, "unrecorded": 0, "kappa": 1.0,
     }  # fmt: skip
     assert said["unguarded"]["acknowledged"] == said["guarded"]["acknowledged"] == 24
+    assert said["unguarded"]["silent_overwrites"] > 0
+    assert said["unguarded"]["kappa"] < 1
 
 
 def test_every_branch_that_merges_by_itself_is_merged_at_once(made):
+    made.profile("scout", "memory_categories: ['*']\n")
+    late = ("--expected", "1", "--on-stale", "branch")
     for profile in ("orchestrator", "scout"):
-        made.profile("scout", "memory_categories: ['*']\n")
         new = ("-p", profile, *NEW[2:])
         made.run("add", "The vendor is Acme.", *new)
-        made.run("add", "Of the first.", *new, "--expected", "1")
-        made.run("add", "Of the second.", *new, "--expected", "1", "--on-stale", "branch")
-    assert len(made.data("branches")["branches"]) == 2
-    made.run("merge", "--all")
-    assert made.data("branches")["branches"] == []
+        made.run("replace", "vendor", "The vendor is Bolt.", *new[:4], "--expected", "1")
+        made.run("add", "Of the second.", *new, *late)
+        made.run("replace", "vendor", "The vendor is Crux.", *new[:4], *late)
+        made.run("add", "Of the third.", *new, *late)
+    assert len(made.data("branches")["branches"]) == 6
+    made.run("merge", "--all", status=3)
+    left = made.data("branches")["branches"]
+    assert [(each["state"], each["conflicts"]) for each in left] == [("conflicts", 1)] * 2
     for profile in ("orchestrator", "scout"):
         text = made.file(f"{profile}/memory").read_text(encoding="utf-8")
-        assert [each in text for each in ("Acme", "the first", "the second")] == [True] * 3
+        words = ("Bolt", "the second", "the third", "Acme", "Crux")
+        assert [each in text for each in words] == [True] * 3 + [False] * 2
+        assert made.data("log", f"{profile}/memory")["revisions"][0]["parents"] == ["2", "2a", "2c"]
 
 
-@pytest.mark.parametrize(("new", "alarmed"), [("The vendor is Bolt.", False), ("Lunch at noon today.", True)])
-def test_the_semantic_alert_is_a_setting_of_the_root(made, new, alarmed):
-    made.configure("version: 1\n", "version: 1\nsemantic_alert: 0.4\n")
+@pytest.mark.parametrize("setting", ["", "semantic_alert: 0.4\n"], ids=["without", "with"])
+@pytest.mark.parametrize(("new", "alike"), [("The vendor is Bolt.", True), ("The other is Bolt.", False)])
+def test_the_semantic_alert_is_a_setting_of_the_root(made, new, alike, setting):
+    made.configure("version: 1\n", f"version: 1\n{setting}")
     made.run("add", "The vendor is Acme.", *NEW)
     write = {"action": "replace", "target": "memory", "old_text": "vendor", "content": new}
-    answer = made.tool("orchestrator", **write)
-    assert answer.get("reason") == ("semantic_collision" if alarmed else None)
-    assert answer["success"] is not alarmed
+    alarmed = bool(setting) and not alike
     if alarmed:
-        assert made.tool("orchestrator", **write, confirm=True)["success"]
+        for _ in range(2):
+            assert made.tool("orchestrator", **write)["reason"] == "semantic_collision"
+        assert made.data("replace", "vendor", new, *NEW[:4], status=3)["code"] == "semantic_collision"
+        assert "Acme" in made.file(ENTITY).read_text(encoding="utf-8")
+    assert made.tool("orchestrator", **write, **({"confirm": True} if alarmed else {}))["success"]
+    assert new in made.file(ENTITY).read_text(encoding="utf-8")

@@ -15,6 +15,8 @@ from mcp import Client
 import catmem
 from catmem.mcp.server import make_server
 from catmem.workspace.workspace import Workspace
+from tests.guard.doors import DOORS, needed
+from tests.guard.scripts import HIDDEN, Script, Setting
 from tests.http_root import served
 
 SLICES = {
@@ -22,6 +24,7 @@ SLICES = {
     "morpheus": ["Communication Style", "Cognitive Patterns", "Working Relationship"],
     "trinity": ["Communication Style", "Workflow Rules (Finance)", "Approval Conventions"],
 }
+EXPIRED = "Book travel to cost centre 410."
 FLAT = "[COMM] Prefers short answers.\n§\n[WORKFLOW] Small commits.\n§\nPlain.\n"
 
 
@@ -41,6 +44,17 @@ def without_copies(root):
         for path in (root.folder / "homes" / name).glob("*.md"):
             path.unlink()
     (root.folder / "catmem.seed.lock").unlink(missing_ok=True)
+
+
+def turn_round(path):
+    """Let the sections of a file stand in the opposite order."""
+    title, *sections = re.split(r"(?m)^(?=## )", path.read_text(encoding="utf-8"))
+    path.write_text(title + "".join(f"{each.rstrip()}\n\n" for each in reversed(sections)), encoding="utf-8")
+
+
+def bodies(root, path):
+    """What the entries of each category of a file say."""
+    return {name: [each["body"] for each in entries] for name, entries in root.data("show", path)["categories"].items()}
 
 
 # --- the format ------------------------------------------------------------------------------------------------------
@@ -87,7 +101,10 @@ def test_a_specialist_sees_a_legacy_file_if_its_profile_says_so(example):
 
 
 @pytest.mark.parametrize("name", SLICES)
-def test_each_specialist_gets_its_categories_in_the_order_of_its_profile(example, name):
+@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "turned round"])
+def test_each_specialist_gets_its_categories_in_the_order_of_its_profile(example, name, turned):
+    if turned:
+        turn_round(example.file("orchestrator/user"))
     text = example.run("prompt", name, "--from", "orchestrator", "--as-of", "2026-11-21").stdout
     user, _, notes = text.partition("# Notes")
     assert headings(user) == SLICES[name]
@@ -114,6 +131,28 @@ def test_nothing_of_another_category_is_shown_by_any_interface(example, name):
     assert canary in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", sorted(DOORS.keys() - {"drop-in", "mcp-process"}))
+def test_nothing_of_it_is_shown_by_any_interface_of_an_agent(tmp_path, name):
+    pytest.importorskip(needed(name), reason="NOT TESTED: an extra is not installed")
+    canary, text = "CANARY 7261", f"## Projects\nUses tabs.\n\n## {HIDDEN}\nCANARY 7261\n"
+    setting, slug = Setting(text, None, "projects", tier=2, limit=None, by_init=False), HIDDEN.lower()
+    looks = [
+        {"action": "list"},
+        {"action": "list", "category": "projects"},
+        {"action": "list", "category": slug},
+        {"action": "search", "query": canary.lower()},
+    ]
+    looks += [{"action": "prompt"}, {"action": "prompt", "categories": [slug]}]
+    with DOORS[name](tmp_path, Script(0, "mixed", setting, (), ())) as door:
+        said = [door.open(), *(door.call(each) for each in looks if each["action"] in door.can)]
+        said += [door.call({"action": "remove", "target": "user", "old_text": canary.lower()})]
+        assert any("Uses tabs." in each.text for each in said)
+        assert [each.text for each in said if canary in each.text] == []
+        if name == "mcp":
+            assert slug not in door.portal.call(door.client.list_resources).model_dump_json()
+        assert door.path.read_text(encoding="utf-8") == text
+
+
 def test_tiers_say_who_seeds_and_who_keeps_files(example):
     assert example.tool("neo", action="seed", targets=["trinity"])["success"] is False
     assert example.tool("orchestrator", action="seed", targets=["neo"])["success"] is True
@@ -132,8 +171,12 @@ def test_seed_copies_each_slice(example, way):
         example.run("seed", "orchestrator", *SLICES)
     else:
         assert example.tool("orchestrator", action="seed", targets=list(SLICES))["success"]
+    source = bodies(example, example.file("orchestrator/user"))
     for name, titles in SLICES.items():
         assert headings(example.file(f"{name}/user").read_text(encoding="utf-8")) == titles
+        copied = bodies(example, example.file(f"{name}/user"))
+        said = {category: [each for each in source[category] if each != EXPIRED] for category in copied}
+        assert copied == said
     assert "Payroll" not in example.file("trinity/memory").read_text(encoding="utf-8")
     assert not example.file("neo/memory").exists()
 
@@ -158,12 +201,27 @@ def test_what_the_specialist_wrote_itself_stays_and_edits_of_the_source_arrive(e
     assert "Own words of neo." in text
     assert "11:00" in text
     assert "10:00" not in text
+    example.run("replace", "11:00", "Own words on calls.", "-p", "neo")
+    example.run("replace", "11:00", "Never schedule calls before 12:00.", "-p", "orchestrator")
+    example.run("seed", "orchestrator", "neo", status=3)
+    text = example.file("neo/user").read_text(encoding="utf-8")
+    assert ("Own words on calls." in text, "12:00" in text) == (True, False)
 
 
 def test_a_seed_of_some_categories(example):
     without_copies(example)
     example.tool("orchestrator", action="seed", targets=["neo"], categories=["communication-style"])
     assert headings(example.file("neo/user").read_text(encoding="utf-8")) == SLICES["neo"][:1]
+    example.run("seed", "orchestrator", "neo")
+    example.run("add", "Test first.", "-p", "orchestrator", "-c", "dev-workflow")
+    example.run("replace", "before 10:00", "Never schedule calls before 11:00.", "-p", "orchestrator")
+    example.tool("orchestrator", action="seed", targets=["neo"], categories=["dev-workflow"])
+    text = example.file("neo/user").read_text(encoding="utf-8")
+    assert ("Test first." in text, "10:00" in text, "11:00" in text) == (True, True, False)
+    example.run("replace", "before 11:00", "Never schedule calls before 10:00.", "-p", "orchestrator")
+    before = bytes_of(example)
+    example.run("seed", "orchestrator", "neo")
+    assert bytes_of(example) == before
 
 
 def test_dates_are_copied_and_not_refreshed(example):
@@ -173,14 +231,18 @@ def test_dates_are_copied_and_not_refreshed(example):
     assert "stale: verified 2026-03-09" in example.run("prompt", "neo", "--as-of", "2026-11-21").stdout
 
 
-def test_a_slice_over_the_limit_fits_by_priority_when_asked(example):
+@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "turned round"])
+def test_a_slice_over_the_limit_fits_by_priority_when_asked(example, turned):
     without_copies(example)
     path = example.folder / "profiles" / "trinity.yaml"
     path.write_text(f"limits: {{user: 500}}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    if turned:
+        turn_round(example.file("orchestrator/user"))
     plain = example.run("seed", "orchestrator", "trinity", "-t", "user", "--as-of", "2026-11-21", status=1)
     assert "--fit" in plain.stderr
     done = example.run("seed", "orchestrator", "trinity", "-t", "user", "--fit", "--as-of", "2026-11-21")
-    assert "left out, over the limit of 500: approval-conventions: Silence is not approval." in done.stderr
+    left = re.findall("left out, over the limit of 500: (.*?: .{10})", done.stderr)
+    assert sorted(left) == ["approval-conventions: Silence is", "workflow-rules-finance: Cloud cost"]
     text = example.file("trinity/user").read_text(encoding="utf-8")
     assert len(text) <= 500
     example.run("seed", "orchestrator", "trinity", "-t", "user", "--fit", "--as-of", "2026-11-21")
@@ -193,31 +255,36 @@ NAMED = ["communication-style", "approval-conventions"]
 TITLES = ["Communication Style", "Approval Conventions"]
 
 
-def of_command(root, budget):
-    chosen = [each for name in NAMED for each in ("-c", name)]
-    return root.run("prompt", "--from", "orchestrator", *chosen, "--budget", budget).stdout
+def of_command(root, budget, profile="orchestrator", named=NAMED):
+    chosen = [each for name in named for each in ("-c", name)]
+    who = ["--from", "orchestrator"] if profile == "orchestrator" else [profile]
+    return root.run("prompt", *who, *chosen, "--budget", budget).stdout
 
 
-def of_tool(root, budget):
-    return root.tool("orchestrator", action="prompt", categories=NAMED, budget=budget)["text"]
+def of_tool(root, budget, profile="orchestrator", named=NAMED):
+    return root.tool(profile, action="prompt", categories=named, budget=budget)["text"]
 
 
-def of_http(root, budget):
+def of_http(root, budget, profile="orchestrator", named=NAMED):
     (http,) = served(Workspace.open(root.folder, search=False), root.folder / "tokens" / "tokens.json")
-    asked = {"categories": ",".join(NAMED), "budget": budget}
-    return http.client().get("/prompt/orchestrator", params=asked).text
+    asked = {"categories": ",".join(named), "budget": budget}
+    who = None if profile == "orchestrator" else profile  # a person, or an agent
+    return http.client(who).get(f"/prompt/{profile}", params=asked).text
 
 
-def of_mcp(root, budget):
+def of_mcp(root, budget, profile="orchestrator", named=NAMED):
     async def asked():
-        async with Client(make_server(Workspace.open(root.folder, search=False), "orchestrator")) as client:
-            found = await client.get_prompt("context", {"categories": ",".join(NAMED), "budget": str(budget)})
+        async with Client(make_server(Workspace.open(root.folder, search=False), profile)) as client:
+            found = await client.get_prompt("context", {"categories": ",".join(named), "budget": str(budget)})
             return found.messages[0].content.text
 
     return asyncio.run(asked())
 
 
-@pytest.mark.parametrize("way", [of_command, of_tool, of_http, of_mcp])
+WAYS = [of_command, of_tool, of_http, of_mcp]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_slice_without_a_profile(example, way):
     whole = way(example, 800)
     assert headings(whole) == TITLES
@@ -226,9 +293,13 @@ def test_a_slice_without_a_profile(example, way):
     assert 0 < len(headings(small)) < len(TITLES)
 
 
-@pytest.mark.parametrize("asked", [["finance-payroll"], ["*"]])
-def test_a_slice_is_not_wider_than_the_rights_of_the_profile_that_asks(example, asked):
-    text = example.tool("neo", action="prompt", categories=asked).get("text", "")
+@pytest.mark.parametrize("asked", [["finance-payroll", "communication-style"], ["*"]])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_slice_is_not_wider_than_the_rights_of_the_profile_that_asks(example, way, asked):
+    with example.file("neo/user").open("a", encoding="utf-8") as stream:
+        stream.write("\n## Finance Payroll\nFreelancers get £500 a day.\n")
+    text = way(example, 800, "neo", asked)
+    assert "## Communication Style" in text
     assert "Payroll" not in text
     assert "£500" not in text
 
@@ -242,7 +313,11 @@ def test_labels_that_no_category_has_are_proposed_and_declared_when_asked(made):
     proposed = made.run("migrate", "--dry-run", path).stderr
     assert "[COMM]" in proposed
     assert "[WORKFLOW]" in proposed
-    assert path.read_text(encoding="utf-8") == FLAT
+    declared = (made.folder / "catmem.yaml").read_text(encoding="utf-8")
+    for asked in (["--dry-run"], ["--dry-run", "--declare"], []):
+        made.run("migrate", *asked, path)
+        assert path.read_text(encoding="utf-8") == FLAT
+        assert (made.folder / "catmem.yaml").read_text(encoding="utf-8") == declared
     made.run("migrate", "--declare", path)
     found = made.data("show", path)["categories"]
     assert [[each["body"] for each in entries] for entries in found.values()] == [
@@ -256,8 +331,17 @@ def test_labels_that_no_category_has_are_proposed_and_declared_when_asked(made):
 
 
 def test_a_bullet_is_not_bulleted_twice(made):
-    made.file("orchestrator/user").write_text("## Projects\n- One\n§\n* Two\n  goes on\n", encoding="utf-8")
-    assert made.run("prompt", "orchestrator").stdout.endswith("## Projects (unverified)\n- One\n- Two\n  goes on\n")
+    entries = ["- One", "* Two\n  goes on", "+ Three", "[verified_date: 2026-01-01] - Four"]
+    made.file("orchestrator/user").write_text("## Projects\n" + "\n§\n".join(entries) + "\n", encoding="utf-8")
+    said = made.run("prompt", "orchestrator", "--as-of", "2026-11-21").stdout
+    assert said.endswith(
+        "- (unverified) One\n- (unverified)\n  Two\n  goes on\n- (unverified) Three\n- (stale: verified 2026-01-01) Four\n"
+    )
+    made.file("orchestrator/user").write_text(
+        "## Projects\n- One\n§\n* Two\n  goes on\n§\n- a\n- b\n", encoding="utf-8"
+    )
+    said = made.run("prompt", "orchestrator").stdout
+    assert said.endswith("## Projects (unverified)\n- One\n- Two\n  goes on\n- - a\n  - b\n")
 
 
 # --- the card --------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def sql(root, *statements):
 
 
 def generations(root):
-    (said,) = root.data("store", "info")["entities"]
+    (said,) = (each for each in root.data("store", "info")["entities"] if each["entity"] == ENTITY)
     return said["generation_observed"], said["generation_actual"]
 
 
@@ -62,6 +62,22 @@ REPLACE = (
 EMPTY = "DELETE FROM user_memories"
 TIER = "UPDATE user_memories SET tier = 3 WHERE content = 'Drinks tea.'"
 ADD = {"action": "add", "content": "A fifth.", "category": "projects"}
+WRITES = {
+    "add": ADD,
+    "replace": {"action": "replace", "old_text": "Prefers SQL", "content": "Prefers SQLite."},
+    "remove": {"action": "remove", "old_text": "Answers briefly"},
+}
+KINDS = {
+    "insert": INSERT,
+    "update": UPDATE,
+    "delete": DELETE,
+    "replace": REPLACE,
+    "replace by a row of another": REPLACE.replace(ENTITY, "scout/memory"),
+    "give to another": "UPDATE user_memories SET entity = 'scout/memory' WHERE id = 1",
+    "another id": "UPDATE OR REPLACE user_memories SET id = 1 WHERE id = 2",
+    "category": "UPDATE user_memories SET category = 'tea' WHERE id = 1",
+    "tags": """UPDATE user_memories SET tags = '{"domain": "tea"}' WHERE id = 1""",
+}
 
 
 # --- the answer ------------------------------------------------------------------------------------------------------
@@ -78,36 +94,45 @@ def test_generation_4_found_7_and_the_snapshot(agent, caplog):
     assert answer["drift_backup"] == str(snapshot)
     assert answer["remediation"].startswith("Nothing was written")
     assert texts(agent) == {"Drinks coffee.", "Prefers SQL.", "Answers briefly.", "By SQL."}
-    assert any(str(snapshot) in each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+    warned = [
+        each.name for each in caplog.records if each.levelname == "WARNING" and str(snapshot) in each.getMessage()
+    ]
+    assert warned == ["catmem.store.sql"]
 
 
 def test_the_snapshot_holds_all_rows_as_they_were(agent):
     sql(
         agent,
-        "INSERT INTO user_memories (entity, category, content) VALUES ('scout/memory', 'x', 'Of another.')",
+        "INSERT INTO user_memories (entity, category, content) VALUES ('scout/memory', 'x', 'Of another. ')",
         INSERT,
     )
+    before = rows(agent)
     agent.tool("orchestrator", **ADD)
     (snapshot,) = snapshots(agent)
     said = json.loads(snapshot.read_text(encoding="utf-8"))
     assert {"timestamp", "generation_observed", "generation_actual", "entries"} <= set(said)
     assert (said["generation_observed"], said["generation_actual"]) == (4, 5)
-    assert [each["content"] for each in said["entries"]] == [*FOUR, "By SQL.", "Of another."]
-    assert [each["id"] for each in said["entries"]] == [1, 2, 3, 4, 6, 5]
+    shown = [{**each, "tags": json.dumps(each["tags"])} for each in said["entries"]]
+    columns = ("id", "entity", "category", "tier", "content", "tags", "created_at")
+    assert sorted(tuple(each[name] for name in columns) for each in shown) == before
+    assert [each["content"] for each in shown] == [*FOUR, "By SQL.", "Of another. "]
     stamp = re.fullmatch(r"memory\.bak\.(\d+)\.json", snapshot.name)
     assert stamp is not None
     assert abs(datetime.fromisoformat(said["timestamp"]).timestamp() - int(stamp[1])) <= 1
 
 
-@pytest.mark.parametrize("change", [INSERT, UPDATE, DELETE, REPLACE], ids=["insert", "update", "delete", "replace"])
-def test_every_kind_of_change_is_drift(agent, change):
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("change", KINDS.values(), ids=KINDS)
+def test_every_kind_of_change_is_drift(agent, change, write):
     sql(agent, change)
+    before = rows(agent)
     observed, actual = generations(agent)
     assert observed == 4
     assert actual > 4
-    answer = agent.tool("orchestrator", **ADD)
+    answer = agent.tool("orchestrator", **write)
     assert (answer["success"], answer["reason"]) == (False, "drift")
     assert (answer["generation_observed"], answer["generation_actual"]) == (observed, actual)
+    assert {each[4] for each in rows(agent)} == {each[4] for each in before}
     assert len(snapshots(agent)) == 1
 
 

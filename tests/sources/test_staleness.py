@@ -62,6 +62,7 @@ def due(root):
 
 def test_reading_leaves_bytes_mtime_and_age_alone(memory):
     path = memory.write(entry(OFFICE, verified_date=ago(100)), "Never verified, the office plant.")
+    memory.run("add", "So that the root counts.", "-p", "orchestrator", "-t", "memory", "-c", "projects")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     before = path.read_bytes(), path.stat().st_mtime_ns, states(memory), due(memory)
     for _ in range(3):
@@ -73,10 +74,29 @@ def test_reading_leaves_bytes_mtime_and_age_alone(memory):
             "lint",
         ):
             memory.run(*command.split())
-        for action in ({"action": "list"}, {"action": "search", "query": "office"}):
+        for action in ({"action": "list"}, {"action": "search", "query": "office"}, {"action": "prompt"}):
             assert memory.tool("orchestrator", **action)["success"]
+        asyncio.run(read_by_mcp(memory))
+        for address in ("/mem/read?entity_id=orchestrator/user", "/prompt/orchestrator"):
+            assert by_http(memory).get(address).status_code == 200
     assert (path.read_bytes(), path.stat().st_mtime_ns, states(memory), due(memory)) == before
-    assert before[2:] == (["stale", "unverified"], ["Never verified, the office plant.", OFFICE])
+    assert before[2] == ["stale", "unverified", "unverified"]
+    assert before[3][-1] == OFFICE
+
+
+async def read_by_mcp(root):
+    async with Client(make_server(Workspace.open(root.folder, search=False), "orchestrator")) as client:
+        await client.get_prompt("context", {})
+        for each in (await client.list_resources()).resources:
+            await client.read_resource(each.uri)
+        await client.call_tool("memory_list", {})
+        await client.call_tool("memory_search", {"query": "office"})
+
+
+def by_http(root):
+    """The way in of the agent of the orchestrator."""
+    (http,) = served(Workspace.open(root.folder, search=False), root.folder / "tokens" / "tokens.json")
+    return http.client("orchestrator")
 
 
 def test_only_a_verification_makes_a_fact_fresh(memory):
@@ -85,8 +105,15 @@ def test_only_a_verification_makes_a_fact_fresh(memory):
     memory.run("replace", "plant is", "The plant is red.", "-p", "orchestrator")
     memory.run("move", "office is", "-p", "orchestrator", "-c", "projects")
     assert states(memory, "-c", "projects") == ["stale"]
+    for action in (
+        {"action": "add", "content": "One more.", "category": "workflow-rules"},
+        {"action": "replace", "old_text": "plant is red", "content": "The plant is blue."},
+        {"action": "move", "old_text": "Another", "category": "projects"},
+    ):
+        assert memory.tool("orchestrator", **action)["success"]
+    assert sorted(states(memory)) == ["stale"] + ["unverified"] * 3
     memory.run("verify", "office is", "-p", "orchestrator")
-    assert states(memory, "-c", "projects") == ["fresh"]
+    assert sorted(states(memory)) == ["fresh"] + ["unverified"] * 3
 
 
 def test_new_words_are_not_verified(memory):
@@ -132,7 +159,9 @@ def test_how_long_a_fact_stays_fresh_depends_on_what_it_is_about(memory, domain,
 def test_a_date_in_the_future_is_a_finding(memory, when):
     memory.write(entry(OFFICE, **{when: "2030-01-01"}))
     assert "2030-01-01" in memory.run("lint", status=1).stdout
-    assert due(memory) == [OFFICE]
+    (found,) = memory.data("review", "--list")["due"]
+    assert (found["body"], found["state"]) == (OFFICE, "future")
+    assert "2030-01-01" in found["why"]
 
 
 # --- what an agent is advised ----------------------------------------------------------------------------------------
@@ -140,30 +169,48 @@ def test_a_date_in_the_future_is_a_finding(memory, when):
 
 @pytest.mark.parametrize("tags", [{}, {"verified_date": ago(91)}, {"expires": ago(1)}, {"verified_date": DAY}])
 def test_every_answer_with_a_fact_that_is_not_fresh_has_one_sentence(memory, tags):
-    memory.configure("version: 1\n", "version: 1\nagents: {planner: orchestrator}\n")
+    memory.configure("approval: {}\n", "")
     memory.write(entry(OFFICE, **tags))
-    answers = [
-        memory.tool("orchestrator", action="list"),
-        memory.tool("orchestrator", action="search", query="office"),
-        memory.data("search", "-p", "orchestrator", "office"),
-        asyncio.run(of_mcp(memory, "memory_list", {})),
-        asyncio.run(of_mcp(memory, "memory_search", {"query": "office"})),
-    ]
-    (http,) = served(Workspace.open(memory.folder, search=False), memory.folder / "tokens" / "tokens.json")
-    answers.append(http.client("planner").get("/mem/read", params={"entity_id": "orchestrator/user"}).json())
-    assert [each.get("advice") for each in answers] == [None if tags == {"verified_date": DAY} else ADVICE] * 6
+    http = by_http(memory)
+    answers = {
+        "list": memory.tool("orchestrator", action="list"),
+        "search": memory.tool("orchestrator", action="search", query="office"),
+        "search of a person": memory.data("search", "-p", "orchestrator", "office"),
+        "HTTP": http.get("/mem/read", params={"entity_id": "orchestrator/user"}).json(),
+        **asyncio.run(of_mcp(memory)),
+    }
+    if "expires" in tags:
+        del answers["MCP prompt"]  # no prompt has an expired fact
+    else:
+        answers["prompt"] = memory.tool("orchestrator", action="prompt")
+        answers["HTTP prompt"] = http.get("/prompt/orchestrator", headers={"Accept": "application/json"}).json()
+    answers["write"] = memory.tool("orchestrator", action="move", old_text="office", category="projects")
+    back = {"action": "move", "old_text": "office", "to_category": "workflow-rules"}
+    body = {"entity_id": "orchestrator/user", "content": [back], "prev_rev": answers["write"]["revision"]}
+    answers["HTTP write"] = http.post("/mem/write", json=body).json()
+    wanted = None if tags == {"verified_date": DAY} else ADVICE
+    assert {name: each.get("advice") for name, each in answers.items()} == dict.fromkeys(answers, wanted)
 
 
-async def of_mcp(root, tool, arguments):
+async def of_mcp(root):
+    """The answers of MCP; of those that are text the sentence, if it stands there once."""
     async with Client(make_server(Workspace.open(root.folder, search=False), "orchestrator")) as client:
-        return (await client.call_tool(tool, arguments)).structured_content
+        listed = await client.call_tool("memory_list", {})
+        found = await client.call_tool("memory_search", {"query": "office"})
+        (resource,) = (await client.list_resources()).resources
+        texts = {"MCP prompt": await client.get_prompt("context", {})}
+        texts["MCP resource"] = await client.read_resource(resource.uri)
+    said = {
+        name: {"advice": ADVICE} if text.model_dump_json().count(ADVICE) == 1 else {} for name, text in texts.items()
+    }
+    return {"MCP list": listed.structured_content, "MCP search": found.structured_content, **said}
 
 
 def test_a_prompt_notes_what_is_not_fresh(memory):
-    memory.write(entry(OFFICE, verified_date=ago(91)), "Never verified.", entry("Gone.", expires=ago(1)))
+    facts = [entry(OFFICE, verified_date=ago(91)), "Never verified.", entry("Fine.", verified_date=DAY)]
+    memory.write(*facts, entry("Gone.", expires=ago(1)))
     text = memory.run("prompt", "orchestrator").stdout
-    assert f"stale: verified {ago(91)}" in text
-    assert "unverified" in text
+    assert text.endswith(f"\n- (stale: verified {ago(91)}) {OFFICE}\n- (unverified) Never verified.\n- Fine.\n")
     assert "Gone." not in text
 
 
@@ -171,13 +218,14 @@ def test_a_prompt_notes_what_is_not_fresh(memory):
 
 
 def test_evidence_is_kept_beside_the_verification(memory):
-    memory.write(OFFICE)
+    path = memory.write(OFFICE)
     memory.run("verify", "office", "-p", "orchestrator", "--evidence", "letterhead of 2026-11-20")
     memory.tool("orchestrator", action="verify", old_text="office", evidence="a call to reception")
     log = memory.run("log", "orchestrator").stdout
     assert "letterhead of 2026-11-20" in log
     assert "a call to reception" in log
     assert "letterhead" not in memory.run("prompt", "orchestrator").stdout
+    assert path.read_text(encoding="utf-8") == f"## Workflow Rules\n[verified_date: {DAY}] {OFFICE}\n"
 
 
 @pytest.mark.parametrize(
@@ -185,8 +233,10 @@ def test_evidence_is_kept_beside_the_verification(memory):
     [
         {"action": "verify", "old_text": "office"},
         {"action": "add", "content": "The plant is green.", "category": "workflow-rules", "tags": {"verified_date": str(DAY)}},
+        {"action": "replace", "old_text": "office", "tags": {"verified_date": str(DAY)}},
+        {"action": "replace", "old_text": "office", "content": "The office is new.", "tags": {"verified_date": str(DAY)}},
     ],
-    ids=["verify", "a date of its own"],
+    ids=["verify", "a date of its own", "a date for the words", "new words with a date"],
 )  # fmt: skip
 def test_who_may_not_verify_sets_no_date(memory, change):
     path = memory.write(OFFICE, profile="reader")
@@ -208,14 +258,12 @@ def test_every_added_fact_gets_its_day(memory):
 
 def test_never_verified_is_due_first_and_of_these_what_agents_used_most(memory):
     unused, used, stale = "A quiet fact.", "A busy fact.", "An old fact."
-    memory.write(entry(stale, verified_date=ago(400)), unused, used)
-    for _ in range(2):
-        memory.tool("orchestrator", action="search", query="busy")
-    memory.tool("orchestrator", action="add", content="So that the root has counts.", category="workflow-rules")
-    for _ in range(2):
-        memory.tool("orchestrator", action="search", query="busy")
-    assert due(memory)[0] == used
-    assert due(memory)[-1] == stale
+    memory.write(entry(stale, verified_date=ago(400)), unused, "A lazy fact.", used)
+    memory.run("add", "So that the root counts.", "-p", "orchestrator", "-t", "memory", "-c", "projects")
+    for query, times in (("lazy", 1), ("busy", 3), ("old", 5)):
+        for _ in range(times):
+            memory.tool("orchestrator", action="search", query=query)
+    assert [each for each in due(memory) if each.endswith("fact.")] == [used, "A lazy fact.", unused, stale]
 
 
 def test_a_review_asks_one_by_one_and_goes_on_where_it_stopped(memory):
@@ -229,19 +277,19 @@ def test_a_review_asks_one_by_one_and_goes_on_where_it_stopped(memory):
 # --- search ----------------------------------------------------------------------------------------------------------
 
 
-def scores(root):
-    return [each["score"] for each in root.data("search", "-p", "orchestrator", "office")["entries"]]
-
-
 @pytest.mark.parametrize(("setting", "constant"), [("", 30), ("search: {recency_days: 90}\n", 90)])
 def test_rank_is_text_times_recency(memory, setting, constant):
     memory.configure("version: 1\n", f"version: 1\n{setting}")
-    memory.write(
-        *(entry(f"The office {sign}.", verified_date=ago(days)) for sign, days in zip("abc", (30, 0, 60), strict=True))
-    )
-    best, second, third = scores(memory)
-    assert second / best == pytest.approx(math.exp(-30 / constant))
-    assert third / best == pytest.approx(math.exp(-60 / constant))
+    texts = ("The office {:02}.", "The office {:02} of a house with many other rooms and no view.")
+    memory.write(*(entry(text.format(days), verified_date=ago(days)) for text in texts for days in (30, 0, 60)))
+    found = memory.data("search", "-p", "orchestrator", "office")["entries"]
+    scores = {each["body"]: each["score"] for each in found}
+    near, far = ([scores[text.format(days)] for days in (0, 30, 60)] for text in texts)
+    assert near[0] > 1.1 * far[0]
+    for best, second, third in (near, far):
+        assert second / best == pytest.approx(math.exp(-30 / constant))
+        assert third / best == pytest.approx(math.exp(-60 / constant))
+    assert [each["score"] for each in found] == sorted(scores.values(), reverse=True)
 
 
 def test_nothing_is_cut_before_the_ranking(memory):

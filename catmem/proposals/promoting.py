@@ -28,7 +28,6 @@ from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
@@ -215,8 +214,8 @@ class _Learned:
         tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in left.split()}
         like = self._like(entry)
         if like is None:
-            day: date | None = read_date(entry.tags.get("created"))
-            return [Operation("add", content=entry.body, category=entry.category, tags=tags or None, as_of=day)]
+            tags["created"] = entry.tags.get("created")  # what has none stays without
+            return [Operation("add", content=entry.body, category=entry.category, tags=tags)]
         given = {"verified_date": None} if verified else None
         verify = Operation("verify", old_text=entry.body, category=like.category, as_of=verified)
         reworded = Operation("replace", content=entry.body, old_text=like.id, category=like.category, tags=given)

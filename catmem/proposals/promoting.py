@@ -112,7 +112,7 @@ def promote_learned(
             entity = f"{source.name}/{target}"
             there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
             for entry in learned.entries:
-                if entry.body in there or not selected.matches(entry.category):
+                if entry.body in there or learned.came_down(entry) or not selected.matches(entry.category):
                     continue
                 done = Promoted(profile.name, source.name, target, entry)
                 try:
@@ -189,6 +189,11 @@ class _Learned:
         given = [Version.read(each.category, each.text) for each in record.entries] if record else []
         pairs = pair_entries(given, own.entries)
         return {own.entries[place].start: given[index] for index, place in pairs.items()}
+
+    def came_down(self, entry: Entry) -> bool:
+        """Whether an entry has the words of its seed, which its source has changed or removed since."""
+        origin = self._origins.get(entry.start)
+        return origin is not None and origin.body == entry.body
 
     def bring(
         self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None

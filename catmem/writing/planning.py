@@ -109,7 +109,7 @@ class _Draft:
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
-            self._leave("add", already, on_same_text(already.tags, tags))
+            self._leave("add", already, on_same_text(already.tags, tags, to_agent=self.terms.to_agent))
             return
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)

@@ -173,7 +173,7 @@ def test_list(call):
         "category": "talk",
         "body": "short answers",
         "tags": {"created": "2026-04-01"},
-        "state": "unverified",
+        "state": "fresh",
         "date": "2026-04-01",
     }
     assert answer == {
@@ -447,7 +447,7 @@ def test_an_entry_of_the_other_file_is_named_there_if_it_is_seen(tmp_path):
     seen, hidden, missing = (
         memory_tool(workspace, "ada", {**ask, "old_text": text}) for text in ("VPN", "hidden", "missin")
     )
-    assert seen["remediation"] == "The memory file of ada holds it: give the target memory (-t memory)."
+    assert seen["remediation"] == "The memory file of ada holds it: give the target memory."
     assert {**hidden, "error": ""} == {**missing, "error": ""}
     assert hidden["error"] == missing["error"].replace("missin", "hidden")
 

@@ -243,6 +243,13 @@ def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     return _agents(workspace, profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
 
 
+def agent_names(workspace: Root) -> list[str]:
+    """The names of profiles that are no mere bases of others, also of those that are not right."""
+    loaded = _each(workspace.config)
+    agents = _agents(workspace, [each for each in loaded.values() if not isinstance(each, CatmemError)])
+    return [file.stem for file, each in loaded.items() if isinstance(each, CatmemError) or each in agents]
+
+
 def _agents(workspace: Root, profiles: Collection[Profile]) -> list[Profile]:
     return [each for each in profiles if not each.is_base(profiles) or _has_files(workspace, each)]
 

@@ -101,7 +101,7 @@ def test_seeds_and_files_of_other_programs(place):
     )
     assert "spaces" in run("diff", "neo/user", "--adopt", "--root", place).stdout
     run("seed", "--all", "--root", place)
-    assert counts(place) == {"due": 2}
+    assert counts(place) == {}
 
 
 def test_entries_without_a_category(place):

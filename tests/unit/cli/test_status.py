@@ -117,7 +117,9 @@ def test_what_specialists_learned(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
     run("seed", "--all", "--root", place)
     run("add", "-p", "trinity", "-c", "rules", "Tests come first.", "--root", place)
+    before = snapshot(place)
     assert counts(place) == {"learned": 1}
+    assert snapshot(place) == before
     run("promote", "--all", "-c", "*", "--root", place)
     assert counts(place) == {"waiting": 1}
 

@@ -261,7 +261,7 @@ def _has_files(workspace: Root, profile: Profile) -> bool:
             return any(os.path.lexists(path) for path in places(workspace.config, profile).values())
         return any(workspace.store.head(f"{profile.name}/{target}") for target in TARGETS)
     except CatmemError:
-        return True  # whoever looks at it meets the error
+        return True  # a read of it says why
 
 
 def broken_profiles(workspace: Root) -> dict[str, CatmemError]:

@@ -99,6 +99,7 @@ def found_file(name: str, actor: str | None = None) -> tuple[Workspace, str, Sto
         "catmem diff trinity",
         "catmem diff trinity/user 7",
         "catmem diff trinity/memory 3 5",
+        "catmem diff trinity --adopt",
         "catmem diff --git homes/trinity/USER.md",
     ),
 )
@@ -111,31 +112,37 @@ def found_file(name: str, actor: str | None = None) -> tuple[Workspace, str, Sto
     is_flag=True,
     help="Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).",
 )
+@click.option("--adopt", is_flag=True, help="Take what another program wrote into the history, as you saw it here.")
 @common_options
-def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> None:
+def diff(entity: str, old: str | None, new: str | None, *, for_git: bool, adopt: bool) -> None:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
     PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     if for_git:
-        if old is not None or in_json() or given_root() is not None:
+        if old is not None or adopt or in_json() or given_root() is not None:
             raise click.UsageError("--git goes with the path of one file, and with nothing else.")
         from catmem.cli.git_commands import git_text
 
         # git compares larger files than catmem reads; how far is for git to say.
         emit(git_text(read_bounded(entity, _GIT_LIMIT)))
         return
-    from catmem.workspace.history import shown_text
+    from catmem.workspace import history
 
+    if adopt and old is not None:
+        raise click.UsageError("--adopt is for the file as it is now: leave FROM and TO out.")
     workspace, entity, store = found_file(entity)
     if old is None:
         old, new = _latest(store, entity)
     before, after = (store.read(entity, revision).data for revision in (old, new))
     ends = f"revision {old}", "now" if new is None else f"revision {new}"
-    shown = [shown_text(workspace, entity, data) for data in (before, after)]
+    shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
     difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
+    if adopt and new is None:
+        new = history.adopt(workspace, entity, expected=bytes_digest(after))
+        say(f"what is there now is revision {new} of {entity}")
     if in_json():
         emit_json({"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference})
         return
@@ -186,7 +193,7 @@ def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run
 
     Without ENTITY it takes back what you wrote last. A revision that another one follows stays ('catmem restore' is for
     that), and so does one that a seed, a merge or another program made. The approval of a proposal is taken back. A
-    second undo brings back what the first took.
+    second undo goes further back; the answer names the 'catmem restore' that makes it again.
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     from catmem.workspace import history
@@ -197,8 +204,7 @@ def undo(entity: str | None, actor: str | None, expected: str | None, *, dry_run
         workspace, entity, found = found_file(entity, actor)
         store = None if found is workspace.store else found
     done = history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store)
-    again = history.MADE_AGAIN in done.notes
-    show_written(done, "made again what was taken back" if again else TOOK_BACK, {"dry_run": dry_run})
+    show_written(done, TOOK_BACK, {"dry_run": dry_run})
 
 
 @click.command(

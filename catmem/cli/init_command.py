@@ -96,7 +96,7 @@ def init(  # noqa: PLR0913 - one parameter an option
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
         asks = not (profiles or with_git or in_json()) and sys.stdin.isatty()
-        start, from_hermes, source = _what_there_is() if asks else _nothing_there(folder)
+        start, from_hermes, source = _what_there_is(folder) if asks else _nothing_there(folder)
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
@@ -151,7 +151,7 @@ def _over_hermes(named: str | None) -> MadeOver:
     return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
 
 
-def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
+def _what_there_is(folder: Path) -> tuple[tuple[str, ...], bool, str | None]:
     """Ask what there is: the files to start with, whether it is Hermes Agent, and the program to import from."""
     from catmem.importers import SOURCES
 
@@ -159,10 +159,15 @@ def _what_there_is() -> tuple[tuple[str, ...], bool, str | None]:
     choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
     say("What do you have?")
     say_all(f"  {number}  {choice}" for number, choice in enumerate(choices, 1))
-    flat = any(Path(name).is_file() for name in FILE_NAMES.values())
+    places = (each for each in (Path(), folder) if any((each / name).is_file() for name in FILE_NAMES.values()))
+    flat = next(places, None)
     answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=2 if flat else 1, err=True)
     if answer == 2:  # noqa: PLR2004 - the number of the choice above
-        return (click.prompt("The files, or their folder", default="." if flat else None, err=True),), False, None
+        return (
+            (click.prompt("The files, or their folder", default=None if flat is None else str(flat), err=True),),
+            False,
+            None,
+        )
     if answer == len(choices):
         return (), False, click.prompt("Which", type=click.Choice(others), err=True)
     return (), answer == 3, None  # noqa: PLR2004

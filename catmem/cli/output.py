@@ -205,7 +205,7 @@ def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     return "".join(lines)
 
 
-TOOK_BACK = "took back the last revision"
+TOOK_BACK = "took back a revision"
 """What the line for people says of an undo."""
 
 
@@ -255,8 +255,9 @@ def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
         emit(printable(f"{done}{category} in {written.entity}{revision}{f', {size}' if limit else ''}\n"))
         say_all(written.notes)
         # An agent may write what it may not take back.
-        if not (written.bounded or written.branch or written.repeated or is_declared(written.entity)):
-            say(f"'{_undo_line(written)}' {'makes it again' if done == TOOK_BACK else 'takes it back'}")
+        aside = written.bounded or written.branch or written.repeated or is_declared(written.entity)
+        if not aside and done != TOOK_BACK:  # how to make it again stands in the notes
+            say(f"'{_undo_line(written)}' takes it back")
 
 
 def show_waiting(written: Written) -> None:

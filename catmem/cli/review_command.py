@@ -98,7 +98,7 @@ def review(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    Due is what is expired, dated in the future, never verified, or stale, in this order, and of each the facts that
+    Due is what is expired, dated in the future, without a date, or stale, in this order, and of each the facts that
     agents used most. Each answer is written at once. A review that was stopped goes on where it was.
 
     The answers: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r removes it, s

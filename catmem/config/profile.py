@@ -245,6 +245,9 @@ def refuse_no_root(config: Config) -> None:
         )
 
 
+_DECLARE = "To declare it, write '{0}: {{}}' below taxonomy.categories in catmem.yaml."
+
+
 def check_profile(profile: Profile, config: Config) -> None:
     """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
 
@@ -258,7 +261,7 @@ def check_profile(profile: Profile, config: Config) -> None:
             name = split(selector)[1]
             if not is_pattern(name) and name not in declared:
                 message = f"the category {shown(name)} is not declared in the taxonomy, which is closed"
-                hint = suggestion(name, declared, "declared categories")
+                hint = f"{suggestion(name, declared, 'declared categories')} {_DECLARE.format(name)}"
                 raise UnknownNameError(message, hint=hint, **_where(profile, key, index))
 
 

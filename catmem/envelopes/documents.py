@@ -20,6 +20,7 @@ from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
+from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.seen_entry import value_texts
 from catmem.writing.planning import Plan, ended
@@ -159,7 +160,7 @@ def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Ter
             tags = {"created": terms.today.isoformat(), **tags}
         known = _known_since(tags, entry.body, terms) if was is None or was.body != entry.body else None
         if was is not None and was.body != entry.body and tags.get("verified_date") == was.tags.get("verified_date"):
-            tags = {key: value for key, value in tags.items() if key != "verified_date"}
+            tags = unverified(tags)
         entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
     return part._replace(entries=tuple(entries))
 

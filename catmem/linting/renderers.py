@@ -359,7 +359,7 @@ def without_secrets(
         return list(diagnostics), source
     words = _words(secrets)
     return [
-        _masked(diagnostic, words) for diagnostic in diagnostics
+        each if known[each.code].private else _masked(each, words) for each in diagnostics
     ], lambda path: texts[path] if path in texts else source(path)
 
 

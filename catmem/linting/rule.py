@@ -53,7 +53,8 @@ class Rule:
     """One rule. ``options`` are the defaults of what ``lint.options`` of ``catmem.yaml`` may set for it.
 
     ``fixes`` says which kind of fix it can offer. ``dated`` rules look at the day, so their results last a day. What a
-    ``private`` rule finds is never shown, since output of lint stands in logs that many can read.
+    ``private`` rule finds is never shown, since output of lint stands in logs that many can read; its messages quote
+    nothing.
     """
 
     code: str

@@ -16,6 +16,7 @@ from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError
 from catmem.model.version import Conflict, Side, Version
+from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.syntax import tags as tag_blocks
 
@@ -224,7 +225,7 @@ def in_words(conflict: Conflict, words: str) -> Version:
     """The entry with other words, in the place and with the tags of the head's; those are not verified yet."""
     like = next(version for version in (conflict.ours, conflict.theirs) if version is not None)
     body = words.strip()
-    tags = {key: value for key, value in like.tags.items() if key != "verified_date"}
+    tags = unverified(like.tags)
     return Version(like.category, body, tags, tag_blocks.write(tags, body))
 
 

@@ -1,9 +1,9 @@
 """The three styles of a prompt: how categories and entries are framed.
 
 The promise of every style: no line of an entry can be read as a line of the frame. ``markdown`` indents every line of
-an entry under its bullet, ``xml`` encodes what markup is made of, ``hermes`` puts a backslash before lines that look
-like its frame. Where notes stand in the text, an entry that begins like one gets a backslash too. Line ends that other
-programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of them hides a line.
+an entry under its bullet (one that is a list has several), ``xml`` encodes what markup is made of, ``hermes`` puts a
+backslash before lines that look like its frame. What begins like a note where notes stand gets a backslash too. Line
+ends that other programs know (U+2028, VT, a lone CR …) become plain ones first, so that none of them hides a line.
 
 A rendering is a list of pieces, each with its owner, so that a finding in the whole text leads back to the entries it
 touches.
@@ -37,7 +37,7 @@ _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
 # The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
-_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "unverifiedcreated", "staleverified", "expired")))
+_NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "stalecreated", "staleverified", "expired")))
 _NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
 _NOT_WORDS = re.compile(r"[\W_]*")
 _NOTE_REACH = 64
@@ -81,9 +81,9 @@ class StyledCategory:
 
     @property
     def shared_note(self) -> str | None:
-        """The note of all its facts, if all are unverified alike: said once, it need not be said of each."""
-        alike = all((fact.freshness.state, fact.note) == ("unverified", self.facts[0].note) for fact in self.facts)
-        return self.facts[0].note if alike else None
+        """The note of all its facts, if all are unverified: said once, it need not be said of each."""
+        alike = all(fact.note == UNVERIFIED.note for fact in self.facts)
+        return UNVERIFIED.note if alike else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +203,23 @@ class _Markdown(Form):
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
-    lines = _entry_lines(fact)
-    if lines[0][:2] in _BULLETS and all(line[:2] == "  " or not line for line in lines[1:]):
-        lines = [line[2:] for line in lines]  # a list of one is not put into a list
-    first, *others = _noted(lines, note)
-    if not others:
-        return f"- {first}"
-    return "\n".join([f"- {first}", *(f"  {line}" if line.strip(" ") else "" for line in others)])
+    lines = _lines(_shown_body(fact))
+    is_list = lines[0][:2] in _BULLETS
+    if is_list and note is None:
+        return "\n".join(map(_listed, lines))
+    if is_list and len(lines) == 1:
+        lines = [lines[0][2:]]
+    first, *others = _noted([_unlike_note(lines[0]), *lines[1:]], note)
+    return "\n".join([f"- {first}", *map(_indented, others)])
+
+
+def _listed(line: str) -> str:
+    """A line of an entry that is a list: it is not put into another, its bullets are those of the category."""
+    return f"- {_unlike_note(line[2:])}" if line[:2] in _BULLETS else _indented(line.removeprefix("  "))
+
+
+def _indented(line: str) -> str:
+    return f"  {line}" if line.strip(" ") else ""
 
 
 def _shown_body(fact: Fact) -> str:
@@ -219,8 +229,12 @@ def _shown_body(fact: Fact) -> str:
 def _entry_lines(fact: Fact) -> list[str]:
     """An entry's lines for a style that has notes in the text: none of its own begins it."""
     first, *others = _lines(_shown_body(fact))
-    place = _note_at(first)
-    return [first if place is None else f"{first[:place]}\\{first[place:]}", *others]
+    return [_unlike_note(first), *others]
+
+
+def _unlike_note(line: str) -> str:
+    place = _note_at(line)
+    return line if place is None else f"{line[:place]}\\{line[place:]}"
 
 
 def _note_at(line: str) -> int | None:
@@ -313,7 +327,7 @@ class _Hermes(Form):
 
 
 def _hermes_entry(fact: Fact) -> str:
-    if fact.blocked is None and fact.freshness.state == "unverified":
+    if fact.blocked is None and fact.note in {None, UNVERIFIED.note}:
         lines = _lines(fact.body)
         # Nearly every entry: one line, and no line of the frame or note begins with a letter but these.
         if len(lines) == 1 and lines[0][0].isalnum() and not lines[0].startswith(("USER PROFILE (", "MEMORY (")):

@@ -21,6 +21,7 @@ from catmem.proposals.proposal import (
     proposal,
     proposals,
 )
+from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change
 from catmem.text import size_of
 from catmem.workspace.history import limit_of_entity
@@ -228,7 +229,7 @@ class _ApprovedText:
                 hint="Nothing was written. Approve or reject it as it is, or reject it and make the change yourself.",
             )
         entry = self._entry(made[0])
-        tags = {key: value for key, value in entry.tags.items() if key != "verified_date"}
+        tags = unverified(entry.tags)
         self._take(entry, replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags))
 
     def _entry(self, version: Version) -> Entry:

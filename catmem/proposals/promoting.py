@@ -28,7 +28,6 @@ from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
@@ -113,7 +112,7 @@ def promote_learned(
             entity = f"{source.name}/{target}"
             there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
             for entry in learned.entries:
-                if entry.body in there or not selected.matches(entry.category):
+                if entry.body in there or learned.came_down(entry) or not selected.matches(entry.category):
                     continue
                 done = Promoted(profile.name, source.name, target, entry)
                 try:
@@ -191,6 +190,11 @@ class _Learned:
         pairs = pair_entries(given, own.entries)
         return {own.entries[place].start: given[index] for index, place in pairs.items()}
 
+    def came_down(self, entry: Entry) -> bool:
+        """Whether an entry has the words of its seed, which its source has changed or removed since."""
+        origin = self._origins.get(entry.start)
+        return origin is not None and origin.body == entry.body
+
     def bring(
         self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None
     ) -> Written:
@@ -215,8 +219,8 @@ class _Learned:
         tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in left.split()}
         like = self._like(entry)
         if like is None:
-            day: date | None = read_date(entry.tags.get("created"))
-            return [Operation("add", content=entry.body, category=entry.category, tags=tags or None, as_of=day)]
+            tags["created"] = entry.tags.get("created")  # what has none stays without
+            return [Operation("add", content=entry.body, category=entry.category, tags=tags)]
         given = {"verified_date": None} if verified else None
         verify = Operation("verify", old_text=entry.body, category=like.category, as_of=verified)
         reworded = Operation("replace", content=entry.body, old_text=like.id, category=like.category, tags=given)

@@ -176,7 +176,7 @@ _GAUGES = (
     ("mem_head_rev", "The number of the newest revision, 0 for none.", "head"),
     ("mem_entries", "Entries.", "entries"),
     ("mem_stale_entries", "Entries that were verified too long ago.", "stale"),
-    ("mem_unverified_entries", "Entries that were never verified.", "unverified"),
+    ("mem_unverified_entries", "Entries without a date.", "unverified"),
     ("mem_expired_entries", "Entries that are past their day.", "expired"),
     ("mem_drifted", "1 if the entity was changed behind its history.", "drifted"),
     ("mem_unmerged_branches", "Branches that are not merged.", "unmerged"),

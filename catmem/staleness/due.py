@@ -145,7 +145,7 @@ def _how_old(freshness: Freshness, stale_after: int, as_of: date) -> str:
         return freshness.state
     said = {
         "verified_date": "stale: verified",
-        "created": "unverified: created",
+        "created": "stale: created",
         "expires": "expired",
         "first_seen": "unverified: first seen",
         "file_time": "unverified: in a file of",

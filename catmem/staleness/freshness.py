@@ -1,9 +1,9 @@
 """How old a fact is: fresh, stale, expired or unverified, by its own dates and nothing else.
 
-Only a verification makes a fact fresh. One without a ``verified_date`` is *unverified*, however young it is; its age
-counts from the day it was created. Only a date in the file moves a clock: reading, searching and prompting do not. What
-else could date a fact (a file's mtime) differs from clone to clone, so a prompt knows nothing of it. Search and review
-may pass the day that the journal or the file gives as a ``Clock``; the fact stays unverified, and then it has an age.
+Its age counts from its ``verified_date``, else from its ``created``; without either it is *unverified*. Only a date in
+the file moves a clock: reading, searching and prompting do not. What else could date a fact (a file's mtime) differs
+from clone to clone, so a prompt knows nothing of it. Search and review may pass the day that the journal or the file
+gives as a ``Clock``; the fact stays unverified, and then it has an age.
 """
 
 from __future__ import annotations
@@ -65,22 +65,24 @@ class Freshness:
     """The state of a fact on a day, and the date that decides it.
 
     ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without
-    any. ``overdue`` says that the fact is stale or expired, or unverified and older than a verified one may get.
+    any.
     """
 
     state: State
     basis: Basis | None = None
     day: date | None = None
-    overdue: bool = False
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the fact is stale or expired."""
+        return self.state in {"stale", "expired"}
 
     @property
     def note(self) -> str | None:
         """What a prompt says of the fact; it names a date and never an age, so it does not change from day to day."""
-        if self.state == "unverified":
-            return f"unverified: created {self.day}" if self.overdue and self.basis == "created" else "unverified"
-        if self.state == "expired":
-            return f"expired {self.day}"
-        return f"stale: verified {self.day}" if self.state == "stale" else None
+        if self.state == "stale":
+            return f"stale: {'verified' if self.basis == 'verified_date' else 'created'} {self.day}"
+        return {"fresh": None, "unverified": "unverified", "expired": f"expired {self.day}"}[self.state]
 
     def to_dict(self) -> dict[str, str | None]:
         """``state`` and ``date`` as JSON-ready data."""
@@ -115,6 +117,15 @@ def dated_ahead(tags: Mapping[str, TagValue], as_of: date) -> tuple[tuple[str, d
     return tuple((key, day) for key, day in days if day is not None and is_ahead(day, as_of))
 
 
+def unverified(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
+    """The tags for other words than those that were verified: they are no younger by losing that day."""
+    verified, created = (read_date(tags.get(key)) for key in DATED_BY)
+    kept = {key: value for key, value in tags.items() if key != "verified_date"}
+    if verified is not None and created is not None and verified < created:
+        kept["created"] = verified.isoformat()
+    return kept
+
+
 def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
     """The last day on which an expired fact held; ``None`` for one that is not expired on the day ``as_of``."""
     expires = read_date(tags.get("expires"))
@@ -126,22 +137,20 @@ def freshness(
 ) -> Freshness:
     """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root.
 
-    ``expires`` is inclusive: the fact is expired from the day after. A verified fact is stale when more than
-    ``stale_after_days`` have passed since. ``clock`` dates a fact without a date of its own; a prompt never gives one.
+    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than
+    ``stale_after_days`` have passed since its own date. ``clock`` gives one without a date an age; a prompt never does.
     """
     tags = entry.tags
     if not tags and clock is None:
         return UNVERIFIED
     expired = expired_on(tags, as_of)
     if expired is not None:
-        return Freshness("expired", "expires", expired, overdue=True)
-    basis, day = _dated_by(tags, as_of) or clock or (None, None)
-    if day is None:
-        return UNVERIFIED
-    old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
-    if basis == "verified_date":
-        return Freshness("stale" if old else "fresh", basis, day, overdue=old)
-    return Freshness("unverified", basis, day, overdue=old)
+        return Freshness("expired", "expires", expired)
+    dated = _dated_by(tags, as_of)
+    if dated is None:
+        return UNVERIFIED if clock is None else Freshness("unverified", *clock)
+    old = (as_of - dated[1]).days > stale_after_days(entry.category, tags, profile, config)
+    return Freshness("stale" if old else "fresh", *dated)
 
 
 def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:

@@ -130,7 +130,7 @@ class Review:
     def due(self) -> list[Due]:
         """The facts that are still to be asked about.
 
-        The expired come first, then those dated in the future, those that were never verified, and the stale; of each
+        The expired come first, then those dated in the future, those without a date, and the stale; of each
         the most used, then those of tier 1, then the oldest.
         """
         return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)

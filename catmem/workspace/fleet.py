@@ -287,7 +287,6 @@ def read_stats(
     day = as_of or clock.today()
     chosen = dict.fromkeys(names)
     profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
-    profiles = [each for each in profiles if each.name in chosen or not each.is_base(profiles)]
     given = None if source is None else workspace.profile(source)
     shared = None
     if given is not None:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from catmem.config.access import Rights, reads_entity
@@ -98,12 +99,13 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     actor: str | None = None,
     op_id: str | None = None,
     store: Store | None = None,
+    undone: str | None = None,
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history.
 
     Under the same ``op_id`` it is done once. ``store`` is that of one file that is of no profile, ``entity`` its path
-    then. Only a person and a tier-1 profile may. Raises ``ForbiddenError``, ``UnknownRevisionError`` and
-    ``RefusedError``.
+    then. ``undone`` is the revision that this takes back. Only a person and a tier-1 profile may. Raises
+    ``ForbiddenError``, ``UnknownRevisionError`` and ``RefusedError``.
     """
     agent, recorded = actor or PERSON, not dry_run
     with gate.attempt(
@@ -117,7 +119,8 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         old = (workspace.store if store is None else store).read(trying.entity, revision).data
         trying.refuse_proposal(revision)
         request = content_digest(["restore", revision, actor]) if op_id else None
-        change = Change(op="restore", agent=agent, op_id=op_id, request=request, note={"restored": revision})
+        note = {"restored": revision} | ({} if undone is None else {"undone": undone})
+        change = Change(op="restore", agent=agent, op_id=op_id, request=request, note=note)
         done = put_back(workspace, trying, old, seen, change, dry_run=dry_run)
     return replace(done, crowded=crowded_out(workspace, done, actor))
 
@@ -133,18 +136,18 @@ def undo(  # noqa: PLR0913 - as above
 ) -> Written:
     """Take back what the newest revision of an entity did: the text before it becomes a revision of its own.
 
-    Without an ``entity`` it is the one that the caller wrote last. ``expected`` is the revision to take back, for a
-    caller who saw that one. ``store`` is as for ``restore``, whose rights are needed. Raises ``EditError``
-    (``no_undo``) for a revision that a text alone does not take back, ``StaleError`` where it is not the newest,
-    ``DriftError`` where the file has an external change since, and what ``restore`` raises.
+    If that is an undo, this goes further back. Without an ``entity`` it is the one that the caller wrote last.
+    ``expected`` is the newest revision, for a caller who saw that one. ``store`` is as for ``restore``, whose rights
+    are needed. Raises ``EditError`` (``no_undo``) for a revision that a text alone does not take back, ``StaleError``
+    where it is not the newest, ``DriftError`` where the file has an external change since, and what ``restore`` raises.
     """
     with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
         seen = checked_expected(expected)
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
-        record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
+        newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
         why = "there is no revision to take back" if record is None else undo_fault(record)
-        if record is None or why is not None:
+        if newest is None or record is None or why is not None:
             hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
             if record is not None and record.op == "seed":
                 hint = (
@@ -152,30 +155,47 @@ def undo(  # noqa: PLR0913 - as above
                     "same. The next seed then leaves out what this one brought, as if it had been removed there."
                 )
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
-    entity, before, seen = record.entity, parent_of(record), seen or record.revision
+    entity, before, last = record.entity, parent_of(record), newest.revision
     try:
-        done = restore(workspace, entity, before, expected=seen, dry_run=dry_run, actor=actor, store=store)
+        done = restore(
+            workspace,
+            entity,
+            before,
+            expected=seen or last,
+            dry_run=dry_run,
+            actor=actor,
+            store=store,
+            undone=record.revision,
+        )
     except (StaleError, DriftError) as error:
         error.hint = (
-            f"Nothing was written: revision {record.revision} is not the last word any more. 'catmem diff {entity} "
-            f"{record.revision}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
+            f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "
+            f"{last}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
         )
         raise
     if DECISION in record.note and done.changed and not dry_run:
         again = f"'catmem proposals --reopen {record.note[DECISION]['proposal']}' lets the proposal wait again"
         done = replace(done, notes=(*done.notes, again))
-    return replace(done, notes=(MADE_AGAIN, *done.notes)) if record.op == "restore" else done
+    redo = f"what revision {record.revision} did is taken back; 'catmem restore {quote(entity)} {last}' makes it again"
+    return done if dry_run else replace(done, notes=(redo, *done.notes))
 
 
-MADE_AGAIN = "the last revision was an undo or a restore itself, so what it took back is there again"
-"""What to know of an undo that takes back another one."""
-
-
-def _taken_back(workspace: Root, entity: str, seen: str | None, store: Store | None) -> Revision | None:
-    """The revision of an entity that a caller who saw ``seen`` takes back; ``None`` if there is none at all."""
+def _taken_back(
+    workspace: Root, entity: str, seen: str | None, store: Store | None
+) -> tuple[Revision | None, Revision | None]:
+    """The newest revision of an entity, for a caller who saw ``seen`` that one, and the one that an undo takes back."""
     if store is None:
         entity, store = entity_of(workspace, entity), workspace.store
-    return next((each for each in store.log(entity) if each.revision == seen), store.head(entity))
+    newest = next((each for each in store.log(entity) if each.revision == seen), store.head(entity))
+    return newest, _before_undo(store, newest)
+
+
+def _before_undo(store: Store, newest: Revision | None) -> Revision | None:
+    """The revision whose text a newest one has: itself, or what an undo went back to; ``None`` for nothing."""
+    while newest is not None and "undone" in newest.note:
+        at = str(newest.note["restored"])
+        newest = next((each for each in store.log(newest.entity) if each.revision == at), None)
+    return newest
 
 
 def undo_fault(revision: Revision) -> str | None:
@@ -205,11 +225,16 @@ def closed(revision: Revision) -> tuple[str, ...]:
     return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
 
 
-def _last_of(workspace: Root, agent: str) -> Revision | None:
-    """The newest revision of all entities that an agent wrote."""
-    logs = (workspace.store.log(entity) for entity in all_entities(workspace))
-    own = (next((each for each in log if each.agent == agent and not each.is_branch), None) for log in logs)
-    return max((each for each in own if each), key=lambda each: (each.timestamp, each.sequence), default=None)
+def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | None]:
+    """The newest revision of all entities that an agent wrote and did not undo, behind the newest of its entity."""
+    found: tuple[Revision | None, Revision | None] = None, None
+    latest = ("", 0)
+    for log in (workspace.store.log(entity) for entity in all_entities(workspace)):
+        newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
+        record = _before_undo(workspace.store, newest)
+        if record is not None and record.agent == agent and latest < (record.timestamp, record.sequence):
+            found, latest = (newest, record), (record.timestamp, record.sequence)
+    return found
 
 
 def put_back(  # noqa: PLR0913 - what is written, on what, and how

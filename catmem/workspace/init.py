@@ -43,9 +43,7 @@ version: 1
 profiles: profiles              # one YAML file a profile
 homes: homes                    # homes/<profile>/USER.md and MEMORY.md
 taxonomy:
-  # Closed: a slip in a section header opens a category that no profile reads, instead of one that a pattern may pick.
-  # A new category is a line below.
-  closed: true
+  # Profiles and writes may name categories that are not declared here. "closed: true" refuses these.
   categories:
     communication-style: {title: Communication Style}
     working-relationship: {title: Working Relationship}

@@ -25,7 +25,7 @@ from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
-from catmem.text import size_of
+from catmem.text import conflict_at, size_of
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import places
@@ -67,6 +67,8 @@ class Measure(NamedTuple):
     """The ids of all entries, by entity."""
     unsorted: Mapping[str, int]
     """How many entries without a category each file has."""
+    marked: tuple[str, ...]
+    """The entities with git's conflict markers."""
 
     @property
     def fullest(self) -> Use | None:
@@ -110,11 +112,6 @@ class ProfileOverview:
     problems: tuple[CatmemError, ...]
 
     @property
-    def has_files(self) -> bool:
-        """Whether it holds an entry, or anything else about its files needs a look."""
-        return self.measure is None or bool(self.measure.entries or self.unmerged or self.outside or self.problems)
-
-    @property
     def slice_of(self) -> str | None:
         """The profile whose slice it holds; ``None`` also for one that holds nothing yet."""
         return self.seeded.source if self.seeded and self.measure and self.measure.entries else None
@@ -122,7 +119,7 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name, but bases of others without files. ``problems`` are what concerns no single line.
+    """All profiles by tier and name. ``problems`` are what concerns no single line.
 
     ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
     ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
@@ -233,8 +230,6 @@ class Overviews:
             now = {profile.name: self._now(profile) for profile in profiles}
             seeds, wrong = self._seeded(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
-            bases = {each.name for each in profiles if each.is_base(profiles)}
-            lines = [line for line in lines if line.name not in bases or line.has_files]
             due = self._waiting(lines)
             self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
@@ -417,6 +412,7 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
         facts=tuple((fact.key, fact.state) for fact in facts),
         ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
         unsorted={entity: len(each.by_category.get(UNCATEGORIZED, ())) for entity, each in entities.items()},
+        marked=tuple(entity for entity, each in entities.items() if conflict_at(each.text) is not None),
     )
 
 

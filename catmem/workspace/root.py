@@ -32,7 +32,7 @@ from catmem.workspace.profile_memory import Cache, Reading, parsed_at, read_docu
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
     from typing import Self
@@ -106,8 +106,13 @@ class Root:
             return self._cache.store
 
     def profiles(self) -> Mapping[str, Profile]:
-        """All profiles of the root by name, in alphabetical order. Raises ``ConfigError`` for the first bad one."""
-        return load_profiles(self.config.profiles_dir, self.config)
+        """All profiles of the root by name, in alphabetical order, but bases of others without files.
+
+        Raises ``ConfigError`` for the first bad one.
+        """
+        return {
+            each.name: each for each in _agents(self, load_profiles(self.config.profiles_dir, self.config).values())
+        }
 
     def profile(self, name: str) -> Profile:
         """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""
@@ -229,12 +234,34 @@ def configured_now(workspace: Root) -> Root:
 def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     """The profiles of a root that are right, by name, and what is wrong with the others.
 
-    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
+    Bases of others without files are left out: they are no agents. Raises ``UnreadableError`` if the folder of profiles
+    cannot be listed.
     """
     with one_reading():
         loaded = _each(workspace.config)
     profiles = {each.name: each for each in loaded.values() if not isinstance(each, CatmemError)}
-    return list(profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
+    return _agents(workspace, profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
+
+
+def agent_names(workspace: Root) -> list[str]:
+    """The names of profiles that are no mere bases of others, also of those that are not right."""
+    loaded = _each(workspace.config)
+    agents = _agents(workspace, [each for each in loaded.values() if not isinstance(each, CatmemError)])
+    return [file.stem for file, each in loaded.items() if isinstance(each, CatmemError) or each in agents]
+
+
+def _agents(workspace: Root, profiles: Collection[Profile]) -> list[Profile]:
+    return [each for each in profiles if not each.is_base(profiles) or _has_files(workspace, each)]
+
+
+def _has_files(workspace: Root, profile: Profile) -> bool:
+    """Whether it has a file, or an entity in the store; also where that cannot be known."""
+    try:
+        if backend_of(workspace.config).has_files:
+            return any(os.path.lexists(path) for path in places(workspace.config, profile).values())
+        return any(workspace.store.head(f"{profile.name}/{target}") for target in TARGETS)
+    except CatmemError:
+        return True  # a read of it says why
 
 
 def broken_profiles(workspace: Root) -> dict[str, CatmemError]:

@@ -8,7 +8,7 @@ import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.config.profile import refuse_no_root
+from catmem.config.profile import profile_names, refuse_no_root
 from catmem.digest import record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.store.contract import Fault, LastingStore
@@ -219,10 +219,13 @@ def doctor(workspace: Root) -> DoctorReport:
         installed = "not installed"
     store = lasting_store(workspace)
     entities = entities_of_each(workspace)
+    others = {*profile_names(workspace.config.profiles_dir)} - {each.name for each in entities.profiles}
+    bases = {os.path.realpath(workspace.config.home(name)) for name in others}  # without files, so not looked at
     folders = [
         # What no profile reads is reported where there is nothing else to say.
         report if report.note is not None else report._replace(note=_unread(workspace, entities.profiles, store))
         for report in store.examine()
+        if os.path.lexists(report.path) or os.path.realpath(report.path) not in bases
     ]
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
     return DoctorReport(*said, tuple(folders), entities.unreadable)

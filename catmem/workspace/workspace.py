@@ -298,9 +298,9 @@ class Workspace(Root):
     ) -> Written:
         """Take back the newest revision of an entity, or without one the last that the caller wrote.
 
-        The text before it becomes a new revision, so a second ``undo`` brings it back. ``expected`` is the revision to
-        take back, if it is still the newest. For a person and a tier-1 profile. Raises ``EditError`` (``no_undo``),
-        ``ForbiddenError``, ``UnknownNameError`` and ``RefusedError``.
+        The text before it becomes a new revision. A second ``undo`` goes further back, and the answer's ``notes`` say
+        how to make it again. ``expected`` is the newest revision. For a person and a tier-1 profile. Raises
+        ``EditError`` (``no_undo``), ``ForbiddenError``, ``UnknownNameError`` and ``RefusedError``.
         """
         from catmem.workspace.history import undo
 

@@ -39,8 +39,7 @@ def checked_expected(given: str | int | None) -> str | None:
         raise EditError(
             f"{shown(given)} is neither a revision nor a digest",
             code="bad_expected",
-            hint="Give a revision such as 7 ('catmem log' lists them) or a digest, sha256: and 64 digits: the answer "
-            "to a write has both, and so has 'catmem list --format json'.",
+            hint="Give a revision such as 7, or a digest, sha256: and 64 digits: the answer to a write has both.",
         )
     return text
 

@@ -18,6 +18,7 @@ from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, repla
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import UNCATEGORIZED
+from catmem.staleness.freshness import unverified
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.text import size_of
@@ -108,7 +109,7 @@ class _Draft:
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
-            self._leave("add", already, on_same_text(already.tags, tags))
+            self._leave("add", already, on_same_text(already.tags, tags, to_agent=self.terms.to_agent))
             return
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
@@ -132,7 +133,7 @@ class _Draft:
         if body != entry.body:
             tags = self._no_younger(tags, body)
             if tags.get("verified_date") == old_tags.get("verified_date"):
-                tags.pop("verified_date", None)  # other words were verified
+                tags = unverified(tags)
         self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:

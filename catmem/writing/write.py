@@ -185,7 +185,8 @@ class Pipeline:
                 continue  # the refusal is about this file
             there = replace(terms.rights, target=other).in_sight(document)
             if any(entries_holding(text, there) for text in wanted):
-                return f"The {other} file of {terms.owner.name} holds it: give the target {other} (-t {other})."
+                how = f"give the target {other}" if terms.to_agent else f"give -t {other}"
+                return f"The {other} file of {terms.owner.name} holds it: {how}."
         return None
 
     def with_crowded(self, written: Written) -> Written:
@@ -340,8 +341,8 @@ class Pipeline:
                 f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}, which "
                 "semantic_alert in catmem.yaml asks for",
                 code="semantic_collision",
-                hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with confirm "
-                "(catmem replace --confirm, confirm of the tool), or remove the entry and add the new one.",
+                hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with "
+                f"{'' if self.terms.to_agent else '--'}confirm, or remove the entry and add the new one.",
             )
             self.attempt.refuse(refusal)
 
@@ -601,5 +602,6 @@ def _in_both(wanted: str, holding: Sequence[tuple[Terms, Document, Sequence[Entr
         f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
         [preview(found[0], to_agent=terms.to_agent) for terms, _, found in holding],
         places=places,
-        hint="Nothing was written. Name the file: -t user or -t memory (target).",
+        hint="Nothing was written. Name the file: "
+        + ("the target user or memory." if holding[0][0].to_agent else "-t user or -t memory."),
     )

@@ -176,11 +176,11 @@ def on_waiting(name: str | None) -> str:
     return f"waiting: it is proposal {name}, and a person decides on it; the file is as it was"
 
 
-def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue]) -> str:
+def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue], *, to_agent: bool) -> str:
     """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
     said = "is already there, so no second copy was made"
     if any(old.get(key) != value for key, value in given.items()):
-        said += "; to give it these tags, use replace OLD --tag KEY=VALUE"
+        said += f"; to give it these tags, {'replace it with tags' if to_agent else 'use replace OLD --tag KEY=VALUE'}"
     return said
 
 

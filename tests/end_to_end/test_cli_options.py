@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.terminal import run, write_root
+from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.unit.seeding.seeds import everything
 
 APART = [
+    (("list", "neo", "-p", "boss"), "Name the profile once"),
+    (("stats", "neo", "--profile=boss"), "Name the profile once"),
+    (("prompt", "neo", "-p", "boss"), "unexpected extra argument"),
     (("log", "neo", "--graph", "--format", "json"), "--graph draws for people"),
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git goes with the path of one file"),
     (("export", "--format", "json", "--overwrite"), "--overwrite is for the files of a folder"),
@@ -34,3 +37,42 @@ def test_options_that_do_not_apply_together_are_refused(tmp_path, monkeypatch, a
     before = everything(tmp_path)
     assert said in run(*arguments, status=2).stderr
     assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("by_argument", "by_option"),
+    [
+        (("list", "neo", "-t", "user"), ("list", "-t", "user", "-p", "neo")),
+        (("prompt", "neo"), ("prompt", "--profile=neo")),
+        (("log", "neo", "--format", "json"), ("log", "--format", "json", "--profile", "neo")),
+        (("diff", "neo", "1", "2"), ("diff", "1", "2", "-p", "neo")),
+        (("stats", "neo", "boss"), ("stats", "-p", "neo", "-p", "boss")),
+        (("review", "neo", "--list"), ("review", "--list", "-p", "neo")),
+        (("access", "neo"), ("access", "-p", "neo")),
+        (("export", "neo", "-t", "user", "--format", "markdown"), ("export", "-p", "neo", "-t", "user", "--format", "markdown")),
+        (("undo", "neo", "--dry-run"), ("undo", "-p", "neo", "--dry-run")),
+    ],
+)  # fmt: skip
+def test_a_profile_is_an_argument_or_an_option(tmp_path, monkeypatch, by_argument, by_option):
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run("add", "-p", "neo", "-c", "rules", "Something new.")
+    first, second = run(*by_argument), run(*by_option)
+    assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
+    assert first.stdout
+
+
+def test_a_profile_that_is_needed_is_missed_and_a_base_is_no_agent(tmp_path, monkeypatch):
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert "Missing option" in run("add", "x", status=2).stderr
+    base, child = tmp_path / "profiles" / "stem-of-all.yaml", tmp_path / "profiles" / "child.yaml"
+    base.write_text("seed_from: boss\ninclude_uncategorized: false\n")
+    child.write_text("extends: stem-of-all\nuser_memory_categories: [rules]\n")
+    assert error_of("list", "nobody")["code"] == "unknown_name"
+    for command in (("access",), ("stats",), ("doctor",), ("status",)):
+        said = str(run_json(*command))
+        assert ("stem-of-all" in said, "child" in said) == (False, command[0] != "status"), command
+    (tmp_path / "homes" / "stem-of-all").mkdir()
+    (tmp_path / "homes" / "stem-of-all" / "USER.md").write_text("## Rules\nOne.\n")
+    assert "stem-of-all" in str(run_json("access"))

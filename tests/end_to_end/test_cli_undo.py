@@ -18,7 +18,7 @@ def user(tmp_path, monkeypatch):
 
 def way_back(result):
     """The arguments of the command that the answer to a write names."""
-    (line,) = re.findall(r"^'catmem (undo .*)' (?:takes it back|makes it again)$", result.stderr, re.MULTILINE)
+    (line,) = re.findall(r"^'catmem (undo .*)' takes it back$", result.stderr, re.MULTILINE)
     return shlex.split(line)
 
 
@@ -36,14 +36,47 @@ def test_the_line_after_a_write_takes_it_back(user, write):
     back = way_back(run(*write))
     assert user.read_text() != USER
     undone = run(*back)
-    assert undone.stdout == "took back the last revision in neo/user (revision 3)\n"
+    assert undone.stdout == "took back a revision in neo/user (revision 3)\n"
     assert user.read_text() == USER
-    # And the line after that makes it again, and says so.
-    assert "makes it again" in undone.stderr
-    again = run(*way_back(undone))
-    assert again.stdout == "made again what was taken back in neo/user (revision 4)\n"
-    assert "was an undo or a restore itself" in again.stderr
+    # And the answer says how to make it again, and that can be taken back.
+    assert "what revision 2 did is taken back; 'catmem restore neo/user 2' makes it again" in undone.stderr
+    again = run("restore", "neo/user", "2")
     assert user.read_text() != USER
+    run(*way_back(again))
+    assert user.read_text() == USER
+
+
+def test_undo_after_undo_goes_further_back(user):
+    texts = [user.read_text()]
+    for words in ("One.", "Two.", "Three."):
+        run("add", "-p", "neo", "-c", "rules", words)
+        texts.append(user.read_text())
+    run("undo", "neo", "--dry-run")
+    assert user.read_text() == texts[3]
+    for left in (2, 1):
+        run("undo", "neo")
+        assert user.read_text() == texts[left]
+    last = run("undo")
+    assert user.read_text() == texts[0]
+    assert error_of("undo", "neo")["code"] == "no_undo"
+    assert error_of("undo")["code"] == "no_undo"
+    run("restore", *re.findall(r"'catmem restore (\S+) (\d+)' makes it again", last.stderr)[0])
+    assert user.read_text() == texts[1]
+    run("undo")
+    assert user.read_text() == texts[0]
+    run("add", "-p", "neo", "-c", "rules", "Four.")
+    run("undo", "neo")
+    assert user.read_text() == texts[0]
+
+
+def test_undo_without_an_entity_goes_from_file_to_file(user):
+    run("add", "-p", "neo", "-c", "rules", "Elsewhere by an agent.", "--as", "neo")
+    before = user.read_text()
+    run("add", "-p", "boss", "-t", "memory", "-c", "rules", "First.")
+    run("add", "-p", "neo", "-c", "rules", "Second.")
+    assert [run_json("undo")["entity"] for _ in range(2)] == ["neo/user", "boss/memory"]
+    assert error_of("undo")["code"] == "no_undo"
+    assert user.read_text() == before
 
 
 def test_the_line_names_the_root_that_was_named(user, monkeypatch, tmp_path):
@@ -106,6 +139,7 @@ def test_what_a_text_alone_does_not_take_back(user):
     user.write_text("## Rules\nWritten outside.\n")
     run("verify", "-p", "neo", "Written")
     run("undo", "neo")
+    run("verify", "-p", "neo", "Written")
     user.write_text(user.read_text() + "§\nMore.\n")
     # The refused undo has taken the change in: the newest revision is another program's now.
     assert error_of("undo", "neo", status=3)["code"] == "drift"

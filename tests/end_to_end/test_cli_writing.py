@@ -396,7 +396,7 @@ def test_over_the_limit_is_status_1_and_says_what_could_go(tmp_path):
     lines = [line.split() for line in run(*arguments, status=1).stderr.splitlines()]
     assert lines[0][0] == "error[over_budget]:"
     assert lines[2] == ["state", "date", "characters", "category", "entry"]
-    assert ["unverified", "2026-01-02", "51", "rules", "Invoices", "are", "due", "on", "the", "15th."] in lines
+    assert ["stale", "2026-01-02", "51", "rules", "Invoices", "are", "due", "on", "the", "15th."] in lines
     assert len(lines) == 8
     said = error_of(*arguments, status=1)
     assert said["over_by"] == said["size"] - said["limit"]

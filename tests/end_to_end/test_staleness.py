@@ -1,6 +1,6 @@
 """The flaw that staleness guards against: a fact that is read, ranked or prompted must not grow young by that.
 
-With ``stale_after: 30d``, searching or prompting a 60-day-old unverified fact leaves its file, the file's mtime and the
+With ``stale_after: 30d``, searching or prompting a 60-day-old fact leaves its file, the file's mtime and the
 fact's stale note as they were. Only a verification clears the note.
 """
 
@@ -23,7 +23,7 @@ AGO = DAY - timedelta(days=60)
 FACT = "The vendor is Acme."
 UNDATED = f"## Talk\n{FACT}\n§\nNo calls before ten.\n"
 CREATED = f"## Talk\n[created: {AGO}] {FACT}\n§\nNo calls before ten.\n"
-NOTES = {UNDATED: "unverified", CREATED: f"unverified: created {AGO}"}
+NOTES = {UNDATED: "unverified", CREATED: f"stale: created {AGO}"}
 
 
 @pytest.fixture(autouse=True)

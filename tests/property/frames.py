@@ -1,7 +1,7 @@
 """Small readers of the three styles' frames, written from docs/prompt.md and apart from the code that writes them.
 
 Each gives back what a model could take for the frame: the targets, and in each the categories (as shown) with the
-number of entries. A line ends wherever any program may end it. What fits no frame raises ``BrokenFrameError``.
+number of entries, in markdown of bullets. A line ends wherever any program may end it. What fits no frame raises ``BrokenFrameError``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ET
 RULE = "═" * 46
 HEADERS = {"USER PROFILE (who the user is) [": "user", "MEMORY (your personal notes) [": "memory"}
 HEADINGS = {"# About the user": "user", "# Notes": "memory"}
+
+BULLETS = ("- ", "* ", "+ ")
 
 Frame = dict[str, list[tuple[str, int]]]
 
@@ -36,6 +38,12 @@ def read_markdown(text: str) -> Frame:
         elif line and not line.startswith("  "):
             raise BrokenFrameError(line)
     return frame
+
+
+def most_bullets(body: str) -> int:
+    """How many bullets an entry may show as in markdown: one that is a list shows its own, if no note is above it."""
+    lines = body.splitlines()
+    return sum(line.startswith(BULLETS) for line in lines) if lines and lines[0].startswith(BULLETS) else 1
 
 
 def read_xml(text: str) -> Frame:

@@ -1,4 +1,4 @@
-"""What makes a fact fresh: a verification, and nothing else that can be said of it."""
+"""What makes a fact fresh: its own dates, a verification before all, and nothing else that can be said of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.config.profile import Profile
-from catmem.staleness.freshness import Clock, freshness
+from catmem.staleness.freshness import Clock, freshness, unverified
 
 DAY = date(2026, 11, 21)
 
@@ -17,6 +17,7 @@ days = st.integers(-400, 400).map(lambda days: (DAY + timedelta(days)).isoformat
 broken = st.sampled_from(["", "2026-02-30", "20261121", "yesterday", ["2026-11-20"]])
 values = st.one_of(days, broken)
 tags = st.dictionaries(st.sampled_from(["created", "expires", "domain", "source", "verified"]), values)
+undated = tags.map(lambda said: {key: value for key, value in said.items() if key != "created"})
 clocks = st.none() | st.builds(
     Clock, st.sampled_from(["first_seen", "file_time"]), st.integers(0, 400).map(lambda age: DAY - timedelta(age))
 )
@@ -32,12 +33,28 @@ def judged(said, limit, clock=None, as_of=DAY):
     return freshness(Tagged(said), Profile("reader", stale_after=limit), None, as_of=as_of, clock=clock)
 
 
-@given(tags, clocks, limits)
-def test_what_was_never_verified_is_unverified_or_expired_whatever_other_clocks_say(said, clock, limit):
+@given(undated, clocks, limits)
+def test_what_has_no_date_is_unverified_or_expired_whatever_other_clocks_say(said, clock, limit):
     assert judged(said, limit, clock).state in {"unverified", "expired"}
 
 
-@given(tags, broken | st.integers(2, 400).map(lambda days: (DAY + timedelta(days)).isoformat()), clocks, limits)
+@given(undated, days, clocks, limits)
+def test_the_day_it_was_created_counts_as_that_of_a_verification(said, day, clock, limit):
+    created = judged({**said, "created": day}, limit, clock)
+    verified = judged({**said, "verified_date": day}, limit, clock)
+    assert (created.state, created.day) == (verified.state, verified.day)
+
+
+@given(tags, st.none() | days, clocks, limits)
+def test_other_words_are_no_fresher(said, verified, clock, limit):
+    said = said if verified is None else {**said, "verified_date": verified}
+    past = {key: value for key, value in said.items() if not isinstance(value, str) or value <= DAY.isoformat()}
+    order = ["fresh", "unverified", "stale", "expired"]
+    before, after = judged(past, limit, clock).state, judged(unverified(past), limit, clock).state
+    assert order.index(after) >= order.index(before) or (before, after) == ("stale", "unverified")
+
+
+@given(undated, broken | st.integers(2, 400).map(lambda days: (DAY + timedelta(days)).isoformat()), clocks, limits)
 def test_a_verification_on_no_day_or_on_one_to_come_is_none(said, day, clock, limit):
     assert judged({**said, "verified_date": day}, limit, clock).state in {"unverified", "expired"}
 

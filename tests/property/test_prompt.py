@@ -21,7 +21,7 @@ from catmem.prompt.prompt import build_prompt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import strategies
-from tests.property.frames import READERS
+from tests.property.frames import READERS, most_bullets
 
 DAY = date(2026, 11, 21)
 UNCATEGORIZED = "__uncategorized__"
@@ -229,16 +229,21 @@ def test_the_frame_reads_back_as_the_categories_and_entries_that_went_in(user, m
     prompt = build_prompt(documents, EVERYTHING, as_of=DAY, style=style, scanner=None if scanned else NoScanner())
     expected = {}
     for target, document in documents.items():
-        counts = {
-            category: sum(bool(entry.body) for entry in entries) for category, entries in document.by_category.items()
-        }
-        counts = {category: count for category, count in counts.items() if count}
-        if counts:
-            expected[target] = sorted(counts.values())
-    found = READERS[style](prompt.text)
+        shown = [[entry.body for entry in entries if entry.body] for entries in document.by_category.values()]
+        if any(shown):
+            expected[target] = [bodies for bodies in shown if bodies]
+    found = {target: [count for _, count in categories] for target, categories in READERS[style](prompt.text).items()}
     if style == "hermes":
-        expected = {target: [sum(counts)] for target, counts in expected.items()}
-    assert {target: sorted(count for _, count in categories) for target, categories in found.items()} == expected
+        expected = {target: [[body for bodies in shown for body in bodies]] for target, shown in expected.items()}
+    assert found.keys() == expected.keys()
+    for target, shown in expected.items():
+        if style == "markdown":
+            fewest, most = ([sum(map(count, bodies)) for bodies in shown] for count in (bool, most_bullets))
+            assert len(found[target]) == len(shown)
+            between = zip(sorted(fewest), sorted(found[target]), sorted(most), strict=True)
+            assert all(least <= count <= greatest for least, count, greatest in between)
+        else:
+            assert sorted(found[target]) == sorted(map(len, shown))
 
 
 # --- days ------------------------------------------------------------------------------------------------------------
@@ -294,4 +299,7 @@ def test_the_text_is_within_its_budget_and_every_entry_is_accounted_for(user, me
     assert len(prompt.text) <= budget.get("total", len(prompt.text))
     assert len(prompt.manifest.rows) == sum(len(document.entries) for document in documents.values())
     shown = sum(count for categories in READERS[style](prompt.text).values() for _, count in categories)
-    assert shown == sum(row.status != "out" for row in prompt.manifest.rows)
+    rows = [row for row in prompt.manifest.rows if row.status != "out"]
+    bodies = [entry.body for document in documents.values() for entry in document.entries]
+    lists = sum(most_bullets(body) - 1 for body in bodies if body) if style == "markdown" else 0
+    assert len(rows) <= shown <= len(rows) + lists

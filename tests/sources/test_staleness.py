@@ -116,10 +116,37 @@ def test_only_a_verification_makes_a_fact_fresh(memory):
     assert sorted(states(memory)) == ["fresh"] + ["unverified"] * 3
 
 
-def test_new_words_are_not_verified(memory):
-    memory.write(entry(OFFICE, verified_date=DAY))
+@pytest.mark.parametrize(
+    ("tags", "state"),
+    [
+        ({}, "unverified"),
+        ({"verified_date": DAY}, "unverified"),
+        ({"created": ago(100), "verified_date": DAY}, "stale"),
+        ({"created": DAY, "verified_date": ago(100)}, "stale"),
+    ],
+)
+def test_new_words_are_not_verified(memory, tags, state):
+    memory.write(entry(OFFICE, **tags))
     memory.run("replace", "Lyon", "The office is in Paris.", "-p", "orchestrator")
-    assert states(memory) == ["unverified"]
+    assert states(memory) == [state]
+
+
+def test_a_fact_of_today_is_fresh_and_needs_no_advice(memory):
+    memory.run("add", OFFICE, "-p", "orchestrator", "-c", "workflow-rules")
+    answer = memory.tool("orchestrator", action="add", content="The plant is green.", category="workflow-rules")
+    assert "advice" not in answer
+    assert states(memory) == ["fresh", "fresh"]
+    assert due(memory) == []
+    assert "unverified" not in memory.run("prompt", "orchestrator").stdout
+
+
+def test_who_may_not_verify_makes_no_fact_young_by_adding_its_words_again(memory):
+    memory.write(entry(OFFICE, created=ago(100)), "Undated.", profile="reader")
+    memory.tool("reader", action="list")
+    assert memory.tool("reader", action="remove", old_text="office")["success"]
+    assert memory.tool("reader", action="add", content=OFFICE, category="workflow-rules")["success"]
+    (found,) = memory.data("search", "-p", "reader", "office")["entries"]
+    assert (found["state"], found["date"]) == ("stale", str(ago(100)))
 
 
 # --- the states ------------------------------------------------------------------------------------------------------
@@ -129,8 +156,10 @@ def test_new_words_are_not_verified(memory):
     ("tags", "state"),
     [
         ({}, "unverified"),
-        ({"created": DAY}, "unverified"),
-        ({"created": ago(60)}, "unverified"),
+        ({"created": DAY}, "fresh"),
+        ({"created": ago(90)}, "fresh"),
+        ({"created": ago(91)}, "stale"),
+        ({"created": DAY, "verified_date": ago(91)}, "stale"),
         ({"verified_date": DAY}, "fresh"),
         ({"verified_date": ago(90)}, "fresh"),
         ({"verified_date": ago(91)}, "stale"),

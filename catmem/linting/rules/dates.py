@@ -9,7 +9,7 @@ from catmem.config.profile import Profile
 from catmem.linting.diagnostic import Finding
 from catmem.linting.rule import rule
 from catmem.linting.spans import first_line, value_span
-from catmem.staleness.freshness import DATED_BY, freshness
+from catmem.staleness.freshness import freshness
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -52,17 +52,17 @@ def expires_before_verified(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 @rule("CM307", "stale", severity="hint", dated=True)
 def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts that were not verified for longer than they may go."""
+    """Find facts that were not verified, nor written, for longer than they may go."""
     profile = context.profiles.get(file.owner or "", _UNNAMED)
     for entry in file.tagged:
         if not entry.dates:
             continue
         state = freshness(entry, profile, context.config, as_of=context.as_of)
-        if state.overdue and state.basis in DATED_BY:
+        if state.state == "stale":
             hint = "Look whether it still holds, then catmem verify."
-            span = value_span(entry, state.basis, state.day)
-            said = "stale: it was last verified" if state.state == "stale" else "unverified: it was created"
-            yield Finding(*span, f"this fact is {said} on {state.day}", hint)
+            span = value_span(entry, state.basis or "", state.day)
+            said = "last verified" if state.basis == "verified_date" else "created"
+            yield Finding(*span, f"this fact is stale: it was {said} on {state.day}", hint)
 
 
 @rule("CM308", "expired", dated=True)
@@ -143,13 +143,13 @@ _SPOKEN = {"age": "an age", "address": "an address", "street": "an address", "ph
 
 @rule("CM309", "drifting-unverified", severity="hint", options={"kinds": tuple(_DRIFTING)})
 def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find facts of a kind that changes by itself, and that have no `verified_date`."""
+    """Find facts of a kind that changes by itself, and that have no date."""
     wanted = context.options("CM309")["kinds"]
     # Most entries hold no number. What they may hold all the same is looked for once, in all of them together.
     small = file.text.lower()
     without_digits = [kind for kind in _WITHOUT_DIGITS if kind in wanted and _any_in(_DRIFT[kind][0], small)]
     for entry in file.entries:
-        if "verified_date" in entry.dates:
+        if entry.day is not None:
             continue
         body = entry.body.lower()
         digit = _ASCII_DIGIT if body.isascii() else _DIGIT
@@ -161,7 +161,7 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
             start = small.find(words) if len(small) == len(entry.raw) else -1
             span = (entry.start + start, entry.start + start + len(words)) if start >= 0 else first_line(entry)
             what = _SPOKEN.get(kind, f"a {kind}")
-            message = f"this names {what} and has no verified_date"
+            message = f"this names {what} and has no date"
             yield Finding(*span, message, "Look whether it still holds, then catmem verify.")
 
 

@@ -7,11 +7,11 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.config.profile import profile_names
 from catmem.errors import CatmemError
 from catmem.server.page.formats import paged, reference, starts_of_cards, with_query
 from catmem.server.page.page_view import Page
 from catmem.staleness.review import Review
+from catmem.workspace.root import agent_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -59,7 +59,7 @@ def queue(asked: PageRequest) -> Page:
 
     For one profile also its copies that are answered at their sources, with the way there.
     """
-    profiles = profile_names(asked.workspace.config.profiles_dir)
+    profiles = agent_names(asked.workspace)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.
     review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)

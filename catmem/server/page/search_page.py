@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible
-from catmem.config.profile import profile_names
 from catmem.errors import QueryError
 from catmem.search.search import Everywhere, ProfileHit, search_everywhere
 from catmem.search.search import search as search_one
 from catmem.server.page.page_view import Page
 from catmem.staleness.freshness import dated_ahead
+from catmem.workspace.root import agent_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ class PageHit(NamedTuple):
 
 def search(asked: PageRequest) -> Page:
     """The entries that a query finds, the best first; the query may name a ``profile`` and a ``state``."""
-    profiles = profile_names(asked.workspace.config.profiles_dir)
+    profiles = agent_names(asked.workspace)
     query = asked.query.get("q", "").strip()[:_LONGEST]
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     searched, problem = Everywhere([], 0, ()), None

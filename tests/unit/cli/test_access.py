@@ -11,30 +11,24 @@ from catmem.cli.main import group
 from tests.golden.case import put
 
 EXAMPLE = """\
-                                     orchestrator
-                                     |    morpheus
-                                     |    |    neo
-                                     |    |    |    specialist
-                                     |    |    |    |    trinity
-                                     |    |    |    |    |    scout
-category                    entries  |   |   |   |  |   |
-communication-style              12  rw  r   r   .  r   r
-cognitive-patterns                4  rw  r   .   .  .   .
-working-relationship              6  rw  rw  .   .  .   .
-workflow-rules-development        7  rw  .   rw  .  .   .
-workflow-rules-finance            8  rw  .   .   .  rw  .
-approval-conventions              4  rw  .   .   .  r   .
-finance-vendors                   4  rw  .   .   .  r   .
-finance-budgets                   2  rw  .   .   .  r   .
-finance-payroll                   1  rw  .   .   .  .   .
-projects                          2  rw  .   .   .  .   .
-notes                             3  rw  rw  rw  .  .   .
-__uncategorized__                 2  rw  .   .   .  .   .
+category                    entries  orchestrator  morpheus  neo  trinity  scout
+communication-style              12  rw            r         r    r        r
+cognitive-patterns                4  rw            r         .    .        .
+working-relationship              6  rw            rw        .    .        .
+workflow-rules-development        7  rw            .         rw   .        .
+workflow-rules-finance            8  rw            .         .    rw       .
+approval-conventions              4  rw            .         .    r        .
+finance-vendors                   4  rw            .         .    r        .
+finance-budgets                   2  rw            .         .    r        .
+finance-payroll                   1  rw            .         .    .        .
+projects                          2  rw            .         .    .        .
+notes                             3  rw            rw        rw   .        .
+__uncategorized__                 2  rw            .         .    .        .
 
 r reads   rw reads and may write   . neither
 Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.
 
-Read by the most of 6 profiles:
+Read by the most of 5 profiles:
   communication-style         5  12 entries
   notes                       3  3 entries
   cognitive-patterns          2  4 entries

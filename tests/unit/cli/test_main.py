@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -142,3 +146,46 @@ def test_a_working_folder_that_is_gone(tmp_path):
     assert found.returncode == 2
     assert found.stderr.startswith(b"error[io]: ")
     assert b"Traceback" not in found.stderr
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 1\n")
+    command = ["catmem", "review", "--restart", "--answers", "-", "-p", "neo"]
+    put(tmp_path / "homes" / "neo" / "USER.md", "A fact without a date.\n")
+    # The process has its own answer to the signal, whatever a runner has set for its children.
+    line = f"import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.argv = {command!r}; runpy.run_module('catmem', run_name='__main__')"
+    with subprocess.Popen(
+        [sys.executable, "-c", line], cwd=tmp_path, stdin=-1, stdout=-1, stderr=-1, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert "1 of 1" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped." in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_make_demo_keeps_what_a_person_wrote(tmp_path):
+    root = Path(__file__).parents[3]
+    demo = tmp_path / "demo"
+
+    def make():
+        done = ["make", "-s", "-o", ".venv/.installed", "demo", "VENV=.venv", f"DEMO={demo}"]
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            done, cwd=root, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    assert make().returncode == 0
+    file = demo / "homes" / "trinity" / "USER.md"
+    file.write_text(file.read_text(encoding="utf-8") + "§\nMy own words.\n", encoding="utf-8")
+    again = make()
+    assert again.returncode == 0
+    assert "is used as it is" in again.stdout
+    assert file.read_text(encoding="utf-8").endswith("My own words.\n")
+    (demo / ".made-by-make-demo").unlink()
+    assert make().returncode == 2
+    assert file.read_text(encoding="utf-8").endswith("My own words.\n")

@@ -57,7 +57,7 @@ def test_a_whole_review(place):
         "\n"
         "2 of 3  neo/user:2  talk\n"
         "  Likes tea.\n"
-        "unverified: created 2026-07-01, 143 days ago\n"
+        "stale: created 2026-07-01, 143 days ago; stale after 30\n"
         "\n"
         "3 of 3  neo/user:4  talk\n"
         "  Prefers short answers.\n"

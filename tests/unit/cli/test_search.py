@@ -54,10 +54,10 @@ def test_for_people(look):
     result = look("tea")
     assert (result.exit_code, result.stderr) == (0, f"{VERIFY_FIRST}\n")
     assert result.stdout.splitlines() == [
-        "user:5  talk  unverified",
+        "user:5  talk  fresh",
         "    black Tea",
         "",
-        "memory:2  notes  unverified",
+        "memory:2  notes  fresh",
         f"    …{'much else ' * 7}and tea {'much else ' * 7}much…",
         "",
         "user:2  talk  stale: verified 2026-01-01",
@@ -66,10 +66,10 @@ def test_for_people(look):
 
 
 def test_as_json(look):
+    assert json.loads(look("tea", "--format", "json").stdout)["advice"] == VERIFY_FIRST
     result = look("tea", "--format", "json", "--limit", "2")
     said = json.loads(result.stdout)
-    assert list(said) == ["profile", "query", "total", "entries", "advice"]
-    assert said["advice"] == VERIFY_FIRST
+    assert list(said) == ["profile", "query", "total", "entries"]
     assert (said["profile"], said["query"], said["total"]) == ("neo", "tea", 3)
     assert {tuple(entry) for entry in said["entries"]} == {tuple(KEYS)}
     assert [(entry["target"], entry["line"], entry["snippet"]["hits"]) for entry in said["entries"]] == [
@@ -97,7 +97,7 @@ def test_use_is_told_as_json(look, place):
 def test_a_limit_says_what_it_leaves_out(look):
     result = look("tea", "--limit", "1")
     assert len(result.stdout.splitlines()) == 2
-    assert result.stderr == f"{VERIFY_FIRST}\n1 of 3 entries; --limit 3 shows all.\n"
+    assert result.stderr == "1 of 3 entries; --limit 3 shows all.\n"
 
 
 def test_what_is_fresh_needs_no_advice(look, place):
@@ -113,7 +113,7 @@ def test_what_is_fresh_needs_no_advice(look, place):
         (("-t", "memory"), {"memory:2"}),
         (("-c", "speech"), {"user:5", "user:2"}),
         (("--state", "stale"), {"user:2"}),
-        (("--state", "stale", "--state", "unverified"), {"user:5", "user:2", "memory:2"}),
+        (("--state", "stale", "--state", "fresh"), {"user:5", "user:2", "memory:2"}),
         (("--tag", "created=2026-11-20"), {"user:5"}),
         (("--tag", "created="), {"user:2"}),
         (("--tag", "created=", "--tag", "verified_date=2026-01-01"), {"user:2"}),

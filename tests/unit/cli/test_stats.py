@@ -16,12 +16,12 @@ Prompts beside flat files, from the files of orchestrator, as of 2026-11-21:
 characters, tokens (estimated), and bytes behind a change of one fact
 
 profile         entries  prompt   flat       %  tokens   flat       %  changed   flat
-orchestrator   23 of 23   1,791  1,432  125.1%     521    427  122.0%      854    767  out: 2 expired; 3 stale, 7 unverified
-morpheus        7 of 23     550  1,432   38.4%     148    427   34.7%       92    767  3 unverified
-neo             6 of 23     543  1,432   37.9%     155    427   36.3%       86    767  1 stale, 2 unverified
-trinity        11 of 23     834  1,432   58.2%     251    427   58.8%      195    767  out: 1 expired; 2 stale, 3 unverified; budget user 41%
-scout           3 of 23     230  1,432   16.1%      64    427   15.0%       17    767  2 unverified; budget total 29%
-total         50 of 115   3,948  7,160   55.1%   1,139  2,135   53.3%    1,244  3,835
+orchestrator   23 of 23   1,752  1,432  122.3%     509    427  119.2%      832    767  out: 2 expired; 3 stale, 4 unverified
+morpheus        7 of 23     524  1,432   36.6%     140    427   32.8%       87    767  1 unverified
+neo             6 of 23     530  1,432   37.0%     151    427   35.4%       84    767  1 stale, 1 unverified
+trinity        11 of 23     821  1,432   57.3%     247    427   57.8%      194    767  out: 1 expired; 2 stale, 2 unverified; budget user 40%
+scout           3 of 23     217  1,432   15.2%      60    427   14.1%       15    767  1 unverified; budget total 27%
+total         50 of 115   3,844  7,160   53.7%   1,107  2,135   51.9%    1,212  3,835
 
 facts                stale  expired  blocked  secrets
 kept out of prompts      0        3        0        0
@@ -119,24 +119,24 @@ def test_json(example):
         "owner": "trinity",
         "seed_from": "orchestrator",
         "missing": [],
-        "prompt": 949,
-        "unfiltered": 1176,
+        "prompt": 910,
+        "unfiltered": 1124,
         "files": 1383,
         "flat": 844,
-        "percent": 112.4,
-        "tokens": {"prompt": 286, "unfiltered": 346, "files": 467, "flat": 249, "percent": 114.9},
-        "changed": {"prompt": 434, "flat": 476},
+        "percent": 107.8,
+        "tokens": {"prompt": 274, "unfiltered": 330, "files": 467, "flat": 249, "percent": 110.0},
+        "changed": {"prompt": 419, "flat": 476},
         "seen": 13,
         "entries": 14,
-        "states": {"fresh": 5, "stale": 2, "expired": 1, "unverified": 5},
+        "states": {"fresh": 8, "stale": 2, "expired": 1, "unverified": 2},
         "left_out": {"expired": 1, "stale": 0, "no_text": 0, "blocked": 1, "over_budget": 0},
         "secrets": 0,
         "marked": {"stale": 2, "expired": 0},
         "in_flat": {"stale": 2, "expired": 1, "blocked": 1, "secrets": 0},
-        "budgets": [{"name": "user", "used": 675, "of": 1375}],
+        "budgets": [{"name": "user", "used": 636, "of": 1375}],
         "limits": [],
     }
-    assert said["total"]["prompt"] == 949
+    assert said["total"]["prompt"] == 910
 
 
 @pytest.mark.parametrize(

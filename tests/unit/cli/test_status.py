@@ -70,7 +70,7 @@ def test_facts_that_are_due_are_those_of_a_review(place):
     put(place / "catmem.yaml", f"{CONFIG}stale_after: 10d\n")
     run("add", "-p", "neo", "-c", "rules", "Likes tea.", "--root", place)
     day = ("--as-of", "2026-12-10")
-    assert status(place, *day).stdout == "3 facts due for review (2 stale, 1 unverified)  catmem review\n"
+    assert status(place, *day).stdout == "3 facts due for review (3 stale)  catmem review\n"
     assert len(run_json("review", "--list", *day, "--root", place)["due"]) == 3
     assert run_json("status", *day, "--root", place)["as_of"] == "2026-12-10"
 
@@ -97,8 +97,45 @@ def test_seeds_and_files_of_other_programs(place):
     assert counts(place) == {"seeds": 1, "outside": 1}
     assert status(place).stdout == (
         "1 profile behind what seeds it     catmem seed --all\n"
-        "1 file changed by another program  catmem diff neo/user\n"
+        "1 file changed by another program  catmem diff neo/user --adopt\n"
     )
+    assert "spaces" in run("diff", "neo/user", "--adopt", "--root", place).stdout
+    run("seed", "--all", "--root", place)
+    assert counts(place) == {}
+
+
+def test_entries_without_a_category(place):
+    put(
+        place / "homes" / "boss" / "MEMORY.md",
+        "[verified_date: 2026-11-20] One.\n§\n[verified_date: 2026-11-20] Two.\n",
+    )
+    assert counts(place) == {"unsorted": 2}
+    assert status(place).stdout == "2 entries without a category  catmem sort -p boss -t memory\n"
+
+
+def test_what_specialists_learned(place):
+    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
+    run("seed", "--all", "--root", place)
+    run("add", "-p", "trinity", "-c", "rules", "Tests come first.", "--root", place)
+    before = snapshot(place)
+    assert counts(place) == {"learned": 1}
+    assert snapshot(place) == before
+    run("promote", "--all", "-c", "*", "--root", place)
+    assert counts(place) == {"waiting": 1}
+
+
+def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(place):
+    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
+    run("seed", "--all", "--root", place)
+    run("add", "-p", "neo", "-c", "rules", "Tests come first.", "--root", place)
+    assert counts(place) == {"seeds": 1}
+    copy = place / "homes" / "trinity" / "USER.md"
+    copy.write_text(copy.read_text() + "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n", encoding="utf-8")
+    run("diff", "trinity", "--adopt", "--root", place)
+    found = counts(place)
+    assert (found.get("seeds"), found["refused"], found["marked"]) == (None, 1, 1)
+    assert "catmem seed --all --dry-run\n" in status(place).stdout
+    run("seed", "--all", "--root", place, status=3)
 
 
 def test_seeds_in_conflict_are_settled_and_not_repeated(place):

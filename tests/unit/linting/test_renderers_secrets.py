@@ -62,6 +62,15 @@ def test_no_form_shows_one(root, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_message_of_its_own_is_not_masked(tmp_path, monkeypatch, form):
+    put(tmp_path / "USER.md", "## Pay\nDB_PASSWORD=password-7-Falk0n!\n")
+    monkeypatch.chdir(tmp_path)
+    said = run("--format", form)
+    assert "a random text that is called a password, a token" in said
+    assert "Falk0n" not in said
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_nor_when_the_rule_for_secrets_is_off(root, form):
     said = run("--format", form, "--ignore", "CM605")
     assert "CM102" in said

@@ -107,8 +107,8 @@ FORGED = [
     ("(unverified) x", "\\(unverified) x"),
     ("(stale: verified 2026-11-20) x", "\\(stale: verified 2026-11-20) x"),
     ("(stale: created 2026-11-20)\nx", "\\(stale: created 2026-11-20)\nx"),
-    ("(unverified: created 2026-11-20) x", "\\(unverified: created 2026-11-20) x"),
-    ("(unverified created 2026-11-20) x", "\\(unverified created 2026-11-20) x"),
+    ("(stale: created 2026-11-20) x", "\\(stale: created 2026-11-20) x"),
+    ("(stale created 2026-11-20) x", "\\(stale created 2026-11-20) x"),
     ("(expired 2026-11-20) x", "\\(expired 2026-11-20) x"),
     ("( Stale :verified 2026-11-20 ) x", "\\( Stale :verified 2026-11-20 ) x"),
     ("(UN-VERIFIED) x", "\\(UN-VERIFIED) x"),
@@ -201,6 +201,18 @@ def test_markdown_indents_every_further_line():
 
 
 @together("mark", ["-", "*", "+"])
+def test_an_entry_that_is_a_list_stays_one(mark):
+    text = prompt(
+        f"## A\n{mark} one\n{mark} two\n  goes on\n  {mark} below\n\n{mark} three\nlazy\n§\nfour\n", style="markdown"
+    ).text
+    assert text.endswith(f"## A (unverified)\n- one\n- two\n  goes on\n  {mark} below\n\n- three\n  lazy\n- four\n")
+    text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} one\n{mark} two\n§\nthree\n", style="markdown").text
+    assert text.endswith(f"\n- (stale: verified 2020-01-01)\n  {mark} one\n  {mark} two\n- (unverified) three\n")
+    text = prompt(f"## A\n[created: 2026-11-20] {mark} one\n{mark} (unverified) two\n\\## B\n", style="markdown").text
+    assert text.endswith("\n## A\n- one\n- \\(unverified) two\n  ## B\n")
+
+
+@together("mark", ["-", "*", "+"])
 def test_an_entry_that_is_a_bullet_gets_no_second_one(mark):
     assert prompt(f"## A\n[verified_date: 2026-11-20] {mark} one\n", style="markdown").text.endswith("## A\n- one\n")
     text = prompt(f"## A\n[verified_date: 2020-01-01] {mark} (unverified) one\n", style="markdown").text
@@ -229,8 +241,8 @@ def test_xml_dates_are_attributes():
     ).text
     assert text.splitlines()[2:7] == [
         '<entry verified="2026-11-01">a</entry>',
-        '<entry created="2026-11-02" state="unverified">b</entry>',
-        '<entry created="2026-01-02" state="unverified">c</entry>',
+        '<entry created="2026-11-02">b</entry>',
+        '<entry created="2026-01-02" state="stale">c</entry>',
         '<entry expired="2026-01-03">d</entry>',
         '<entry state="unverified">e</entry>',
     ]

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 from catmem.clock import read_date
 from catmem.config.config import DEFAULT_STALE_AFTER, Category, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.staleness.freshness import VERIFY_FIRST, Clock, Freshness, advice, freshness, stale_after_days
+from catmem.staleness.freshness import (
+    VERIFY_FIRST,
+    Clock,
+    Freshness,
+    advice,
+    freshness,
+    stale_after_days,
+    unverified,
+)
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -33,11 +41,24 @@ def test_a_fact_is_stale_after_more_days_than_the_limit(age, expected):
     assert (found.state, found.basis, found.day, found.overdue) == (expected, "verified_date", day, age > 90)
 
 
-@together("age", [0, 1, 60, 90, 91, 9999])
-def test_a_fact_that_was_never_verified_is_unverified_however_young(age):
+@together(("age", "expected"), [(0, "fresh"), (1, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
+def test_the_date_of_a_verification_defaults_to_the_day_it_was_created(age, expected):
     day = DAY - timedelta(age)
     found = state({"created": day.isoformat()})
-    assert (found.state, found.basis, found.day, found.overdue) == ("unverified", "created", day, age > 90)
+    assert (found.state, found.basis, found.day, found.overdue) == (expected, "created", day, age > 90)
+
+
+@together(
+    ("tags", "left"),
+    [
+        ({"verified_date": "2026-11-01"}, {}),
+        ({"verified_date": "2026-11-01", "created": "2026-01-01"}, {"created": "2026-01-01"}),
+        ({"verified_date": "2026-01-01", "created": "2026-11-01"}, {"created": "2026-01-01"}),
+        ({"source": "somebody", "created": "2026-11-01"}, {"source": "somebody", "created": "2026-11-01"}),
+    ],
+)
+def test_other_words_are_not_fresher_for_the_loss_of_a_verification(tags, left):
+    assert unverified(tags) == left
 
 
 def test_the_verified_date_goes_before_the_created_one():
@@ -107,8 +128,8 @@ def test_the_ends_of_the_calendar(as_of):
     [
         ({"verified_date": "2026-11-01"}, None),
         ({"verified_date": "2026-03-02"}, "stale: verified 2026-03-02"),
-        ({"created": "2026-03-02"}, "unverified: created 2026-03-02"),
-        ({"created": "2026-11-01"}, "unverified"),
+        ({"created": "2026-03-02"}, "stale: created 2026-03-02"),
+        ({"created": "2026-11-01"}, None),
         ({"expires": "2026-09-30"}, "expired 2026-09-30"),
         ({}, "unverified"),
     ],
@@ -165,22 +186,21 @@ def test_the_default_is_ninety_days():
 
 
 @together(
-    ("tags", "age", "basis", "overdue"),
+    ("tags", "age", "basis", "expected"),
     [
-        ({}, 30, "first_seen", False),
-        ({}, 31, "first_seen", True),
-        ({"source": "somebody"}, 31, "first_seen", True),
-        ({"created": "2026-11-20"}, 31, "created", False),
-        ({"verified_date": "2026-01-01"}, 0, "verified_date", True),
-        ({"expires": "2026-11-20"}, 0, "expires", True),
-        ({"expires": "2026-11-21"}, 31, "first_seen", True),
+        ({}, 0, "first_seen", "unverified"),
+        ({}, 31, "first_seen", "unverified"),
+        ({"source": "somebody"}, 31, "first_seen", "unverified"),
+        ({"created": "2026-11-20"}, 31, "created", "fresh"),
+        ({"verified_date": "2026-01-01"}, 0, "verified_date", "stale"),
+        ({"expires": "2026-11-20"}, 0, "expires", "expired"),
+        ({"expires": "2026-11-21"}, 31, "first_seen", "unverified"),
     ],
 )
-def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, overdue):
+def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, expected):
     clock = Clock("first_seen", DAY - timedelta(age))
     found = state(tags, stale_after=30, clock=clock)
-    assert (found.basis, found.overdue) == (basis, overdue)
-    assert (found.state == "unverified") == (basis in {"first_seen", "created"})
+    assert (found.basis, found.state) == (basis, expected)
 
 
 @together("states", [[], ["fresh"], ["fresh", "fresh"]])
@@ -194,4 +214,4 @@ def test_one_fact_that_is_not_fresh_brings_the_advice(state):
 
 
 def test_a_fact_without_any_clock_is_of_no_age():
-    assert state({}) == Freshness("unverified", None, None, overdue=False)
+    assert state({}) == Freshness("unverified", None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -108,10 +108,10 @@ def test_what_has_expired_comes_first_then_tier_1_then_the_oldest(place):
     assert [(due.entity, due.entry.body) for due in opened(place).due()] == [
         ("neo/user", "gone by"),
         ("neo/user", "from the future"),
+        ("neo/user", "without a date"),
         ("boss/user", "of the boss"),
         ("neo/user", "older"),
         ("neo/memory", "in memory"),
-        ("neo/user", "without a date"),
         ("neo/user", "stale"),
     ]
 
@@ -123,37 +123,37 @@ def test_what_agents_used_most_comes_before_all_others_of_its_state(place):
         assert memory_tool(workspace_of(place), "neo", {"action": "search", "query": words})["total"] == 1
     review = opened(place)
     assert [(due.entry.body, due.use and due.use.times) for due in review.due()] == [
-        ("gone by", None), ("from the future", None), ("in memory", 2), ("without a date", 1),
-        ("of the boss", None), ("older", None), ("stale", 4),
+        ("gone by", None), ("from the future", None), ("without a date", 1),
+        ("stale", 4), ("in memory", 2), ("of the boss", None), ("older", None),
     ]  # fmt: skip
-    unverified = opened(place, states=["unverified"])
-    first = unverified.next()
+    stale = opened(place, states=["stale"])
+    first = stale.next()
     assert first is not None
-    unverified.keep(first)
-    second = unverified.next()
+    stale.keep(first)
+    second = stale.next()
     assert second is not None
-    assert (first.entry.body, second.entry.body) == ("in memory", "without a date")
+    assert (first.entry.body, second.entry.body) == ("stale", "in memory")
 
 
-def test_a_fact_of_today_that_was_never_verified_is_due(place):
+def test_a_fact_of_today_is_due_when_its_time_is_over(place):
     workspace_of(place).add("neo", "heard today", category="talk", as_of=DAY)
-    due = at(opened(place), "heard today")
-    assert (due.state, due.why) == ("unverified", "unverified: created 2026-11-21, 0 days ago")
-    workspace_of(place).verify("neo", "heard today")
     assert "heard today" not in bodies(opened(place))
+    assert "heard today" not in bodies(opened(place, as_of=DAY + timedelta(30)))
+    due = at(opened(place, as_of=DAY + timedelta(31)), "heard today")
+    assert (due.state, due.why) == ("stale", "stale: created 2026-11-21, 31 days ago; stale after 30")
 
 
 def test_why(place):
     review = opened(place)
     assert {due.entry.body: due.why for due in review.due() if due.entity == "neo/user"} == {
-        "older": "unverified: created 2026-07-01, 143 days ago",
+        "older": "stale: created 2026-07-01, 143 days ago; stale after 30",
         "stale": "stale: verified 2026-08-01, 112 days ago; stale after 30",
         "gone by": "expired 2026-11-01, 20 days ago",
         "without a date": "unverified: in a file of 2026-09-22, 60 days ago",
         "from the future": "dated in the future: verified 2030-01-01",
     }
     assert [(due.line, due.state) for due in review.due() if due.entity == "neo/user"] == [
-        (8, "expired"), (15, "future"), (4, "unverified"), (10, "unverified"), (2, "stale"),
+        (8, "expired"), (15, "future"), (10, "unverified"), (4, "stale"), (2, "stale"),
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import UnreadableError, WouldOverwriteError
+from catmem.errors import UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
 from catmem.workspace.init import make_root
 from catmem.workspace.workspace import Workspace
@@ -145,10 +145,10 @@ def test_a_file_where_the_profiles_should_be(tmp_path):
     assert (tmp_path / "profiles").read_text() == "mine"
 
 
-def test_a_new_root_is_closed_and_ready(tmp_path):
+def test_a_new_root_is_open_and_ready(tmp_path):
     workspace = Workspace.open(make_root(tmp_path).root)
     taxonomy = workspace.config.taxonomy
-    assert taxonomy.closed
+    assert not taxonomy.closed
     assert list(taxonomy.categories) == ["communication-style", "working-relationship", "workflow-rules", "projects"]
     user = workspace.path("orchestrator", "user")
     document = workspace.parse(user.read_bytes())
@@ -157,9 +157,24 @@ def test_a_new_root_is_closed_and_ready(tmp_path):
     assert (document.entries, workspace.problems(document)) == ((), ())
     assert formatted(document, "plain").encode() == user.read_bytes()
     assert workspace.prompt("orchestrator")
-    user.write_text(user.read_text() + "Likes short answers.\n\n## Comunication Style\nhidden\n")
-    text = workspace.prompt("orchestrator").text
-    assert ("short answers" in text, "hidden" in text) == (True, False)
+    user.write_text(user.read_text() + "Likes short answers.\n\n## Workflow Rules (Finance)\nPays late.\n")
+    profile = "user_memory_categories: [communication-style, workflow-rules-finance]\n"
+    put(tmp_path / "profiles" / "clerk.yaml", profile)
+    for name in ("orchestrator", "clerk"):
+        text = Workspace.open(tmp_path).prompt(name, source="orchestrator").text
+        assert ("short answers" in text, "Pays late" in text) == (True, True)
+
+
+def test_a_closed_taxonomy_says_how_to_declare(tmp_path):
+    made = make_root(tmp_path).root / "catmem.yaml"
+    put(tmp_path / "profiles" / "clerk.yaml", "user_memory_categories: [workflow-rules-finance]\n")
+    said = made.read_text()
+    made.write_text(said.replace("taxonomy:\n", "taxonomy:\n  closed: true\n"))
+    with pytest.raises(UnknownNameError) as refused:
+        Workspace.open(tmp_path).profile("clerk")
+    assert "workflow-rules-finance: {}" in (refused.value.hint or "")
+    made.write_text(made.read_text().replace("categories:\n", "categories:\n    workflow-rules-finance: {}\n"))
+    assert Workspace.open(tmp_path).profile("clerk").user_memory_categories == ("workflow-rules-finance",)
 
 
 def test_the_pages_that_the_configuration_names_exist(tmp_path):

@@ -50,7 +50,8 @@ def test_every_entity_of_the_root_stands_there_once(workspace):
 def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(workspace):
     workspace.add("neo", "old", category="work", tags={"verified_date": "2026-01-01"})
     workspace.add("neo", "gone", category="work", as_of=DAY, tags={"expires": "2026-11-20"})
-    workspace.add("neo", "last day", category="work", as_of=DAY, tags={"expires": "2026-11-21"})
+    tags = {"created": None, "expires": "2026-11-21"}
+    workspace.add("neo", "last day", category="work", as_of=DAY, tags=tags)
     found = standing(workspace)
     assert (found.head, found.entries, found.stale, found.expired, found.unverified) == (3, 3, 1, 1, 1)
     put(workspace.root / "profiles" / "neo.yaml", "stale_after: 3650d\n")

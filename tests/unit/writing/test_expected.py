@@ -47,7 +47,7 @@ def test_what_can_be_neither(given):
     with pytest.raises(EditError) as caught:
         checked_expected(given)
     assert caught.value.code == "bad_expected"
-    assert "catmem log" in caught.value.hint
+    assert "a revision such as 7" in caught.value.hint
 
 
 @pytest.mark.parametrize("dry_run", [False, True])

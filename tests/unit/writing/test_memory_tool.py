@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 
 import pytest
@@ -173,7 +174,7 @@ def test_list(call):
         "category": "talk",
         "body": "short answers",
         "tags": {"created": "2026-04-01"},
-        "state": "unverified",
+        "state": "fresh",
         "date": "2026-04-01",
     }
     assert answer == {
@@ -447,9 +448,34 @@ def test_an_entry_of_the_other_file_is_named_there_if_it_is_seen(tmp_path):
     seen, hidden, missing = (
         memory_tool(workspace, "ada", {**ask, "old_text": text}) for text in ("VPN", "hidden", "missin")
     )
-    assert seen["remediation"] == "The memory file of ada holds it: give the target memory (-t memory)."
+    assert seen["remediation"] == "The memory file of ada holds it: give the target memory."
     assert {**hidden, "error": ""} == {**missing, "error": ""}
     assert hidden["error"] == missing["error"].replace("missin", "hidden")
+
+
+def test_refusals_speak_of_arguments_and_not_of_options(tmp_path):
+    profiles = {"ada": "user_memory_categories: [notes]\nmemory_categories: [notes]\nwritable_categories: [notes]\n"}
+    files = {"ada/user": "## Notes\nVPN is up here\n", "ada/memory": "## Notes\nVPN is up there\n"}
+    workspace = make_root(tmp_path, config="semantic_alert: 0.9\n", profiles=profiles, files=files)
+    session = ToolSession()
+    asked = (
+        {"action": "remove", "old_text": "VPN"},
+        {"action": "remove", "old_text": "VPN is up here", "target": "memory"},
+        {"action": "replace", "old_text": "here", "content": "Something else altogether.", "target": "user"},
+        {"action": "remove", "old_text": "here", "expected": "x"},
+        {"action": "add", "content": "VPN is up here", "category": "notes", "target": "user", "tags": {"source": "x"}},
+    )
+    answers = [memory_tool(workspace, "ada", each, session=session) for each in asked]
+    assert [each.get("reason") for each in answers] == [
+        "ambiguous",
+        "no_match",
+        "semantic_collision",
+        "bad_expected",
+        None,
+    ]
+    said = " ".join(str(answer.get(name, "")) for answer in answers for name in ("remediation", "message"))
+    assert "target" in said
+    assert not re.search(r"(?<!\w)--?[a-z]|catmem ", said), said
 
 
 def test_new_words_for_a_verified_fact_are_not_verified_also_with_the_old_day(call, workspace):

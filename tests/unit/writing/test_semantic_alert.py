@@ -103,7 +103,7 @@ def test_the_command_line_says_what_to_do(tmp_path):
     replace = ("replace", "-p", "neo", "Deploys", FAR, "--root", tmp_path)
     error = error_of(*replace, status=3)
     assert error["code"] == "semantic_collision"
-    assert "catmem replace --confirm" in error["hint"]
+    assert "repeat it with --confirm" in error["hint"]
     run(*replace, "--confirm")
 
 

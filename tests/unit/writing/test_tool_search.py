@@ -52,7 +52,7 @@ def test_both_files_are_searched(search):
         "category": "notes",
         "body": "a short note",
         "tags": {"created": "2026-04-30"},
-        "state": "unverified",
+        "state": "fresh",
         "date": "2026-04-30",
     }
     assert {entry["target"] for entry in others} == {"user"}
@@ -71,8 +71,8 @@ def test_both_files_are_searched(search):
         ({"target": "user"}, ["short answers", "no calls, short or long"]),
         ({"target": "memory"}, ["a short note"]),
         ({"category": "Talk"}, ["short answers", "no calls, short or long"]),
-        ({"state": "unverified"}, ["a short note", "short answers", "no calls, short or long"]),
-        ({"state": "fresh"}, []),
+        ({"state": "fresh"}, ["a short note", "short answers"]),
+        ({"state": "unverified"}, ["no calls, short or long"]),
         ({"query": '"short answers"'}, ["short answers"]),
         ({"category": "pay"}, []),
         ({"query": "money"}, []),

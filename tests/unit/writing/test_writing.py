@@ -506,7 +506,7 @@ def test_an_entry_of_the_other_file_is_named_there(workspace):
     for verb in (workspace.remove, workspace.verify):
         with pytest.raises(NoMatchError) as caught:
             verb("neo", "booking site", target="user")
-        assert caught.value.hint == "The memory file of neo holds it: give the target memory (-t memory)."
+        assert caught.value.hint == "The memory file of neo holds it: give -t memory."
     put_bytes(workspace, "neo/memory", b"\xff")
     with pytest.raises(NoMatchError):
         workspace.remove("neo", "booking site", target="user")

@@ -443,9 +443,9 @@ def test_over_the_limit(tmp_path):
     assert (error.size, error.limit) == (137, 130)
     assert [(entry["text"], entry["state"], entry["date"], entry["size"]) for entry in error.could_go] == [
         ("a", "expired", "2026-01-01", 23),
+        ("b", "stale", "2020-01-01", 23),
         ("c", "unverified", None, 1),
-        ("b", "unverified", "2020-01-01", 23),
-        ("e", "unverified", "2026-04-29", 23),
+        ("e", "fresh", "2026-04-29", 23),
         ("d", "fresh", "2026-04-30", 29),
     ]
     assert {"id", "category"} <= error.could_go[0].keys()

@@ -10,7 +10,6 @@ and the others go on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,14 +51,12 @@ from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
 from catmem.workspace.root import load_each
-from catmem.workspace.seen_entry import texts_of
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
-from catmem.writing.terms import check_threats
 from catmem.writing.written import could_go, over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.config.profile import Profile
@@ -87,7 +84,6 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     every_entry: bool = False,
     categories: Sequence[str] | str | None = None,
     fit: bool = False,
-    allow_secret: bool = False,
     replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
@@ -97,9 +93,6 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
     ``UnreadableError`` for the lock.
     """
-    if isinstance(resolve, Mapping):
-        texts = [text for words in resolve.values() if isinstance(words, Version) for text in texts_of(words)]
-        check_threats(texts, workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if targets is None:

@@ -226,7 +226,8 @@ class _Planning:
         files: list[FilePlan] = []
         refused: list[SeedRefusal] = []
         read: dict[str, Snapshot] = {}
-        for target, (offered, snapshot) in self.offers().items():
+        offers = self.offers()
+        for target, (offered, snapshot) in offers.items():
             self._refuse_emptied(target, offered)
             read[f"{self.source.name}/{target}"] = snapshot
             for name, profile in self.profiles.items():
@@ -237,14 +238,17 @@ class _Planning:
                 else:
                     files += [] if found is None else [found]
         order = {name: number for number, name in enumerate(self.asked.targets)}
+        offered_all = [each for each, _ in offers.values()]
+        unnamed = self._unnamed(offered_all)
         warnings = self._about_files(files)
+        warnings += [_on_unnamed(self.source.name, unnamed, offered_all)] if unnamed else []
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
-            warnings=warnings,
-            starved=tuple(self.starved),
+            warnings=tuple(warnings),
+            starved=(*self.starved, *unnamed),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -371,6 +375,13 @@ class _Planning:
         """What a profile is to have of an offer, of the categories that are asked for."""
         return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
 
+    def _unnamed(self, offers: Iterable[Offer]) -> list[str]:
+        """The profiles that name no category of a source that has some, where all are asked for."""
+        if self.asked.categories is not None or all(_is_flat(each) or not each.document.entries for each in offers):
+            return []
+        named = {parts.target.partition("/")[0] for parts in self.parts.values() if parts.slice}
+        return [name for name in self.profiles if name not in named]
+
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories
 
@@ -386,13 +397,12 @@ class _Planning:
             )
         return notes
 
-    def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
+    def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """What is there twice, and what no target gets."""
         notes = [_on_doubles(each) for each in files if each.doubles]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
-        notes += [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
-        return tuple(notes)
+        return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
 
     def _on_unread(self, category: str) -> str | None:
         """What to know of a category that is asked for and that some of the targets do not read."""
@@ -420,6 +430,12 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
         f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: catmem sort -p "
         f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
     )
+
+
+def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
+    there = sorted({each.version.category for offered in offers for each in offered.entries})
+    what = f"the profile names none of {_few(there)}" if there else f"the profile {source} reads none of its entries"
+    return f"nothing of {source} goes to {_few(names)}: {what}"
 
 
 def _is_flat(offered: Offer) -> bool:
@@ -464,7 +480,7 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
 
 def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Parts, document: Document) -> FilePlan:
     """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
-    cloned = cloned_entries(parts, document)
+    cloned = cloned_entries(parts, document, asked.categories)
     ours = without_cloned(parts, document, cloned) if asked.replace_cloned else document
     if asked.fit:
         plan = plan_fitting(parts, ours, profile, workspace.config, resolve=asked.resolve)

@@ -403,7 +403,8 @@ def test_an_ephemeral_slice_is_printed_and_nothing_is_written(place):
 def test_an_empty_slice_says_so(place):
     put(place / "profiles" / "scout.yaml", "tier: 3\n")
     result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
-    assert (result.stdout, result.stderr) == ("", "boss has nothing that scout may read.\n")
+    why = "nothing of boss goes to scout: the profile names none of pay, rules, talk"
+    assert (result.stdout, result.stderr) == ("", f"boss has nothing that scout may read.\n{why}\n")
 
 
 # --- JSON ---
@@ -630,3 +631,11 @@ def test_what_does_not_fit_is_named_and_a_second_seed_agrees(place, neo):
 
 def test_fit_is_not_for_a_slice_as_text(place):
     assert "--fit" in run("seed", "boss", "--ephemeral", "scout", "--fit", status=2).stderr
+
+
+def test_a_check_of_a_profile_that_names_nothing_of_its_source_fails(place):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [nothing]\n")
+    result = run("seed", "boss", "neo", "--check", *AS_OF, status=1)
+    assert result.stderr.startswith("nothing of boss goes to neo: the profile names none of ")
+    assert "In sync" not in result.output
+    assert "nothing of boss goes to neo" in run("seed", "boss", "neo", *AS_OF).stderr

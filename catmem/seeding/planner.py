@@ -29,7 +29,7 @@ from catmem.errors import (
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
-from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
+from catmem.names import TARGETS, UNCATEGORIZED, known_target
 from catmem.seeding.cloned import CLONED_HINT, cloned_entries, on_cloned, without_cloned
 from catmem.seeding.fitting import plan_fitting
 from catmem.seeding.lockfile import SeedFile
@@ -289,8 +289,7 @@ class _Planning:
             for record in self._handed_on(target):
                 there.update(each.category for each in record.entries)
             for profile in (self.source, *self.profiles.values()):
-                named = profile.selectors(target, taxonomy).patterns
-                there.update(taxonomy.of_slug(each) for each in named if each == slugify(each))
+                there |= profile.selectors(target, taxonomy).names
             rights = Rights(self.acting, target, taxonomy)
             known.update(filter(rights.may_see, there))
         unknown = next((each for each in categories if each not in known), None)
@@ -380,7 +379,9 @@ class _Planning:
         if self.asked.categories is not None or all(_is_flat(each) or not each.document.entries for each in offers):
             return []
         named = {parts.target.partition("/")[0] for parts in self.parts.values() if parts.slice}
-        return [name for name in self.profiles if name not in named]
+        left = self.profiles.keys() - named
+        everybody = load_each(self.workspace)[0] if left else ()
+        return [name for name, each in self.profiles.items() if name in left and not each.is_base(everybody)]
 
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories

@@ -317,6 +317,19 @@ def test_one_that_names_a_category_of_either_file_is_none_of_those(tmp_path):
     assert workspace.plan_seed("boss", "ann", as_of=DAY, target="user").in_sync
 
 
+def test_a_profile_that_others_extend_is_none_of_those(tmp_path):
+    profiles = {
+        "kind": "seed_from: boss\ninclude_uncategorized: false\n",
+        "ann": "extends: kind\nuser_memory_categories: [talk]\n",
+    }
+    workspace = seed_root(tmp_path, profiles=profiles)
+    seed(workspace)
+    plan = workspace.plan_seed("boss", as_of=DAY)
+    assert ("kind" in plan.targets, plan.notes, plan.in_sync) == (True, (), True)
+    (workspace.root / "profiles" / "ann.yaml").write_text("extends: kind\n")
+    assert workspace.plan_seed("boss", as_of=DAY).starved == ("ann",)
+
+
 def test_what_a_profile_names_no_more_is_taken_out_and_told(workspace):
     seed(workspace, "ann")
     (workspace.root / "profiles" / "ann.yaml").write_text("seed_from: boss\nuser_memory_categories: [talks]\n")

@@ -821,5 +821,5 @@ def test_an_arrival_that_is_nearly_an_entry_of_the_targets_own_is_told_once(work
     said = "neo/user: an entry for talk may say what the file says already in other words: keep one"
     assert said in workspace.plan_seed("boss", ["neo"], as_of=DAY).notes
     assert said in seed(workspace, "neo").notes
-    assert {"The deadline is on Friday", "Deadline: Monday"} <= set(bodies(workspace, "neo/user"))
+    assert {"The deadline is on Friday", "The deadline is on Monday"} <= set(bodies(workspace, "neo/user"))
     assert said not in seed(workspace, "neo").notes

@@ -35,7 +35,7 @@ _TICKET = re.compile(r"[ _/-][0-9]+\Z")
 """What a ticket ends with (``OPS-112``): it names no category."""
 
 
-_TELLING = 3
+_LEAST = 3
 """So many letters of a label at least stand for the category whose name they begin."""
 
 
@@ -136,7 +136,7 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
     for label in found:
         if not _TICKET.search(label):
             slug = slugify(label)
-            begun = {known[each] for each in known if each.startswith(slug)} if len(slug) >= _TELLING else set()
+            begun = {known[each] for each in known if each.startswith(slug)} if len(slug) >= _LEAST else set()
             meant = (slug,) if slug in known else tuple(sorted(begun)) or (slug,)
             labels.setdefault((meant[0], ()) if len(meant) == 1 else (slug, meant), []).append(label)
     proposed = []

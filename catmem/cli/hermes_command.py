@@ -229,7 +229,7 @@ def sync(  # noqa: PLR0913 - one parameter an option
     click.get_current_context().call_on_close(workspace.store.close)
     homes = list(all_homes(found).values())
     sources = [source] if source is not None else _sources(workspace, homes)
-    dialogue = SeedDialogue(workspace.config, {"actor": None, "allow_secret": False}) if interactive else None
+    dialogue = SeedDialogue(workspace, {"actor": None, "allow_secret": False}) if interactive else None
     shown: list[dict[str, Any]] = []
     unreadable: Sequence[CatmemError] = ()
     status = 0

@@ -137,7 +137,8 @@ def _warn(planned: PlannedFormat) -> None:
     "--declare",
     "declares",
     is_flag=True,
-    help="First declare in catmem.yaml a category for each label that names none; without it they are only proposed.",
+    help="First declare in catmem.yaml a category for each label that names none; without it they are only proposed. "
+    "A label that begins the name of one category, declared or named by a profile, goes to that one.",
 )
 @dry_run_option
 @common_options
@@ -152,7 +153,7 @@ def migrate(files: tuple[str, ...], *, declares: bool, dry_run: bool) -> None:
     is read from stdin and written to stdout.
     """
     from catmem.text import DEFAULT_LIMITS
-    from catmem.workspace.migrating import Migrated, apply_migration, to_dict
+    from catmem.workspace.migrating import Migrated, apply_migration, named_categories, to_dict
     from catmem.workspace.migration import propose
 
     data = read_stdin(DEFAULT_LIMITS.file_bytes) if files == ("-",) else None
@@ -182,10 +183,11 @@ def migrate(files: tuple[str, ...], *, declares: bool, dry_run: bool) -> None:
             said.append({**to_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
         elif data is not None and not dry_run:
             emit_text(planned.migration.new)
+            say_all(f"warning: {warning}" for warning in planned.warnings)
             say(f"-: {_counted(planned.migration)}")
         else:
             _show(planned, done, dry_run=dry_run)
-    left = propose(migrations, workspace.config.taxonomy)
+    left = propose(migrations, workspace.config.taxonomy, named_categories(workspace))
     if in_json():
         named = {"declared": declared, "proposed": left}
         emit_json({"files": said, "dry_run": dry_run, **{key: [x._asdict() for x in of] for key, of in named.items()}})
@@ -199,12 +201,12 @@ def _plans(workspace: Workspace, files: Sequence[str], data: bytes | None) -> It
     from pathlib import Path
 
     from catmem.workspace.formatting import memory_files
-    from catmem.workspace.migrating import PlannedMigration, plan_file
+    from catmem.workspace.migrating import plan_file, with_warnings
     from catmem.workspace.migration import plan_migration
 
     try:
         if data is not None:
-            yield PlannedMigration(Path("-"), None, plan_migration(workspace.parse(data), workspace.config), ())
+            yield with_warnings(workspace, Path("-"), None, plan_migration(workspace.parse(data), workspace.config))
             return
     except CatmemError as error:
         yield error
@@ -220,16 +222,17 @@ def _declared(
     workspace: Workspace, files: Sequence[str], data: bytes | None, *, dry_run: bool
 ) -> tuple[Workspace, tuple[Proposed, ...]]:
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    from catmem.workspace.migrating import PlannedMigration, declare, plan_declaration
+    from catmem.workspace.migrating import PlannedMigration, declare, named_categories, plan_declaration
     from catmem.workspace.migration import propose
 
     plans = [each.migration for each in _plans(workspace, files, data) if isinstance(each, PlannedMigration)]
-    proposed = propose(plans, workspace.config.taxonomy)
+    found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
+    proposed = tuple(each for each in found if not each.may_be)
     if not proposed:
         say("no label is without a category: nothing to declare")
         return workspace, ()
     declaration = plan_declaration(workspace.config, proposed)
-    if not dry_run:
+    if not dry_run and declaration.new != declaration.old:
         declare(declaration)
     if not in_json():
         if dry_run and data is None:
@@ -278,18 +281,22 @@ def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
 
 
 def _say_proposed(proposed: Sequence[Proposed]) -> None:
-    if not proposed:
-        return
-    say("labels that name no category; --declare would declare these in catmem.yaml:")
-    _say_rows(proposed)
-    say("  Or give the labels there as aliases of another category, and run this again.")
+    clear = [each for each in proposed if not each.may_be]
+    if clear:
+        say("labels that name no category; --declare would declare these in catmem.yaml:")
+        _say_rows(clear)
+        say("  Or give the labels there as aliases of another category, and run this again.")
+    for each in proposed:
+        if each.may_be:
+            may_be = " or ".join(each.may_be)
+            say(f"[{'], ['.join(each.labels)}] may be {may_be}: give it to one as an alias, and run this again")
 
 
 def _say_rows(proposed: Sequence[Proposed]) -> None:
     rows = [
         (
             "",
-            f"{each.slug}: {{title: {each.title}}}",
+            f"{each.slug}: {{title: {each.title}}}" if each.title else each.slug,
             counted(each.entries, "entry"),
             f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
         )

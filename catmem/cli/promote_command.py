@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem.cli.command import Command
 from catmem.cli.options import common_options, dry_run_option, open_with_store, profile_option, target_option
-from catmem.cli.output import emit, emit_json, first_line, in_json, printable, say, show_written
+from catmem.cli.output import (
+    emit,
+    emit_json,
+    first_line,
+    in_json,
+    print_error,
+    printable,
+    say,
+    show_written,
+    text_diff,
+)
 from catmem.errors import UnknownNameError
+from catmem.names import TARGETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from catmem.config.profile import Profile
     from catmem.proposals.promoting import Promoted
+    from catmem.workspace.workspace import Workspace
 
 _WIDTH = 72
 
@@ -43,7 +59,8 @@ _WIDTH = 72
     "--all",
     "all_learned",
     is_flag=True,
-    help="Propose all that specialists learned, in the categories of approval.promote in catmem.yaml.",
+    help="Propose all that specialists learned, in the categories of -c, else of approval.promote in catmem.yaml, else "
+    "in all that both profiles name.",
 )
 @dry_run_option
 @common_options
@@ -61,11 +78,13 @@ def promote(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Bring what a specialist learned to the profile that it is seeded from.
 
-    ENTRY is words of one entry of the profile of -p. If that profile has an entry that says nearly the same, this
-    rewords it. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it is safe to run nightly.
+    ENTRY is words of one entry of the profile of -p. If the other profile has an entry that says nearly the same, this
+    rewords it; if another program changed that entry, the rewording waits as a proposal. What another program changed
+    in the files of both is shown first. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it
+    is safe to run nightly. The exit status is that of what was refused, but for what you rejected before.
     """
     from catmem.proposals.promoting import promote as promoted
-    from catmem.proposals.promoting import promote_learned, promoted_categories, unmatched_selectors
+    from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors
 
     workspace = open_with_store()
     if all_learned:
@@ -75,35 +94,69 @@ def promote(  # noqa: PLR0913 - one parameter an option
             if categories:
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
             say(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
+        external = _show_external(workspace, promoted_between(workspace, profile), dry_run=dry_run)
         found = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
-        _show(found, dry_run=dry_run, is_any=bool(promoted_categories(workspace, categories).patterns))
-        return
+        sys.exit(_show(found, external, dry_run=dry_run))
     if entry is None or profile is None:
         raise click.UsageError("Say which entry: -p NAME ENTRY, or --all.")
     if len(categories) > 1:
         raise click.UsageError("Without --all, -c names the one category of the ENTRY.")
+    external = _show_external(workspace, promoted_between(workspace, profile, to), dry_run=dry_run)
     category = categories[0] if categories else None
     which: dict[str, Any] = {"to": to, "target": target, "category": category}
-    done = promoted(workspace, profile, entry, **which, reason=reason, proposes=propose, dry_run=dry_run)
-    if done.written is not None:
-        show_written(done.written, "promoted to", {"dry_run": dry_run})
-
-
-def _show(found: list[Promoted], *, dry_run: bool, is_any: bool) -> None:
-    if in_json():
-        emit_json({"promoted": [each.to_dict() for each in found], "dry_run": dry_run})
+    written = promoted(workspace, profile, entry, **which, reason=reason, proposes=propose, dry_run=dry_run).written
+    if written is None:
         return
+    if in_json():
+        emit_json({**written.to_dict(), "external": external, "dry_run": dry_run})
+    else:
+        show_written(written, "promoted to", {"dry_run": dry_run})
+
+
+def _show_external(
+    workspace: Workspace, sides: Iterable[tuple[Profile, Profile]], *, dry_run: bool
+) -> list[dict[str, Any]]:
+    """Take what another program changed in the files of both sides into the history, and show it."""
+    from catmem.workspace.history import adopt, shown_text
+
+    found = []
+    store = workspace.store
+    for entity in dict.fromkeys(f"{each.name}/{target}" for pair in sides for each in pair for target in TARGETS):
+        head, now = store.head(entity), store.read(entity)
+        if head is None or head.digest == now.digest:
+            continue
+        before, after = (shown_text(workspace, entity, each.data) for each in (store.read(entity, head.revision), now))
+        difference = text_diff(before, after, f"a/{entity}", f"b/{entity}")
+        revision = None if dry_run else adopt(workspace, entity)
+        found.append({"entity": entity, "revision": revision, "diff": difference})
+        if not in_json():
+            say(f"another program changed {entity}{f' (revision {revision})' if revision else ''}:")
+            emit(difference)
+    return found
+
+
+def _show(found: list[Promoted], external: list[dict[str, Any]], *, dry_run: bool) -> int:
+    """What became of each; the exit status, in which what a person rejected before is no failure."""
+    failed = [each.error for each in found if each.error is not None and each.error.code != "rejected_before"]
+    status = max((error.exit_status for error in failed), default=0)
+    if in_json():
+        emit_json({"promoted": [each.to_dict() for each in found], "external": external, "dry_run": dry_run})
+        return status
     for each in found:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
         emit(printable(f"{where}{first_line(each.entry.body, _WIDTH)}\n"))
-        if each.error is not None:
+        if each.error in failed:
+            print_error(each.error)
+        elif each.error is not None:
             say(f"  left: {each.error}")
-    proposed = sum(each.error is None for each in found)
-    if not is_any:
-        emit("No category is selected. Name some with -c, or in approval.promote of catmem.yaml.\n")
-    elif not found:
+    if not found:
         emit("Nothing to propose: the sources have all of these categories, or it waits there.\n")
-    elif dry_run:
-        say(f"Nothing was written. {proposed} would wait as proposals.")
+        return status
+    proposed = sum(each.error is None for each in found)
+    refused = f", and {len(failed)} {'was' if len(failed) == 1 else 'were'} refused" if failed else ""
+    done = f"{proposed} {'would wait' if dry_run else 'wait'} as proposals{refused}"
+    if dry_run:
+        say(f"Nothing was written. {done}.")
     else:
-        say(f"{proposed} wait as proposals: 'catmem proposals' lists them.")
+        say(f"{done}: 'catmem proposals' lists them." if proposed else f"{done}.")
+    return status

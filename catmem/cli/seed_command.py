@@ -155,7 +155,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     results: list[SeedResult] = []
     unknown: UnknownNameError | None = None
     answers: How = {"actor": actor, "allow_secret": allow_secret}
-    dialogue = SeedDialogue(workspace.config, answers) if interactive else None
+    dialogue = SeedDialogue(workspace, answers) if interactive else None
     for each, named in seeds:
         try:
             how = {**filters, "fit": fit, "target": target, "every_entry": status, "replace_cloned": replace_cloned}

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from catmem.cli.dialogue import ConflictDialogue
-from catmem.cli.output import columns, emit, printable
+from catmem.cli.output import columns, emit, printable, show_written
 from catmem.errors import UnknownNameError
+from catmem.model.version import Version
 from catmem.seeding.slices import conflict_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from catmem.model.version import Conflict, Reason, Version
+    from catmem.model.version import Conflict, Reason
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Choice, FilePlan
+    from catmem.workspace.root import Root
+    from catmem.writing.operation import Operation
+    from catmem.writing.written import How
 
 Settlements: TypeAlias = tuple["Choice | None", "Mapping[str, Choice]"]
 """What is said of all conflicts, and of some by the beginning of their ids."""
@@ -28,7 +33,7 @@ _HELP = """\
   t        target: its entry stays for good
   s        source: its entry is taken
   b        both: the two stand one after the other (of tags, categories and titles: the target's)
-  e WORDS  edit: the entry says WORDS instead of either
+  e WORDS  edit: both sides say WORDS instead
   l        leave it open for now
   q        quit: this conflict and all later ones stay open, those before it are settled"""
 _CHOICES: dict[str, Choice] = {"t": "target", "s": "source", "b": "both"}
@@ -57,39 +62,90 @@ def settled(how: SeedDialogue | Settlements, planned: Callable[..., SeedPlan]) -
 
     Raises ``UnknownNameError`` (``unknown_conflict``) for an id that no open conflict has.
     """
-    if not isinstance(how, SeedDialogue) and not how[1]:
-        return planned(resolve=how[0])
-    plan = planned()
-    found = {conflict_id(each.target, conflict): (each, conflict) for each in plan.files for conflict in each.conflicts}
-    chosen: dict[str, Choice | Version] = {}
     if isinstance(how, SeedDialogue):
-        answers = {name: how.ask(name, *conflict) for name, conflict in found.items()}
-        chosen = {name: answer for name, answer in answers.items() if answer is not None}
-    else:
-        for_all, by_id = how
-        chosen = {} if for_all is None else dict.fromkeys(found, for_all)
-        for beginning, side in by_id.items():
-            named = [name for name in found if name.startswith(beginning)]
-            if len(named) != 1:
-                there = ", ".join(named or found)
-                raise UnknownNameError(
-                    f"{beginning!r} fits the ids of {len(named) or 'no'} open conflicts",
-                    code="unknown_conflict",
-                    hint=f"Nothing was seeded. {f'Name one of {there}.' if there else 'No conflict is open.'}",
-                )
-            chosen[named[0]] = side
-    # A dialogue has asked about each secret in words of its own.
-    return planned(resolve=chosen, allow_secret=isinstance(how, SeedDialogue)) if chosen else plan
+        return how.plan(planned)
+    for_all, by_id = how
+    if not by_id:
+        return planned(resolve=for_all)
+    found = [name for name, _, _ in _conflicts(planned())]
+    chosen: dict[str, Choice] = {} if for_all is None else dict.fromkeys(found, for_all)
+    for beginning, side in by_id.items():
+        named = [name for name in found if name.startswith(beginning)]
+        if len(named) != 1:
+            there = ", ".join(named or found)
+            raise UnknownNameError(
+                f"{beginning!r} fits the ids of {len(named) or 'no'} open conflicts",
+                code="unknown_conflict",
+                hint=f"Nothing was seeded. {f'Name one of {there}.' if there else 'No conflict is open.'}",
+            )
+        chosen[named[0]] = side
+    return planned(resolve=chosen)
+
+
+def _conflicts(plan: SeedPlan) -> list[tuple[str, FilePlan, Conflict]]:
+    """The open conflicts of a plan by their ids."""
+    return [(conflict_id(each.target, found), each, found) for each in plan.files for found in each.conflicts]
 
 
 class SeedDialogue(ConflictDialogue):
-    """Shows one conflict after the other, and asks what becomes of it."""
+    """Shows one conflict after the other, and asks what becomes of it. Own words go to both sides."""
 
     keys = "tsblq?"
     letters = "t, s, b, e WORDS, l, q or ?"
     explained = _HELP
     refused = "Nothing was seeded from this source."
     _is_over = False
+
+    def __init__(self, workspace: Root, how: How) -> None:
+        """Own words are written to the sources in ``workspace``."""
+        super().__init__(workspace.config, how)
+        self._workspace = workspace
+
+    def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
+        """The plan by the answers. Own words are written to the source, and the target takes them from there.
+
+        Raises what a write to the source raises; nothing is seeded then.
+        """
+        plan = planned()
+        answers: dict[str, Choice | Version | None] = {}
+        own: dict[str, Version] = {}
+        operations: dict[str, list[Operation]] = {}
+        for name, file, found in _conflicts(plan):
+            answer = self.ask(name, file, found)
+            if isinstance(answer, Version):
+                entry = _side(file.source, found, ours=None)
+                if entry not in own:
+                    operations.setdefault(file.source, []).extend(_in_source(found, answer))
+                # The source holds one wording: where other words were given for another target, that is asked again.
+                answer = answer if own.setdefault(entry, answer).body == answer.body else None
+            answers[_side(file.target, found, theirs=None)] = answer
+        for source, each in operations.items():
+            if not self._write(source, each, plan.read[source].digest):
+                return plan
+        plan = planned() if operations else plan
+        chosen: dict[str, Choice] = {}
+        for name, file, found in _conflicts(plan):
+            answer = answers.get(_side(file.target, found, theirs=None))
+            if answer is not None:
+                chosen[name] = "source" if isinstance(answer, Version) else answer
+        return planned(resolve=chosen) if chosen else plan
+
+    def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
+        """Write own words to a file of the source; false if they wait for a person."""
+        from catmem.writing.write import write_operations
+
+        name, _, target = source.partition("/")
+        written = write_operations(
+            self._workspace,
+            name,
+            operations,
+            target=target,
+            expected=digest,
+            actor=self.how["actor"],
+            allow_secret=self.how["allow_secret"],
+        )
+        show_written(written, "settled in", self.how)
+        return written.waiting is None
 
     def ask(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
         """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
@@ -155,6 +211,25 @@ def _excerpt(text: str, begin: int) -> str:
     first = 0 if begin < _WIDTH - _BEFORE else max(text.rfind(" ", 0, begin - _BEFORE) + 1, begin - 2 * _BEFORE)
     shown = printable(text[first : first + _WIDTH])
     return f"{'…' if first else ''}{shown}{'…' if first + _WIDTH < len(text) else ''}"
+
+
+def _side(entity: str, conflict: Conflict, **other: None) -> str:
+    """An id of a conflict that names one of its sides alone."""
+    return conflict_id(entity, replace(conflict, reason="body", **other))
+
+
+def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
+    """What makes the entry of the source say ``own``; one that the source removed comes back."""
+    from catmem.writing.operation import Operation
+
+    theirs = conflict.theirs
+    if theirs is None:
+        return [Operation("add", content=own.body, category=own.category, tags={"created": None, **own.tags})]
+    tags = {**dict.fromkeys(theirs.tags), **own.tags}
+    place = theirs.category
+    done = [Operation("replace", content=own.body, old_text=theirs.id, category=place, tags=tags, confirm=True)]
+    moved = Operation("move", old_text=own.body, category=place, to_category=own.category)
+    return done if place == own.category else [*done, moved]
 
 
 _GONE = "(not there)"

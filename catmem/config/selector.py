@@ -62,6 +62,11 @@ class Selectors:
             if not pattern.startswith("!") and self._applies(pattern, category)
         )
 
+    @property
+    def names(self) -> set[str]:
+        """The categories that are selected by name, and by no pattern."""
+        return {each for each in self.patterns if not is_pattern(each) and not each.startswith("!")}
+
     def unmatched(self, categories: Iterable[str]) -> list[str]:
         """The selectors, those with ``!`` too, that match none of ``categories``: most likely slips."""
         known = list(categories)

@@ -43,7 +43,6 @@ def plan_sync(  # noqa: PLR0913 - what is asked for
     *,
     as_of: date,
     resolve: Resolve | None = None,
-    allow_secret: bool = False,
     replace_cloned: bool = False,
 ) -> SeedPlan:
     """What a sync would do; nothing is written. The choices are those of ``Workspace.plan_seed``.
@@ -70,9 +69,7 @@ def plan_sync(  # noqa: PLR0913 - what is asked for
         workspace.profile(name)
         if name not in found:
             raise _elsewhere(workspace, name, homes)
-    plan = workspace.plan_seed(
-        source, names, as_of=as_of, resolve=resolve, allow_secret=allow_secret, replace_cloned=replace_cloned
-    )
+    plan = workspace.plan_seed(source, names, as_of=as_of, resolve=resolve, replace_cloned=replace_cloned)
     kept: list[FilePlan] = []
     refused = list(plan.refused)
     for each in plan.files:

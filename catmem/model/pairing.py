@@ -38,8 +38,6 @@ _IN_COMMON = 1 / 2
 _CONTAINED = 3 / 4
 """The share of the shorter text's words in the longer one from which on they are alike, however long that is."""
 
-_LABEL = re.compile(r"[^\W\d][^\n:]{0,40}:")
-
 _REACH = 32
 """How many places of a gap are looked at to each side: a rewrite of everything stays linear."""
 _COMMON = 16
@@ -368,9 +366,8 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def nearly_same(one: str, other: str) -> bool:
-    """Whether two texts look like one fact in two wordings: half of all words in common, or the same `Label:`."""
-    label = _LABEL.match(one)
-    return (label is not None and other.startswith(label[0])) or jaccard(words_of(one), words_of(other)) >= _IN_COMMON
+    """Whether two texts look like one fact in two wordings: half of all words in common."""
+    return jaccard(words_of(one), words_of(other)) >= _IN_COMMON
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:

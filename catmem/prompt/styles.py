@@ -207,8 +207,8 @@ def _bullet(fact: Fact, note: str | None) -> str:
     is_list = lines[0][:2] in _BULLETS
     if is_list and note is None:
         return "\n".join(map(_listed, lines))
-    if is_list and len(lines) == 1:
-        lines = [lines[0][2:]]
+    if is_list and not any(line[:2] in _BULLETS for line in lines[1:]):
+        lines = [lines[0][2:], *(line.removeprefix("  ") for line in lines[1:])]  # a list of one is not put into a list
     first, *others = _noted([_unlike_note(lines[0]), *lines[1:]], note)
     return "\n".join([f"- {first}", *map(_indented, others)])
 

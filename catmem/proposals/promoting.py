@@ -1,7 +1,8 @@
 """The way up: what a specialist learned comes to the profile that it is seeded from, as proposals or by a person.
 
 What is there already, or waits there, is not brought again. A rewording of a seeded entry, or of words that are nearly
-the same, is brought as a rewording of that entry, so that no contradicting double comes to stand beside it.
+the same, is brought as a rewording of that entry, so that no contradicting double comes to stand beside it. Where
+another program changed that entry, a person looks at both wordings first.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from catmem.clock import read_date
 from catmem.config.json_schema import suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.selector import Selectors
-from catmem.errors import CatmemError, EditError
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import nearly_same, pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
 from catmem.proposals.proposal import ProposalReader
 from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.slices import named_of
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
 from catmem.writing.matching import entries_holding, find_entry
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.workspace.root import Root
     from catmem.writing.written import Written
 
@@ -76,8 +79,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
     By default that is the profile that it is seeded from. With ``proposes`` it waits there. Raises ``NoMatchError``,
     ``AmbiguousError``, ``EditError`` (``no_source``; ``not_new`` for words that are there), and what a write raises.
     """
-    profile = workspace.profile(name)
-    source = workspace.profile(to or source_of(workspace, profile))
+    ((profile, source),) = promoted_between(workspace, name, to)
     target, entry = _named(workspace, profile, old_text, target, category)
     learned = _Learned(workspace, profile, source, target)
     if entry not in learned.entries:
@@ -96,23 +98,26 @@ def promote_learned(
 ) -> list[Promoted]:
     """Propose to each source what specialists, or the one called ``name``, learned in ``categories``.
 
-    By default these are the categories of ``approval.promote`` in catmem.yaml. The specialist is the proposer. What is
-    refused, as a proposal that was rejected before, stands in the result with its error; what waits there is left out.
+    By default these are the categories of ``approval.promote`` in catmem.yaml, else all that the profiles of both sides
+    name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
+    with its error; what waits there, or stands as it was seeded, is left out. Raises ``EditError`` (``no_source``).
     """
     selected = promoted_categories(workspace, categories)
     waits: dict[str, set[str]] = {}
-    names = workspace.profiles() if name is None else (workspace.profile(name).name,)
     found: list[Promoted] = []
-    for profile in map(workspace.profile, names):
-        if profile.seed_from is None:
-            continue
-        source = workspace.profile(profile.seed_from)
+    for profile, source in promoted_between(workspace, name):
         for target in TARGETS:
             learned = _Learned(workspace, profile, source, target)
             entity = f"{source.name}/{target}"
             there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
+            among = {each.category for each in learned.entries}
+            if selected.patterns:
+                among = set(filter(selected.matches, among))
+            else:
+                for each in (profile, source):
+                    among = named_of(among, target, each, workspace.config.taxonomy)
             for entry in learned.entries:
-                if entry.body in there or learned.came_down(entry) or not selected.matches(entry.category):
+                if entry.body in there or entry.category not in among or learned.is_copy(entry):
                     continue
                 done = Promoted(profile.name, source.name, target, entry)
                 try:
@@ -122,6 +127,25 @@ def promote_learned(
                     there.add(entry.body)
                 except CatmemError as error:
                     found.append(replace(done, error=error))
+    return found
+
+
+def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:
+    """Each profile that learns, or the one called ``name``, with the one that its facts go up to, by default ``to``.
+
+    Raises ``EditError`` (``no_source``) where there is none, and ``UnknownNameError``.
+    """
+    if name is not None:
+        profile = workspace.profile(name)
+        return [(profile, workspace.profile(to or source_of(workspace, profile)))]
+    found = [(each, workspace.profile(each.seed_from)) for each in workspace.profiles().values() if each.seed_from]
+    if not found:
+        raise EditError(
+            "no profile is seeded from another",
+            code="no_source",
+            hint="Name the source in a profile (seed_from: NAME), or promote one entry: catmem promote -p NAME ENTRY "
+            "--to PROFILE.",
+        )
     return found
 
 
@@ -181,36 +205,45 @@ class _Learned:
         own, self.there = (read_document(workspace, each, target) for each in (profile, source))
         known = {each.body for each in self.there.entries}
         self.entries = [each for each in own.entries if each.body not in known]
-        self._origins = self._seeded_as(own, f"{profile.name}/{target}", f"{source.name}/{target}")
+        self._digest = bytes_digest(self.there.to_bytes())
+        record = SeedFile(workspace.root).read()[1].records.get((f"{profile.name}/{target}", f"{source.name}/{target}"))
+        seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
+        above = pair_entries(seeded, self.there.entries)
+        self._origins = {
+            own.entries[place].start: (seeded[index].body, self.there.entries[above[index]] if index in above else None)
+            for index, place in pair_entries(seeded, own.entries).items()
+        }
+        """By the start of an entry the words with which it was seeded, and what the source has of it."""
 
-    def _seeded_as(self, own: Document, target: str, source: str) -> dict[int, Version]:
-        """By the start of an entry the words with which it was seeded, as ``catmem.seed.lock`` has them."""
-        record = SeedFile(self._workspace.root).read()[1].records.get((target, source))
-        given = [Version.read(each.category, each.text) for each in record.entries] if record else []
-        pairs = pair_entries(given, own.entries)
-        return {own.entries[place].start: given[index] for index, place in pairs.items()}
-
-    def came_down(self, entry: Entry) -> bool:
-        """Whether an entry has the words of its seed, which its source has changed or removed since."""
-        origin = self._origins.get(entry.start)
-        return origin is not None and origin.body == entry.body
+    def is_copy(self, entry: Entry) -> bool:
+        """Whether an entry stands as it was seeded: then the source has other words by now, or took it out."""
+        return self._origins.get(entry.start, ("", None))[0] == entry.body
 
     def bring(
         self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None
     ) -> Written:
-        """Write one of the entries at the source, or propose it."""
+        """Write one of the entries at the source, or propose it; so is what would change words of another program."""
         if on_behalf is not None:
             check_threats([entry.body], self._workspace.config, to_agent=True, allow_secret=False)
-        return write_operations(
-            self._workspace,
-            self._source.name,
-            self._operations(entry, keeps_day=not proposes),
-            target=self._target,
-            reason=reason,
-            proposes=proposes,
-            dry_run=dry_run,
-            on_behalf=on_behalf,
-        )
+
+        def write(*, proposes: bool, expected: str | None) -> Written:
+            return write_operations(
+                self._workspace,
+                self._source.name,
+                self._operations(entry, keeps_day=not proposes),
+                target=self._target,
+                expected=expected,
+                reason=reason,
+                proposes=proposes,
+                dry_run=dry_run,
+                on_behalf=on_behalf,
+            )
+
+        try:
+            return write(proposes=proposes, expected=self._digest if proposes else None)
+        except DriftError as error:
+            written = write(proposes=True, expected=self._digest)
+            return replace(written, notes=(*written.notes, str(error)))
 
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""
@@ -228,7 +261,6 @@ class _Learned:
 
     def _like(self, entry: Entry) -> Entry | None:
         """The entry of the source that these words are a rewording of."""
-        origin = self._origins.get(entry.start)
-        seeded = [each for each in self.there.entries if origin is not None and each.body == origin.body]
-        beside = [each for each in self.there.entries if each.category == entry.category]
-        return next(iter(seeded + [each for each in beside if nearly_same(each.body, entry.body)]), None)
+        _, above = self._origins.get(entry.start, ("", None))
+        beside = (each for each in self.there.entries if each.category == entry.category)
+        return above or next((each for each in beside if nearly_same(each.body, entry.body)), None)

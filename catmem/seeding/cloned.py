@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import remove_entry
+from catmem.model.pairing import pair_entries
 from catmem.model.splice import read_like
 from catmem.model.version import Version
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.seeding.slices import FilePlan, Parts
@@ -21,16 +22,27 @@ _NEARLY_ALL = 0.75
 CLONED_HINT = "Most of its entries are clones of the source's that no seed put there: --replace-cloned takes them out. "
 
 
-def cloned_entries(parts: Parts, ours: Document) -> list[Entry]:
-    """The entries of a target that stay clones beside what is seeded; none if more than a few are its own."""
-    seeded = {each.key for each in parts.base or ()}
-    unseeded = [entry for entry in ours.entries if (entry.category, Version.of(entry).id) not in seeded]
-    bodies = {entry.body for entry in parts.offered.document.entries}
-    cloned = [entry for entry in unseeded if entry.body in bodies]
+def cloned_entries(parts: Parts, ours: Document, asked: Collection[str] | None = None) -> list[Entry]:
+    """The entries of a target that stay clones beside what is seeded; none if more than a few are its own.
+
+    What any seed put there is none, also where the target changed it. ``asked`` keeps to some categories of the source.
+    """
+    seeded = [Version.read(each.category, each.text) for each in (*(parts.base or ()), *parts.beside)]
+    copies = set(pair_entries(seeded, ours.entries).values())
+    unseeded = [
+        entry
+        for index, entry in enumerate(ours.entries)
+        if index not in copies and (entry.category, entry.id) not in parts.held
+    ]
+    categories: dict[str, set[str]] = {}
+    for entry in parts.offered.document.entries:
+        categories.setdefault(entry.body, set()).add(entry.category)
+    cloned = [entry for entry in unseeded if entry.body in categories]
     if len(cloned) < _NEARLY_ALL * len(unseeded):
         return []
     arriving = {each.key for each in parts.slice if each.withheld is None}
-    return [entry for entry in cloned if (entry.category, Version.of(entry).id) not in arriving]
+    own = [entry for entry in cloned if (entry.category, entry.id) not in arriving]
+    return [entry for entry in own if asked is None or not categories[entry.body].isdisjoint(asked)]
 
 
 def without_cloned(parts: Parts, ours: Document, cloned: Sequence[Entry]) -> Document:

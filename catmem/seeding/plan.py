@@ -54,7 +54,8 @@ class SeedPlan:
 
     Made by ``plan_seed``; ``apply_seed`` carries it out. ``notes`` say what there is to know, ``warnings`` those of
     them that are about files: entries that leave a prompt, categories that no target gets. ``starved`` are the files
-    that get nothing because no entry of the source's file has a category. ``unreadable`` is what is wrong with profiles
+    that get nothing because no entry of the source's file has a category, and the profiles that name none of its
+    categories. ``unreadable`` is what is wrong with profiles
     that may be targets too, where the targets were not named.
 
     The other fields are what the plan was made of: the parts by target, the lock as bytes and as records, the source's

@@ -10,7 +10,6 @@ and the others go on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ from catmem.errors import (
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
-from catmem.names import TARGETS, UNCATEGORIZED, known_target, slugify
+from catmem.names import TARGETS, UNCATEGORIZED, known_target
 from catmem.seeding.cloned import CLONED_HINT, cloned_entries, on_cloned, without_cloned
 from catmem.seeding.fitting import plan_fitting
 from catmem.seeding.lockfile import SeedFile
@@ -52,14 +51,12 @@ from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
 from catmem.workspace.root import load_each
-from catmem.workspace.seen_entry import texts_of
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
-from catmem.writing.terms import check_threats
 from catmem.writing.written import could_go, over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.config.profile import Profile
@@ -87,7 +84,6 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     every_entry: bool = False,
     categories: Sequence[str] | str | None = None,
     fit: bool = False,
-    allow_secret: bool = False,
     replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
@@ -97,9 +93,6 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
     ``UnreadableError`` for the lock.
     """
-    if isinstance(resolve, Mapping):
-        texts = [text for words in resolve.values() if isinstance(words, Version) for text in texts_of(words)]
-        check_threats(texts, workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if targets is None:
@@ -233,7 +226,8 @@ class _Planning:
         files: list[FilePlan] = []
         refused: list[SeedRefusal] = []
         read: dict[str, Snapshot] = {}
-        for target, (offered, snapshot) in self.offers().items():
+        offers = self.offers()
+        for target, (offered, snapshot) in offers.items():
             self._refuse_emptied(target, offered)
             read[f"{self.source.name}/{target}"] = snapshot
             for name, profile in self.profiles.items():
@@ -244,14 +238,17 @@ class _Planning:
                 else:
                     files += [] if found is None else [found]
         order = {name: number for number, name in enumerate(self.asked.targets)}
+        offered_all = [each for each, _ in offers.values()]
+        unnamed = self._unnamed(offered_all)
         warnings = self._about_files(files)
+        warnings += [_on_unnamed(self.source.name, unnamed, offered_all)] if unnamed else []
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
-            warnings=warnings,
-            starved=tuple(self.starved),
+            warnings=tuple(warnings),
+            starved=(*self.starved, *unnamed),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -292,8 +289,7 @@ class _Planning:
             for record in self._handed_on(target):
                 there.update(each.category for each in record.entries)
             for profile in (self.source, *self.profiles.values()):
-                named = profile.selectors(target, taxonomy).patterns
-                there.update(taxonomy.of_slug(each) for each in named if each == slugify(each))
+                there |= profile.selectors(target, taxonomy).names
             rights = Rights(self.acting, target, taxonomy)
             known.update(filter(rights.may_see, there))
         unknown = next((each for each in categories if each not in known), None)
@@ -378,6 +374,15 @@ class _Planning:
         """What a profile is to have of an offer, of the categories that are asked for."""
         return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
 
+    def _unnamed(self, offers: Iterable[Offer]) -> list[str]:
+        """The profiles that name no category of a source that has some, where all are asked for."""
+        if self.asked.categories is not None or all(_is_flat(each) or not each.document.entries for each in offers):
+            return []
+        named = {parts.target.partition("/")[0] for parts in self.parts.values() if parts.slice}
+        left = self.profiles.keys() - named
+        everybody = load_each(self.workspace)[0] if left else ()
+        return [name for name, each in self.profiles.items() if name in left and not each.is_base(everybody)]
+
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories
 
@@ -393,13 +398,12 @@ class _Planning:
             )
         return notes
 
-    def _about_files(self, files: Iterable[FilePlan]) -> tuple[str, ...]:
+    def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """What is there twice, and what no target gets."""
         notes = [_on_doubles(each) for each in files if each.doubles]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
-        notes += [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
-        return tuple(notes)
+        return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
 
     def _on_unread(self, category: str) -> str | None:
         """What to know of a category that is asked for and that some of the targets do not read."""
@@ -427,6 +431,12 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
         f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: catmem sort -p "
         f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
     )
+
+
+def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
+    there = sorted({each.version.category for offered in offers for each in offered.entries})
+    what = f"the profile names none of {_few(there)}" if there else f"the profile {source} reads none of its entries"
+    return f"nothing of {source} goes to {_few(names)}: {what}"
 
 
 def _is_flat(offered: Offer) -> bool:
@@ -471,7 +481,7 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
 
 def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Parts, document: Document) -> FilePlan:
     """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
-    cloned = cloned_entries(parts, document)
+    cloned = cloned_entries(parts, document, asked.categories)
     ours = without_cloned(parts, document, cloned) if asked.replace_cloned else document
     if asked.fit:
         plan = plan_fitting(parts, ours, profile, workspace.config, resolve=asked.resolve)

@@ -137,8 +137,8 @@ Of two tags, categories or titles a file holds one, so ``both`` is the target's;
 is what the other made of it.
 """
 
-Resolve: TypeAlias = Choice | Mapping[str, Choice | Version]
-"""What a person says of all conflicts, or of each by its ``conflict_id``: a choice, or what the entry is to say."""
+Resolve: TypeAlias = Choice | Mapping[str, Choice]
+"""What a person says of all conflicts, or of each by its ``conflict_id``."""
 
 State = Literal[
     "in_sync",
@@ -238,13 +238,11 @@ class _Settling:
         self.resolve = resolve
         self.open: list[Conflict] = []
 
-    def __call__(self, conflict: Conflict) -> Side | Version | None:
+    def __call__(self, conflict: Conflict) -> Side | None:
         all_of = self.resolve
         said = all_of.get(conflict_id(self.target, conflict)) if isinstance(all_of, Mapping) else all_of
         if said is None:
             self.open.append(conflict)
-        elif isinstance(said, Version):
-            return said
         elif said == "both" and conflict.reason == "body":
             return None
         elif said == "source" or (said == "both" and conflict.ours is None):

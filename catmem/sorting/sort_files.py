@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER
-from catmem.config.rights_table import Held, fleet_of
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
@@ -27,6 +25,7 @@ from catmem.workspace.migrating import (
     apply_migration,
     declare,
     plan_declaration,
+    unread_of,
     warnings_of,
 )
 from catmem.workspace.migration import Proposed
@@ -211,7 +210,7 @@ def apply_sort(
     known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
     used = {category_of(line) for line in lines} - known if config.path is not None else set()
     declared = {slug: title for slug, title in titles.items() if slug in used}
-    missing = [Proposed(slug, title, (), 0, None) for slug, title in declared.items()]
+    missing = [Proposed(slug, title) for slug, title in declared.items()]
     declaration = plan_declaration(config, missing) if missing else None
     then = workspace if declaration is None else type(workspace)(declaration.config)
     warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
@@ -234,18 +233,6 @@ def apply_sort(
     filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
     unread = tuple(unread_of(then, plan.entity, filled)) if plan.entity else ()
     return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
-
-
-def unread_of(workspace: Root, entity: str, categories: Iterable[str]) -> Iterator[str]:
-    """Those categories of a file of tier 1 that no specialist reads in it, if there are specialists."""
-    name, _, target = entity.partition("/")
-    profiles = load_each(workspace)[0]
-    if workspace.profile(name).tier != ORCHESTRATOR_TIER or all(each.tier == ORCHESTRATOR_TIER for each in profiles):
-        return
-    fleet = fleet_of(profiles, workspace.config.taxonomy, {Held(category, target): 1 for category in categories})
-    for category in categories:
-        if all(reader.tier == ORCHESTRATOR_TIER for reader in fleet.readers(category, target)):
-            yield category
 
 
 def _titles(workspace: Root, document: Document) -> dict[str, str]:

@@ -7,24 +7,25 @@ copy is kept beside it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.access import visible
+from catmem.config.access import targets_read, visible
 from catmem.config.config import CONFIG_NAME, config_of
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import limit_of, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded, rewrite_file
-from catmem.names import HERMES_FOLDER, UNCATEGORIZED
+from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
 from catmem.workspace.formatting import commit_file, entity_at, has_journal
 from catmem.workspace.migration import plan_migration
+from catmem.workspace.root import load_each
 from catmem.writing import gate
 
 if TYPE_CHECKING:
@@ -70,10 +71,17 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
     except CatmemError as error:
         error.path = str(path)
         raise
-    entity = entity_at(workspace, path)
-    warnings = [*_undeclared(migration, workspace.config)]
-    warnings += [*warnings_of(workspace, entity, migration)] if entity and migration.changes else []
-    return PlannedMigration(path, entity, migration, (*unmerged_warnings(path.name, migration.new), *warnings))
+    return with_warnings(workspace, path, entity_at(workspace, path), migration)
+
+
+def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Migration) -> PlannedMigration:
+    """The migration of a file with what to know of it."""
+    warnings = [*unmerged_warnings(path.name, migration.new), *_undeclared(migration, workspace.config)]
+    warnings += warnings_of(workspace, entity, migration) if entity and migration.changes else []
+    if workspace.config.path is not None:
+        unread = unread_of(workspace, entity, migration.sections)
+        warnings += [f"no specialist reads {category} in {path.name}" for category in unread]
+    return PlannedMigration(path, entity, migration, tuple(warnings))
 
 
 def apply_migration(
@@ -117,21 +125,35 @@ class Declaration:
 
 
 def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaration:
-    """What declaring categories makes of ``catmem.yaml``.
+    """What declaring categories makes of ``catmem.yaml``; labels of one are aliases of it in the configuration alone.
 
     Raises ``ConfigError`` where no root is, or where the file cannot be edited (``declare_by_hand``), and
     ``UnreadableError``.
     """
     refuse_no_root(config)
     path = config.root / CONFIG_NAME
-    old = read_bounded(path, YAML_LIMIT).decode()
-    new = with_categories(old, {each.slug: each.title for each in proposed}, path)
-    return Declaration(old, new, config_of(config.root, new))
+    old, proposed = read_bounded(path, YAML_LIMIT).decode(), list(proposed)
+    missing = {each.slug: each.title for each in proposed if each.slug not in config.taxonomy.categories}
+    new = with_categories(old, missing, path) if missing else old
+    config = config_of(config.root, new)
+    categories = dict(config.taxonomy.categories)
+    for each in proposed:
+        aliases = {*map(slugify, each.labels)} - {each.slug}
+        known = categories[each.slug]
+        categories[each.slug] = replace(known, aliases=(*known.aliases, *sorted(aliases)))
+    return Declaration(old, new, replace(config, taxonomy=replace(config.taxonomy, categories=categories)))
 
 
 def declare(declaration: Declaration) -> None:
     """Write ``catmem.yaml``. Raises ``ChangedMeanwhileError`` and ``UnreadableError``; the file is then as it was."""
     rewrite_file(declaration.config.root / CONFIG_NAME, declaration.old.encode(), declaration.new.encode())
+
+
+def named_categories(workspace: Root) -> set[str]:
+    """The categories that profiles name, declared or not."""
+    taxonomy = workspace.config.taxonomy
+    selectors = (profile.selectors(target, taxonomy) for profile in load_each(workspace)[0] for target in TARGETS)
+    return {name for each in selectors for name in each.names}
 
 
 def _still_holds(path: Path, data: bytes) -> bool:
@@ -166,6 +188,20 @@ def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[
     size, limit = size_of(migration.new), limit_of(owner, target, config)
     if limit is not None and size > limit:
         yield f"{entity} has {size:,} characters with its headers, over its limit of {limit:,}"
+
+
+def unread_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> Iterator[str]:
+    """Those categories of a file of tier 1, or of no profile, that no specialist reads in it, if there are any."""
+    config = workspace.config
+    name, _, target = (entity or "").partition("/")
+    profiles = load_each(workspace)[0]
+    specialists = [each for each in profiles if each.tier != ORCHESTRATOR_TIER and not each.is_base(profiles)]
+    if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
+        return
+    for category in categories:
+        read = {each for profile in specialists for each in targets_read(category, profile, config.taxonomy)}
+        if not read or (target and target not in read):
+            yield category
 
 
 def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:

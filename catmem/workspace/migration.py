@@ -35,6 +35,10 @@ _TICKET = re.compile(r"[ _/-][0-9]+\Z")
 """What a ticket ends with (``OPS-112``): it names no category."""
 
 
+_LEAST = 3
+"""So many letters of a label at least stand for the category whose name they begin."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
     """One entry without a category, and what is done with it.
@@ -107,29 +111,40 @@ class Migration:
 
 
 class Proposed(NamedTuple):
-    """A category for labels that name none: how often they stand first, and the declared one that is spelled alike."""
+    """A category for labels that name none: how often they stand first, and the known one that is spelled alike.
+
+    It is a known category if these labels begin the name of that one alone, without a ``title`` if it is declared;
+    ``may_be`` are several of which they do.
+    """
 
     slug: str
     title: str
-    labels: tuple[str, ...]
-    entries: int
-    near: str | None
+    labels: tuple[str, ...] = ()
+    entries: int = 0
+    near: str | None = None
+    may_be: tuple[str, ...] = ()
 
 
-def propose(migrations: Iterable[Migration], taxonomy: Taxonomy) -> tuple[Proposed, ...]:
-    """The categories to declare for the labels that are ``unknown``, the most frequent first."""
+def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable[str]) -> tuple[Proposed, ...]:
+    """The categories for the labels that are ``unknown``, the most frequent first; ``named`` are those of profiles."""
     found: Counter[str] = Counter()
     for each in migrations:
         found.update(each.unknown)
-    labels: dict[str, list[str]] = {}
+    known = {**{slug: slug for slug in named}, **taxonomy.declared()}
+    known.pop(UNCATEGORIZED, None)
+    labels: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for label in found:
         if not _TICKET.search(label):
-            labels.setdefault(slugify(label), []).append(label)
-    known = taxonomy.declared().keys() - {UNCATEGORIZED}
-    proposed = [
-        Proposed(slug, _title(same[0]), tuple(same), sum(found[label] for label in same), nearest(slug, known))
-        for slug, same in labels.items()
-    ]
+            slug = slugify(label)
+            begun = {known[each] for each in known if each.startswith(slug)} if len(slug) >= _LEAST else set()
+            meant = (slug,) if slug in known else tuple(sorted(begun)) or (slug,)
+            labels.setdefault((meant[0], ()) if len(meant) == 1 else (slug, meant), []).append(label)
+    proposed = []
+    for (slug, may_be), same in labels.items():
+        near = None if may_be or slug in known else nearest(slug, known)
+        is_named = slugify(same[0]) == slug
+        title = "" if slug in taxonomy.categories else _title(same[0] if is_named else slug)
+        proposed.append(Proposed(slug, title, tuple(same), sum(found[each] for each in same), near, may_be))
     return tuple(sorted(proposed, key=lambda each: -each.entries))
 
 

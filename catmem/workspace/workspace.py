@@ -472,7 +472,6 @@ class Workspace(Root):
         every_entry: bool = False,
         categories: Sequence[str] | str | None = None,
         fit: bool = False,
-        allow_secret: bool = False,
         replace_cloned: bool = False,
     ) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
@@ -482,12 +481,10 @@ class Workspace(Root):
         ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
         copied nor removed, and stay on record), and ``every_entry`` tells also of entries in files that cannot change.
         ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
-        conflict has in ``to_dict`` of the plan to one of these, or to the ``Version`` that is to stand there.
-        ``fit`` leaves out what would put a file over its limit, as a prompt over its budget does; it is ``withheld`` in
-        the plan. ``allow_secret`` is a person's yes to a secret in such a ``Version``. ``replace_cloned`` takes out of
-        a file that is a clone of the source's, as after ``hermes profile create --clone``, what the source has too and
-        no seed put there. Raises ``ConfigError`` and its kinds, ``EditError`` (``secret``), ``ForbiddenError``,
-        ``DriftError``, ``UnreadableError``.
+        conflict has in ``to_dict`` of the plan to one of these. ``fit`` leaves out what would put a file over its
+        limit, as a prompt over its budget does; it is ``withheld`` in the plan. ``replace_cloned`` takes out of a file
+        that is a clone of the source's, as after ``hermes profile create --clone``, what the source has too and no seed
+        put there. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``DriftError``, ``UnreadableError``.
         """
         from catmem.seeding.planner import plan_seed
 
@@ -502,7 +499,6 @@ class Workspace(Root):
             every_entry=every_entry,
             categories=categories,
             fit=fit,
-            allow_secret=allow_secret,
             replace_cloned=replace_cloned,
         )
 

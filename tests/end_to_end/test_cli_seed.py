@@ -287,8 +287,75 @@ def test_each_conflict_is_shown_and_asked_for(twice, neo):
     assert "     base    Likes tea.\n     target  Likes red tea.\n     source  Likes green tea.\n" in result.stdout
     assert result.stdout.endswith("neo/user: 2 settled (revision 3)\n")
     assert "Likes green tea." in neo.read_text(encoding="utf-8")
-    assert vendors(neo) == ["Vendor is Elm."]
+    assert vendors(neo) == vendors(neo.parents[1] / "boss" / "USER.md") == ["Vendor is Elm."]
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
     assert "In sync" in run("seed", "boss", "neo", "--check", *AS_OF).stderr
+
+
+OTHERWISE = "We pay whoever is cheapest this month."
+
+
+@pytest.mark.parametrize("words", ["Vendor is Elm.", OTHERWISE])
+@pytest.mark.parametrize("gone", ["nobody", "boss", "neo"])
+def test_own_words_go_to_both_sides_and_are_no_addition_to_promote(clashing, place, neo, words, gone):
+    for path in place.glob(f"homes/{gone}/USER.md"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if "Vendor" not in line), encoding="utf-8")
+    before = [len(run_json("list", "-p", name)["entries"]) for name in ("neo", "boss")]
+    result = run("seed", "boss", "neo", "-i", *AS_OF, input=f"e {words}\n")
+    assert "settled in rules in boss/user (revision " in result.stdout
+    for path in (neo, place / "homes" / "boss" / "USER.md"):
+        assert path.read_text(encoding="utf-8").count(words) == 1
+        assert vendors(path) == [words] * ("Vendor" in words)
+    after = [len(run_json("list", "-p", name)["entries"]) for name in ("neo", "boss")]
+    assert after == [before[0] + (gone == "neo"), before[1] + (gone == "boss")]
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
+    assert words not in run("promote", "--all", "-p", "neo").stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "reason"),
+    [
+        ("## Pay\n[created: 2026-01-02] Vendor is Acme.\n", "Talk", "it stands in two categories"),
+        ("## Rules\n[created: 2026-01-05] Vendor is Acme.\n", "Rules", "both sides changed one tag"),
+    ],
+)
+def test_own_words_for_a_place_or_a_tag_have_those_of_the_target_on_both_sides(place, neo, target, source, reason):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    boss = put(place / "homes" / "boss" / "USER.md", "## Rules\n[created: 2026-01-02] Vendor is Acme.\n")
+    run("seed", "boss", "neo", *AS_OF)
+    put(neo, target)
+    put(boss, f"## {source}\n[created: 2026-01-09] Vendor is Acme.\n")
+    result = run("seed", "boss", "neo", "-i", *AS_OF, input="e Vendor is Elm.\n" * 2)
+    assert reason in result.stdout
+    wanted = [("Vendor is Elm.", "Pay" in target, "05" if "05" in target else "02")]
+    for name in ("neo", "boss"):
+        found = run_json("list", "-p", name)["entries"]
+        assert [(each["body"], each["category"] == "pay", each["tags"]["created"][-2:]) for each in found] == wanted
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
+
+
+def test_two_targets_and_own_words_that_differ(clashing, place, neo):
+    """The source can hold one wording: the other target is asked again."""
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, rules]\n")
+    put(place / "homes" / "boss" / "USER.md", TEXT)
+    run("seed", "boss", "tri", *AS_OF)
+    put(place / "homes" / "tri" / "USER.md", NEO.replace("Acme", "Gorm"))
+    put(place / "homes" / "boss" / "USER.md", TEXT.replace("Acme", "Bolt"))
+    asked = "e Vendor is Elm.\ne Vendor is Fern.\n"
+    run("seed", "boss", "neo", "tri", "-i", *AS_OF, input=asked, status=3)
+    found = [vendors(place / "homes" / name / "USER.md") for name in ("boss", "neo", "tri")]
+    assert found == [["Vendor is Elm."], ["Vendor is Elm."], ["Vendor is Gorm."]]
+    run("seed", "boss", "tri", "-i", *AS_OF, input="s\n")
+    assert vendors(place / "homes" / "tri" / "USER.md") == ["Vendor is Elm."]
+
+
+def test_own_words_that_cannot_be_written_to_the_source_settle_nothing(clashing, place):
+    put(place / "profiles" / "boss.yaml", (place / "profiles" / "boss.yaml").read_text() + "limits: {user: 60}\n")
+    texts = [path.read_bytes() for path in (*place.glob("homes/*/USER.md"), place / LOCK_NAME)]
+    result = run("seed", "boss", "neo", "-i", *AS_OF, input=f"e {OTHERWISE}\n", status=1)
+    assert "error[over_budget]: boss/user would have" in result.stderr
+    assert [path.read_bytes() for path in (*place.glob("homes/*/USER.md"), place / LOCK_NAME)] == texts
 
 
 @pytest.mark.parametrize(("answers", "left"), [("s\nq\n", 1), ("s\n", 1), ("l\nt\n", 1), ("q\n", 2)])
@@ -336,7 +403,8 @@ def test_an_ephemeral_slice_is_printed_and_nothing_is_written(place):
 def test_an_empty_slice_says_so(place):
     put(place / "profiles" / "scout.yaml", "tier: 3\n")
     result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
-    assert (result.stdout, result.stderr) == ("", "boss has nothing that scout may read.\n")
+    why = "nothing of boss goes to scout: the profile names none of pay, rules, talk"
+    assert (result.stdout, result.stderr) == ("", f"boss has nothing that scout may read.\n{why}\n")
 
 
 # --- JSON ---
@@ -563,3 +631,11 @@ def test_what_does_not_fit_is_named_and_a_second_seed_agrees(place, neo):
 
 def test_fit_is_not_for_a_slice_as_text(place):
     assert "--fit" in run("seed", "boss", "--ephemeral", "scout", "--fit", status=2).stderr
+
+
+def test_a_check_of_a_profile_that_names_nothing_of_its_source_fails(place):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [nothing]\n")
+    result = run("seed", "boss", "neo", "--check", *AS_OF, status=1)
+    assert result.stderr.startswith("nothing of boss goes to neo: the profile names none of ")
+    assert "In sync" not in result.output
+    assert "nothing of boss goes to neo" in run("seed", "boss", "neo", *AS_OF).stderr

@@ -341,7 +341,7 @@ def test_a_bullet_is_not_bulleted_twice(made):
         "## Projects\n- One\n§\n* Two\n  goes on\n§\n- a\n- b\n", encoding="utf-8"
     )
     said = made.run("prompt", "orchestrator").stdout
-    assert said.endswith("## Projects (unverified)\n- One\n- Two\n  goes on\n- - a\n  - b\n")
+    assert said.endswith("## Projects (unverified)\n- One\n- Two\n  goes on\n- a\n- b\n")
 
 
 # --- the card --------------------------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from catmem.model.pairing import pair_entries
 from catmem.names import category_name
 from catmem.server.page.formats import beginning, day
 from catmem.sorting.proposals import ACTIONS
-from catmem.sorting.sort_files import unread_of
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, found_by, only_action
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
+from catmem.workspace.migrating import unread_of
 from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:

@@ -182,7 +182,7 @@ def test_a_dry_run_declares_nothing_and_shows_all(place):
 
 def test_proposals_in_json(place):
     said = json.loads(run("old notes.md", "--dry-run", "--format", "json").stdout)
-    row = {"slug": "ops", "title": "Ops", "labels": ["OPS"], "entries": 1, "near": None}
+    row = {"slug": "ops", "title": "Ops", "labels": ["OPS"], "entries": 1, "near": None, "may_be": []}
     assert (said["declared"], said["proposed"]) == ([], [row])
     said = json.loads(run("old notes.md", "--declare", "--format", "json").stdout)
     assert (said["declared"], said["proposed"]) == ([row], [])
@@ -211,3 +211,69 @@ def test_without_a_root_nothing_is_declared(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "error[no_root]" in result.stderr
     assert (tmp_path / "alone" / "notes.md").read_text() == FLAT
+
+
+# --- labels that begin the name of a category ---
+
+SPECIALIST = "{user_memory_categories: [communication-style, workflow-rules-finance], include_uncategorized: true}"
+SHORT = "[COMM] Short.\n§\n[WORKFLOW] Paid on the 15th.\n§\n[HR] Leave is booked early.\n"
+
+
+@pytest.fixture
+def named(place):
+    """A root that declares nothing, with a profile that names two categories."""
+    put(place / "catmem.yaml", "version: 1\n")
+    put(place / "profiles" / "trinity.yaml", SPECIALIST)
+    put(place / "profiles" / "neo.yaml", "{tier: 1, user_memory_categories: ['*'], include_uncategorized: true}")
+    put(place / "homes" / "neo" / "USER.md", SHORT)
+    return place
+
+
+def test_labels_go_to_the_categories_that_profiles_name(named):
+    result = run("homes/neo/USER.md", "--declare")
+    assert (named / "catmem.yaml").read_text().split("categories:\n")[1] == (
+        "    communication-style: {title: Communication Style}\n"
+        "    workflow-rules-finance: {title: Workflow Rules Finance}\n    hr: {title: Hr}\n"
+    )
+    assert (named / "homes" / "neo" / "USER.md").read_text() == (
+        "## Communication Style\nShort.\n\n## Workflow Rules Finance\nPaid on the 15th.\n\n## Hr\nLeave is booked early.\n"
+    )
+    assert "communication-style: {title: Communication Style}        1 entry  [COMM]" in result.stderr
+    assert [line for line in result.stderr.splitlines() if "reads" in line] == [
+        "warning: no specialist reads hr in USER.md"
+    ]
+
+
+def test_a_declared_category_needs_no_alias(named):
+    text = "version: 1\ntaxonomy: {categories: {communication-style: {}, human-resources: {aliases: [hr-and-pay]}}}\n"
+    put(named / "catmem.yaml", text)
+    put(named / "homes" / "neo" / "USER.md", "[COMM] Short.\n§\n[HR-A] Leave.\n")
+    result = run("homes/neo/USER.md", "--declare")
+    assert (named / "catmem.yaml").read_text() == text
+    moved = "## Communication Style\nShort.\n\n## Human Resources\nLeave.\n"
+    assert (named / "homes" / "neo" / "USER.md").read_text() == moved
+    assert "[COMM]" in result.stderr
+
+
+def test_a_label_of_several_categories_stays_and_says_so(named):
+    put(named / "profiles" / "coder.yaml", "{user_memory_categories: [workflow-rules-development]}")
+    for how in ("--dry-run", "--declare"):
+        said = run("homes/neo/USER.md", how).stderr
+        assert (
+            "[WORKFLOW] may be workflow-rules-development or workflow-rules-finance: give it to one as an alias, and run "
+            "this again" in said
+        )
+        assert "workflow:" not in said
+    assert (named / "homes" / "neo" / "USER.md").read_text().startswith("[WORKFLOW] Paid on the 15th.\n")
+    assert "[WORKFLOW]" not in run("homes/neo/USER.md", "--declare").stdout
+
+
+def test_two_letters_begin_too_many_names(named):
+    put(named / "homes" / "neo" / "USER.md", "[CO] Short.\n")
+    assert "co: {title: Co}" in run("homes/neo/USER.md", "--dry-run").stderr
+
+
+def test_standard_input_says_what_a_file_says(named):
+    result = run("-", "--declare", input="[HR] [project:atlas] Leave.\n")
+    assert "warning: no specialist reads hr in -\n" in result.stderr
+    assert "warning: tag without effect: project;" in result.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run
+from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
 
 
@@ -19,10 +19,22 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_without_a_selected_category_it_says_where_to_name_one(place):
-    assert run("promote", "--all").stdout == (
-        "No category is selected. Name some with -c, or in approval.promote of catmem.yaml.\n"
-    )
+def test_without_a_selected_category_it_proposes_in_all_that_both_sides_may_have(place):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [vendors]\n")
+    put(place / "homes" / "neo" / "USER.md", "## Vendors\nKern repairs the van.\n\n## Own\nA note to itself.\n")
+    result = run("promote", "--all")
+    assert "neo -> boss/user  vendors: Kern repairs the van." in result.stdout
+    assert "1 wait as proposals" in result.stderr
+    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*', '!vendors']\n")
+    put(place / "homes" / "neo" / "USER.md", "## Vendors\nLoom sells the looms.\n")
+    assert run("promote", "--all").stdout.startswith("Nothing to propose")
+
+
+def test_a_root_in_which_no_profile_is_seeded_says_so(place):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    error = error_of("promote", "--all")
+    assert (error["code"], error["message"]) == ("no_source", "no profile is seeded from another")
+    assert error["hint"].startswith("Name the source in a profile (seed_from: NAME), or promote one entry: ")
 
 
 def test_what_waits_already_is_another_answer(place):
@@ -39,3 +51,73 @@ def test_a_misspelt_category_is_named(place):
     said = run("promote", "--all").stderr
     assert "no category fits vendrs, which approval.promote in catmem.yaml names. Did you mean 'vendors'?" in said
     assert "1 wait as proposals" in said
+
+
+def edited_by_hand(place):
+    """An entry of boss that another program reworded, whose copy neo reworded otherwise."""
+    run("add", "-p", "boss", "-c", "vendors", "Wants tests with each change.")
+    run("seed", "boss", "neo")
+    run("replace", "-p", "neo", "Wants tests", "Wants tests with each change, and before it.")
+    path = place / "homes" / "boss" / "USER.md"
+    path.write_text(path.read_text().replace("with each change.", "with each change of the code."))
+    return path
+
+
+def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
+    path = edited_by_hand(place)
+    text = path.read_text()
+    for number in (1, 2):
+        result = run("promote", "-p", "neo", "Wants tests")
+        assert result.stdout.count("] Wants tests with each change of the code.") == (number == 1)
+        assert "another writer changed 'Wants tests with each change of the code.' in boss/user" in result.stderr
+        assert ("it waits already" in result.stderr) == (number == 2)
+        assert path.read_text() == text
+    (waiting,) = run_json("proposals")["proposals"]
+    assert "change of the code." in waiting["changes"][0]["before"]
+    run("proposals", "--approve", waiting["id"])
+    assert "Wants tests with each change, and before it." in path.read_text()
+    assert "change of the code" not in path.read_text()
+    assert run("log", "boss/user").stdout.count("Taken over") == 2
+
+
+def test_a_nightly_run_proposes_beside_what_another_program_changed(place):
+    edited_by_hand(place)
+    result = run("promote", "--all", "-c", "vendors")
+    assert "2 wait as proposals" in result.stderr
+    assert "] Wants tests with each change of the code." in result.stdout
+    assert "promoted" in run_json("promote", "--all", "-c", "vendors")
+
+
+def test_a_change_of_the_specialists_file_is_taken_into_its_history(place):
+    run("add", "-p", "neo", "-c", "vendors", "Loom sells looms.")
+    path = place / "homes" / "neo" / "USER.md"
+    path.write_text(path.read_text().replace("Loom sells", "Loom, in Leeds, sells"))
+    assert "-- a/neo/user" in run("promote", "-p", "neo", "Leeds", "--dry-run").stdout
+    assert run("log", "neo/user").stdout.count("Taken over") == 1  # what there was before
+    found = run_json("promote", "-p", "neo", "Leeds")
+    (external,) = found["external"]
+    assert (external["entity"], external["revision"]) == ("neo/user", "3")
+    assert run("log", "neo/user").stdout.count("Taken over") == 2
+    assert "Loom, in Leeds" in (place / "homes" / "boss" / "USER.md").read_text()
+
+
+def test_what_stands_as_it_was_seeded_was_not_learned(place):
+    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
+    run("seed", "boss", "neo")
+    run("replace", "-p", "boss", "Invoices", "Invoices are due on the 20th.")
+    assert "Invoices" not in run("promote", "--all", "-c", "vendors").stdout
+
+
+def test_where_nothing_can_be_proposed_the_status_says_so(place):
+    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nlimits: {user: 40}\n")
+    result = run("promote", "--all", "-c", "vendors", status=1)
+    assert "error[over_budget]" in result.stderr
+    assert "Shorten or remove other entries first" in result.stderr
+    assert "0 wait as proposals, and 1 was refused." in result.stderr
+
+
+def test_what_a_person_rejected_is_no_failure_of_a_nightly_run(place):
+    run("promote", "--all", "-c", "vendors")
+    (waiting,) = run_json("proposals")["proposals"]
+    run("proposals", "--reject", waiting["id"], "--reason", "Known.")
+    assert "left: this was proposed before" in run("promote", "--all", "-c", "vendors").stderr

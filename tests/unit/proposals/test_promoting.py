@@ -40,6 +40,13 @@ def test_a_rewording_takes_the_place_of_the_old_words_and_of_their_verification(
     assert text.count("Deploys") == 1
 
 
+def test_another_fact_behind_the_same_label_is_an_addition(ws):
+    put_bytes(ws, "boss/user", "## Rules\nVendor: Acme delivers the paper.\n")
+    put_bytes(ws, "neo/user", "## Rules\nVendor: Kern repairs our vans.\n")
+    promote(ws, "neo", "Kern")
+    assert text_of(ws, "boss/user").count("Vendor: ") == 2
+
+
 def test_words_that_are_there_are_not_new(ws):
     promote(ws, "neo", "staging server")
     with pytest.raises(EditError) as caught:

@@ -87,3 +87,45 @@ def test_a_clone_without_room_for_the_slice_is_refused_with_the_way_out(tmp_path
     assert "--replace-cloned" in refused.error.hint
     assert seed(workspace, "neo", replace_cloned=True).refused == ()
     assert text_of(workspace) == NEO
+
+
+def test_what_was_seeded_of_other_categories_is_known(tmp_path):
+    made = seed_root(tmp_path)
+    assert [seed(made, "neo", categories=each, replace_cloned=True).notes for each in ("talk", "rules")] == [(), ()]
+    assert text_of(made) == NEO
+    for how in ({"categories": "rules"}, {"categories": "talk"}, {}):
+        assert seed(made, "neo", **how, replace_cloned=True).notes == ()
+        assert text_of(made) == NEO
+
+
+def test_what_was_seeded_from_another_source_is_known(tmp_path):
+    made = seed_root(tmp_path, profiles={"chief": "tier: 1\nuser_memory_categories: ['*']\n"})
+    put_bytes(made, "chief/user", "## Pay\nThe pay is a secret.\n§\nVendor is Acme.\n")
+    put_bytes(made, "boss/user", f"{text_of(made, 'boss/user')}§\nVendor is Acme.\n")
+    (made.root / "profiles" / "neo.yaml").write_text("user_memory_categories: [pay]\n")
+    seed(made, "neo", source="chief")
+    (made.root / "profiles" / "neo.yaml").write_text("user_memory_categories: [talk]\n")
+    assert seed(made, "neo", replace_cloned=True).notes == ()
+    assert bodies(made) == ["The pay is a secret.", "Vendor is Acme.", "Likes tea.", "No calls before ten."]
+
+
+def test_a_copy_that_was_verified_or_moved_stays_a_copy(tmp_path):
+    made = seed_root(tmp_path)
+    seed(made, "neo")
+    own = "## Talk\n[verified_date: 2026-11-02] Likes tea.\n§\nVendor is Acme.\n"
+    put_bytes(made, "neo/user", own)
+    assert seed(made, "neo", replace_cloned=True).notes == ()
+    assert text_of(made) == own
+
+
+def test_a_filter_takes_out_no_clone_of_another_category(tmp_path):
+    made = seed_root(tmp_path)
+    put_bytes(made, "neo/user", f"Likes tea.\n§\nThe pay is a secret.\n\n{text_of(made, 'boss/user')}")
+    seed(made, "neo", categories="talk", replace_cloned=True)
+    assert bodies(made) == [
+        "The pay is a secret.",
+        "Likes tea.",
+        "No calls before ten.",
+        "Vendor is Acme.",
+        "The pay is a secret.",
+    ]

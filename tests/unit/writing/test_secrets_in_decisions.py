@@ -8,7 +8,6 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.merging.decisions import in_words
-from catmem.seeding.slices import conflict_id
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import run
@@ -37,28 +36,18 @@ def merging(root, **how):
     return root.merge("neo", ["2a"], precedence=lambda found: in_words(found.conflict, TEXT), **how)
 
 
-def seeding(root, **how):
-    resolve = {
-        conflict_id(plan.target, conflict): in_words(conflict, TEXT)
-        for plan in root.plan_seed("boss", "neo").files
-        for conflict in plan.conflicts
-    }
-    return root.apply_seed(root.plan_seed("boss", "neo", resolve=resolve, **how))
-
-
-@pytest.mark.parametrize("settle", [merging, seeding])
 @pytest.mark.parametrize(
     ("policy", "says_yes", "stored"),
     [("ask", True, True), ("ask", False, False), ("refuse", True, False), ("withhold", False, True)],
 )
-def test_words_of_your_own_are_looked_at_as_those_of_a_write(place, settle, policy, says_yes, stored):
+def test_words_of_your_own_are_looked_at_as_those_of_a_write(place, policy, says_yes, stored):
     (place / "catmem.yaml").write_text((place / "catmem.yaml").read_text() + f"secrets: {policy}\n")
     root = Workspace.open(place, search=False)
     if stored:
-        settle(root, allow_secret=says_yes)
+        merging(root, allow_secret=says_yes)
     else:
         with pytest.raises(EditError) as caught:
-            settle(root, allow_secret=says_yes)
+            merging(root, allow_secret=says_yes)
         assert caught.value.code == "secret"
         assert KEY[:12] not in json.dumps(caught.value.to_dict())
     assert (KEY in everything_in(place)) is stored

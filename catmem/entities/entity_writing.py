@@ -209,7 +209,7 @@ def write_entity(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 ) -> Written:
     """Write the whole content of a declared entity; see ``Workspace.put``."""
     agent = actor or PERSON
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=expected) as trying:
+    with gate.attempt(workspace, entity, op="write", agent=agent, prev=expected) as trying:
         acting = None if actor is None else workspace.profile(actor)
         declared = declared_of(workspace, entity, acting)
         value = plain_content(declared, content)

@@ -68,7 +68,7 @@ def plain_envelope(
         named = f"{named}/user"
         fields = {**fields, "entity_id": named}
     agent = PERSON if sender is None else sender.agent
-    with gate.checks(workspace, named if isinstance(named, str) else "?", op="put", agent=agent):
+    with gate.checks(workspace, named if isinstance(named, str) else "?", op="write", agent=agent):
         _check(fields)
         owner, _, target = str(named).partition("/")
         acting = None if sender is None else workspace.profile(sender.profile)

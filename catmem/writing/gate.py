@@ -175,19 +175,20 @@ class Attempt:
     def line(self, seconds: float, error: BaseException | None) -> AuditLine:
         """The attempt as a line of the audit log."""
         status, reason = self._outcome(error)
-        prev = self.prev
+        prev, head = self.prev, self._head()
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
+        met = str(head) if status == "conflict" and head is not None else None
         return AuditLine(
             ts=clock.timestamp(clock.now()),
             entity_id=bounded(self.entity),
             op=self.op,
             agent=bounded(self.agent),
             prev_rev=None if prev is None else bounded(prev),
-            mem_rev=None if self.snapshot is None else self.snapshot.revision,
+            mem_rev=met if self.snapshot is None else self.snapshot.revision,
             status=status,
             reason=reason,
-            head_rev=self._head(),
+            head_rev=head,
             seconds=round(seconds, 6),
             base_rev=self._base(prev),
             person=person_name(self.workspace.root) if self.agent == PERSON else None,

@@ -266,7 +266,9 @@ class _Merging:
         """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
         if self.op_id is None:
             return None
-        first = next((each for each in self.workspace.store.log(self.entity) if each.op_id == self.op_id), None)
+        made = self.actor or PERSON, self.op_id
+        log = self.workspace.store.log(self.entity)
+        first = next((each for each in log if (each.agent, each.op_id) == made), None)
         change = Change(op_id=self.op_id, request=self._request())
         return first if first is not None and repeated(first, change) else None
 

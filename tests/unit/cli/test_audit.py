@@ -74,7 +74,9 @@ def test_a_name_that_there_is_not_is_told_where_nothing_fits(used, arguments, sa
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, said)
 
 
-@pytest.mark.parametrize("arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "write"]])
+@pytest.mark.parametrize(
+    "arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "write"]]
+)
 def test_a_name_that_there_is_is_not(used, arguments):
     assert "There is no" not in run("audit", "--root", used, *arguments).stderr
 

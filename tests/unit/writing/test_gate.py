@@ -157,6 +157,55 @@ def test_a_name_that_there_is_not_is_written_as_it_was_given_and_bounded(workspa
     assert len(line.entity_id) == 200
 
 
+SECRET = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+
+
+def kept(workspace):
+    """All that is kept beside the memory files."""
+    return b"".join(each.read_bytes() for each in workspace.root.rglob("*") if each.is_file())
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+def test_an_op_id_that_looks_like_a_secret_is_refused_and_kept_nowhere(workspace, actor):
+    workspace.add("neo", "one", category="work", actor=actor)
+    envelope = workspace.envelope("neo", [ADD], agent=actor, op_id=SECRET)
+    for write in (
+        lambda: workspace.add("neo", "two", category="work", actor=actor, op_id=SECRET),
+        lambda: workspace.add("neo", "two", category="work", actor=actor, op_id=SECRET, proposes=True),
+        lambda: restore(workspace, "neo/user", "1", actor=actor and "boss", op_id=SECRET),
+        lambda: workspace.submit(envelope),
+    ):
+        with pytest.raises(CatmemError) as caught:
+            write()
+        assert (caught.value.code, caught.value.key) == ("secret", "op_id")
+    if actor is not None:
+        write = {"action": "add", "content": "two", "category": "work", "op_id": SECRET}
+        assert memory_tool(workspace, actor, write)["reason"] == "secret"
+    assert SECRET.encode() not in kept(workspace)
+
+
+def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
+    workspace.add("neo", "one", category="work")
+    for write in (
+        lambda: workspace.add("neo", "two", category="work", actor=SECRET),
+        lambda: workspace.add(SECRET, "two", category="work"),
+        lambda: workspace.add("neo", "two", category="work", expected=SECRET),
+        lambda: workspace.merge(f"neo/{SECRET}", actor=SECRET),
+        lambda: workspace.submit({"entity_id": SECRET, "agent_id": SECRET, "prev_rev": SECRET}),
+    ):
+        with pytest.raises(CatmemError):
+            write()
+    last = [(each.entity_id, each.agent, each.prev_rev, each.status) for each in lines(workspace)[1:]]
+    assert last == [
+        ("neo/user", "?", None, "refused"),
+        ("?", "person", None, "refused"),
+        ("neo/user", "person", "?", "refused"),
+        ("?", "?", None, "refused"),
+        ("?", "?", "?", "refused"),
+    ]
+    assert SECRET.encode() not in kept(workspace)
+
+
 def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):
     def fail():
         with gate.attempt(workspace, "neo/user", op="put", agent="neo") as trying:

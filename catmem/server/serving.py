@@ -56,7 +56,7 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
     """
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=HttpConnection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -75,10 +75,10 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
         app.state.workers.close()
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """uvicorn's, whose limit counts silent connections too: where it is reached, the oldest of these ends."""
 
-    connections: set[Connection]  # type: ignore[assignment]  # no others are made
+    connections: set[HttpConnection]  # type: ignore[assignment]  # no others are made
     cycle: RequestResponseCycle | None  # type: ignore[assignment]
     begun = 0.0
 

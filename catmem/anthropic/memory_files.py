@@ -21,7 +21,7 @@ from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
 from catmem.threats import BuiltinScanner, scan_each
-from catmem.workspace.seen_entry import value_texts
+from catmem.workspace.seen_entry import texts_of
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class CategoryFile:
 
 def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
     """The file of a category that has these entries."""
-    texts = ["\n".join([entry.body, *entry.tags, *value_texts(entry.tags.values())]) for entry in entries]
+    texts = ["\n".join(texts_of(entry)) for entry in entries]
     scanned = scan_each(BuiltinScanner(), texts)
     versions: list[Version] = []
     withheld: list[str] = []

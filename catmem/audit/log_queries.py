@@ -64,9 +64,9 @@ EVERYTHING = Filter()
 
 OPS = (
     *get_args(Action),
-    *("put", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint", "bypass"),
+    *("write", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint", "bypass"),
 )
-"""What an operation can be. ``put`` is changes to entries of several kinds at once, or a whole text."""
+"""What an operation can be. ``write`` is changes to entries of several kinds at once, or a whole text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _json(line: AuditLine) -> str:
 
 
 def _row(line: AuditLine) -> tuple[str, ...]:
-    revisions = f"{_revision(line.prev_rev)} -> {_revision(line.mem_rev)}"
+    revisions = f"{_revision(line.prev_rev)} -> {_revision(None if line.is_refused else line.mem_rev)}"
     said = " ".join(each for each in (line.reason, f"({line.note})" if line.note else None) if each)
     row = shown_moment(line.ts), line.status, line.entity_id, line.op, printable(line.who), revisions, said
     return tuple(printable(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in row)

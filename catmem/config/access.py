@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.json_schema import nearest, shown, tag_faults
 from catmem.config.profile import ORCHESTRATOR_TIER
-from catmem.config.selector import is_pattern
+from catmem.config.selector import Selectors, is_pattern
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Problem
 from catmem.names import TARGETS, UNCATEGORIZED
@@ -155,7 +156,7 @@ def undeclared_sections(document: Document, taxonomy: Taxonomy) -> Iterator[tupl
             yield section, nearest(section.category, declared)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rights:
     """What the one who acts may do to the ``user`` or the ``memory`` files; ``actor`` is ``None`` for a person."""
 
@@ -173,9 +174,13 @@ class Rights:
         """Whether the actor may say that a fact still holds. A profile's own ``may_verify`` counts in every tier."""
         return self.actor is None or self.actor.verifies
 
+    @cached_property
+    def _writable(self) -> Selectors:
+        return Selectors() if self.actor is None else self.actor.writable(self.taxonomy)
+
     def may_write(self, category: str) -> bool:
         """Whether the actor may change what stands in a category (a slug)."""
-        return self.actor is None or self.unbounded or self.actor.writable(self.taxonomy).matches(category)
+        return self.unbounded or self._writable.matches(category)
 
     def in_sight(self, document: Document) -> tuple[Entry, ...]:
         """The entries that the actor may be shown, and may act on if it may write or verify them.
@@ -211,7 +216,7 @@ class Rights:
         """The categories and, in an open taxonomy, the patterns that a bounded actor may write, in its own order."""
         if self.actor is None:
             return ()
-        writable = self.actor.writable(self.taxonomy)
+        writable = self._writable
         names = [name for name in writable.patterns if not name.startswith("!")]
         if self.taxonomy.closed:
             declared = (*self.taxonomy.categories, UNCATEGORIZED)

@@ -94,9 +94,7 @@ class Fleet:
 
     def count(self, category: str, target: str | None = None) -> int:
         """How many entries of a category are in the files, or in those of one target."""
-        return sum(
-            count for held, count in self.entries.items() if held.category == category and target in {None, held.target}
-        )
+        return sum(self.entries.get(Held(category, each), 0) for each in (TARGETS if target is None else (target,)))
 
     def readers(self, category: str, target: str | None = None) -> tuple[Profile, ...]:
         """The profiles that read a category in a target, or in either."""

@@ -14,13 +14,13 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from catmem.names import UNCATEGORIZED, slugify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _WILDCARD = re.compile(r"[*?\[]")
 # A set of one or more characters, or one character.
@@ -28,7 +28,7 @@ _PARTS = re.compile(r"\[!?[^\[\]]+\]|.", re.DOTALL)
 _PATTERN_RULE = "A pattern is made of small letters, digits, '_', '-', and * ? [ ]; a list item is one selector."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selectors:
     """A list of selectors. ``declared`` are the slugs of a closed taxonomy; ``None`` stands for an open one."""
 
@@ -37,10 +37,7 @@ class Selectors:
 
     def deciding(self, category: str) -> int | None:
         """The index of the last selector that matches the category (a slug)."""
-        for index in range(len(self.patterns) - 1, -1, -1):
-            if self._applies(self.patterns[index], category):
-                return index
-        return None
+        return max(self._applying(category), default=None)
 
     def matches(self, category: str) -> bool:
         """Whether the category is selected."""
@@ -56,11 +53,7 @@ class Selectors:
         """The index of the first selector that names a selected category, for prompts in the order of the profile."""
         if not self.matches(category):
             return None
-        return next(
-            index
-            for index, pattern in enumerate(self.patterns)
-            if not pattern.startswith("!") and self._applies(pattern, category)
-        )
+        return min(index for index in self._applying(category) if not self.patterns[index].startswith("!"))
 
     @property
     def names(self) -> set[str]:
@@ -69,13 +62,24 @@ class Selectors:
 
     def unmatched(self, categories: Iterable[str]) -> list[str]:
         """The selectors, those with ``!`` too, that match none of ``categories``: most likely slips."""
-        known = list(categories)
-        return [pattern for pattern in self.patterns if not any(self._applies(pattern, category) for category in known)]
+        found = {index for category in categories for index in self._applying(category)}
+        return [pattern for index, pattern in enumerate(self.patterns) if index not in found]
 
-    def _applies(self, pattern: str, category: str) -> bool:
+    @cached_property
+    def _named(self) -> Mapping[str | None, list[int]]:
+        """The indexes of the selectors by the slug that each names; those of patterns under ``None``."""
+        found: dict[str | None, list[int]] = {}
+        for index, (_, name) in enumerate(map(split, self.patterns)):
+            found.setdefault(None if is_pattern(name) else name, []).append(index)
+        return found
+
+    def _applying(self, category: str) -> list[int]:
+        """The indexes of the selectors that match the category, those of patterns last."""
+        exact, patterns = (self._named.get(name, []) for name in (category, None))
+        return [*exact, *(index for index in patterns if self._fits(self.patterns[index], category))]
+
+    def _fits(self, pattern: str, category: str) -> bool:
         negative, name = split(pattern)
-        if not is_pattern(name):
-            return category == name
         if not negative and (
             category == UNCATEGORIZED or (self.declared is not None and category not in self.declared)
         ):

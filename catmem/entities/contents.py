@@ -6,7 +6,8 @@ have equal digests. What a person wrote into the file stays as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
@@ -40,10 +41,14 @@ class ContentConflict(NamedTuple):
 
 
 class MergedContent(NamedTuple):
-    """What a merge gives: where both sides changed a place, ``data`` has ours, or theirs if that was preferred."""
+    """What a merge gives: where both sides changed a place, ``data`` has ours, or theirs if that was to win."""
 
     data: bytes
     conflicts: Sequence[ContentConflict]
+
+
+Settle: TypeAlias = Callable[[ContentConflict], object]
+"""Says which side wins a conflict; where that is not ``theirs`` ours stays."""
 
 
 def content_bytes(declared: DeclaredEntity, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
@@ -105,14 +110,14 @@ def merge_contents(
     base: bytes | None,
     ours: bytes,
     theirs: bytes,
-    prefer: Literal["ours", "theirs"] = "ours",
+    settle: Settle = lambda _: None,
 ) -> MergedContent:
     """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin.
 
     Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value, but for
     sentences that both changed a little, at different places (``merge_strings``). A text
-    merges where the stretch of lines that one side changed does not touch that of the other. Raises ``UnreadableError``
-    for a side that holds no such content.
+    merges where the stretch of lines that one side changed does not touch that of the other. ``settle`` says which side
+    wins a conflict. Raises ``UnreadableError`` for a side that holds no such content.
     """
     if theirs in {ours, base}:
         return MergedContent(ours, ())
@@ -121,16 +126,16 @@ def merge_contents(
     conflicts: list[ContentConflict] = []
     sides = [content_of(declared, side or b"") for side in (base, ours, theirs)]
     if declared.content == "text":
-        merged = _merge_lines([side.splitlines(keepends=True) for side in sides], prefer, conflicts)
+        merged = _merge_lines([side.splitlines(keepends=True) for side in sides], settle, conflicts)
         return MergedContent(merged.encode(), conflicts)
     values = [value if data else _NOTHING for value, data in zip(sides, (base, ours, theirs), strict=True)]
     if values[0] is _NOTHING and isinstance(values[1], dict) and isinstance(values[2], dict):
         values[0] = {}
-    value = _merge_values(values, "", prefer, conflicts)
+    value = _merge_values(values, "", settle, conflicts)
     return MergedContent(b"" if value is _NOTHING else canonical_json(value), conflicts)
 
 
-def _merge_values(values: Sequence[Any], place: str, prefer: str, conflicts: list[ContentConflict]) -> Any:  # noqa: ANN401
+def _merge_values(values: Sequence[Any], place: str, settle: Settle, conflicts: list[ContentConflict]) -> Any:  # noqa: ANN401
     base, ours, theirs = values
     if _says(ours) == _says(theirs) or _says(base) == _says(theirs):
         return ours
@@ -141,7 +146,7 @@ def _merge_values(values: Sequence[Any], place: str, prefer: str, conflicts: lis
         for key in {**base, **ours, **theirs}:
             name = key.replace("~", "~0").replace("/", "~1")
             sides = [side.get(key, _NOTHING) for side in values]
-            value = _merge_values(sides, f"{place}/{name}", prefer, conflicts)
+            value = _merge_values(sides, f"{place}/{name}", settle, conflicts)
             if value is not _NOTHING:
                 merged[key] = value
         return merged
@@ -151,7 +156,21 @@ def _merge_values(values: Sequence[Any], place: str, prefer: str, conflicts: lis
         if merged_string is not None:
             return merged_string
     conflicts.append(ContentConflict(place, _says(base), _says(ours), _says(theirs)))
-    return theirs if prefer == "theirs" else ours
+    return theirs if settle(conflicts[-1]) == "theirs" else ours
+
+
+def says_at(data: bytes, place: str) -> str | None:
+    """What a JSON content says at the place of a conflict, ``None`` for nothing: so of lines of a text.
+
+    Raises ``EnvelopeError`` for no JSON.
+    """
+    if place and not place.startswith("/"):
+        return None
+    value = json_of(data.decode()) if data else _NOTHING
+    for name in place.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        value = value.get(key, _NOTHING) if isinstance(value, dict) else _NOTHING
+    return _says(value)
 
 
 def _says(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
@@ -159,7 +178,7 @@ def _says(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
     return None if value is _NOTHING else canonical_json(value).decode()
 
 
-def _merge_lines(texts: Sequence[list[str]], prefer: str, conflicts: list[ContentConflict]) -> str:
+def _merge_lines(texts: Sequence[list[str]], settle: Settle, conflicts: list[ContentConflict]) -> str:
     base, ours, theirs = texts
     here, there = _Stretch.of(base, ours), _Stretch.of(base, theirs)
     if here.end < there.start or there.end < here.start:
@@ -170,7 +189,7 @@ def _merge_lines(texts: Sequence[list[str]], prefer: str, conflicts: list[Conten
     sides = ["".join([*base[start : side.start], *side.lines, *base[side.end : end]]) for side in (here, there)]
     place = f"line {start + 1}" if end <= start + 1 else f"lines {start + 1} to {end}"
     conflicts.append(ContentConflict(place, "".join(base[start:end]), *sides))
-    return "".join([*base[:start], sides[prefer == "theirs"], *base[end:]])
+    return "".join([*base[:start], sides[settle(conflicts[-1]) == "theirs"], *base[end:]])
 
 
 class _Stretch(NamedTuple):

@@ -182,17 +182,19 @@ class EntityWrite:
         )
 
 
-def _texts(content: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Every text in a content, the keys of objects too."""
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, Mapping):
-        for key, value in content.items():
-            yield key
-            yield from _texts(value)
+def _texts(content: Any, key: str | None = None) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Every text in a content, the keys of objects too, and each value behind its ``key``: that says what it is."""
+    if isinstance(content, Mapping):
+        for name, value in content.items():
+            yield name
+            yield from _texts(value, name)
     elif isinstance(content, list):
         for value in content:
-            yield from _texts(value)
+            yield from _texts(value, key)
+    elif content is not None:
+        yield str(content)
+        if key is not None:
+            yield f"{key}: {content}"
 
 
 def write_entity(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -209,7 +211,7 @@ def write_entity(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 ) -> Written:
     """Write the whole content of a declared entity; see ``Workspace.put``."""
     agent = actor or PERSON
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=expected) as trying:
+    with gate.attempt(workspace, entity, op="write", agent=agent, prev=expected) as trying:
         acting = None if actor is None else workspace.profile(actor)
         declared = declared_of(workspace, entity, acting)
         value = plain_content(declared, content)

@@ -68,7 +68,7 @@ def plain_envelope(
         named = f"{named}/user"
         fields = {**fields, "entity_id": named}
     agent = PERSON if sender is None else sender.agent
-    with gate.checks(workspace, named if isinstance(named, str) else "?", op="put", agent=agent):
+    with gate.checks(workspace, named if isinstance(named, str) else "?", op="write", agent=agent):
         _check(fields)
         owner, _, target = str(named).partition("/")
         acting = None if sender is None else workspace.profile(sender.profile)
@@ -86,7 +86,7 @@ def plain_envelope(
         parents = fields.get("parents") or []
         prev = base_named(fields) if base is None else base.revision
         if base is not None and base.revision is None:
-            prev = _adopted(workspace, str(named), base, fields.get("op_id"))
+            prev = _adopted(workspace, str(named), base, (agent, fields.get("op_id")))
         if target:
             workspace.profile(owner)  # which says so if there is none
         alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
@@ -144,11 +144,11 @@ def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was c
     return revision_number(text) if text.isdecimal() else text
 
 
-def _adopted(workspace: Root, entity: str, base: WriteBase, op_id: object) -> str:
+def _adopted(workspace: Root, entity: str, base: WriteBase, made: tuple[str, object]) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
     What is there is looked at before and after, so that no later text passes for the one that was read. A retry
-    is known by its ``op_id``, whatever it is made on.
+    is known by its agent and ``op_id`` (``made``), whatever it is made on.
     """
     store = workspace.store
     now = store.read(entity)
@@ -158,7 +158,7 @@ def _adopted(workspace: Root, entity: str, base: WriteBase, op_id: object) -> st
             return prev
     head = store.head(entity)
     revision = "0" if head is None else head.revision
-    if op_id is not None and any(each.op_id == op_id for each in store.log(entity)):
+    if any((each.agent, each.op_id) == made for each in store.log(entity)):
         return revision
     raise StaleError(
         f"{entity} is at revision {revision}; this write was made on an older text, which has none",

@@ -22,7 +22,7 @@ from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
-from catmem.workspace.seen_entry import value_texts
+from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.terms import body_of
 from catmem.writing.written import on_tags, on_title, refuse_over_budget
@@ -350,7 +350,7 @@ def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> 
         if change.new.body != before.body:
             texts.append(change.new.body)
         tags = {key: value for key, value in change.new.tags.items() if before.tags.get(key) != value}
-        texts += [*tags, *value_texts(tags.values())]
+        texts += tag_texts(tags)
     headings = {section.title for section in old.sections} | {old.title}
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
 

@@ -200,7 +200,7 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
         raise _fault(
             ("mem_rev",), f"mem_rev is {fields['mem_rev']}, and what follows {prev} is {number}", "Give that number."
         )
-    parents = fields["parents"]
+    parents = fields.get("parents", [] if prev == 0 else [prev])
     if prev == 0 and parents:
         raise _fault(("parents",), "the first revision has no parents", "Give [].")
     if len(set(parents)) < len(parents):

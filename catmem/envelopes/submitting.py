@@ -89,7 +89,7 @@ def submit(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     ``session`` is what its sender knows, if that is an agent in a conversation. With ``size`` it is a JSON value that
     ``json_of`` gave, of a text of so many bytes: it is not read once more.
     """
-    with gate.checks(workspace, "?", op="put", agent="?"):
+    with gate.checks(workspace, "?", op="write", agent="?"):
         if size is None:
             fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
         else:
@@ -134,7 +134,7 @@ def _submit(
 ) -> Written:
     """``named`` are entity, agent and base for the record; ``read`` gives the envelope, or raises what is wrong."""
     entity, agent, prev = named
-    with gate.attempt(workspace, entity, op="put", agent=agent, prev=prev) as trying:
+    with gate.attempt(workspace, entity, op="write", agent=agent, prev=prev) as trying:
         envelope = read()
         if is_declared(envelope.entity_id):
             if manner.reason:
@@ -164,7 +164,7 @@ def _begun(workspace: Root, session: ToolSession | None, actor: Profile | None, 
 
 
 def _checked_writer(
-    workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner, op: str = "put"
+    workspace: Root, envelope: Envelope, trying: Attempt, manner: _Manner, op: str = "write"
 ) -> Profile | None:
     """The profile that writes an envelope, ``None`` for a person, after the checks of who sends it."""
     check_sender(envelope, manner.sender)

@@ -21,7 +21,7 @@ from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, counted, plural, unify_newlines
 from catmem.threats import SECRETS
-from catmem.workspace.seen_entry import rules_in, value_texts
+from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
 from catmem.writing.operation import Operation
 from catmem.writing.terms import refuses_secret, secret_hint
 
@@ -146,7 +146,7 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     for entry in fitting:
         where = target or entry.target or "user"
         category, tags = placing.category(entry), placing.tags(entry, left_out)
-        threats = rules_in([entry.body, *value_texts(tags.values())])
+        threats = rules_in([entry.body, *tag_texts(tags)])
         created = placing.created(entry, tags)
         skips = skip_withheld and threats
         outcome: Outcome = "withheld" if skips else seen[where].outcome(entry, tags)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.config.config import DeclaredEntity
-    from catmem.entities.contents import MergedContent
+    from catmem.entities.contents import MergedContent, Settle
     from catmem.model.document import Document
     from catmem.model.pairing import Links
     from catmem.model.version import Conflict, Reason
@@ -161,14 +161,14 @@ def _content_outlook(declared: DeclaredEntity, past: MergeHistory, branch: str) 
 
 
 def content_merge(
-    declared: DeclaredEntity, past: MergeHistory, one: str, other: str, prefer: Literal["ours", "theirs"] = "ours"
+    declared: DeclaredEntity, past: MergeHistory, one: str, other: str, settle: Settle = lambda _: None
 ) -> MergedContent:
     """The merge of two revisions of a declared entity. Raises ``UnreadableError``, and ``DriftError`` for no text."""
     bases = past.bases(one, other)
     # Where they have several origins none of these alone tells what a side changed.
     base = past.document(bases[0]).to_bytes() if len(bases) == 1 else None
     ours, theirs = (past.document(name).to_bytes() for name in (one, other))
-    return merge_contents(declared, base, ours, theirs, prefer)
+    return merge_contents(declared, base, ours, theirs, settle)
 
 
 def differing(one: Document, other: Document) -> int:

@@ -15,6 +15,7 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError
+from catmem.merging.past import is_so
 from catmem.model.version import Conflict, Side, Version
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON
@@ -63,21 +64,22 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class ContentDisagreement:
-    """A conflict in a declared entity, between the head and the branch ``branch``, with the agents of the two."""
+    """A conflict in a declared entity, between the head and the branch ``branch``; as ``Disagreement``."""
 
     conflict: ContentConflict
     branch: str
-    ours: str
-    theirs: str
+    ours: Revision
+    theirs: Revision
 
     def to_dict(self) -> dict[str, Any]:
         """The disagreement as JSON-ready data; ``category`` is the place: a JSON pointer, or lines."""
         place, base, ours, theirs = self.conflict
-        sides = {"base": base, "ours": ours, "theirs": theirs, "ours_by": self.ours, "theirs_by": self.theirs}
+        sides = {"base": base, "ours": ours, "theirs": theirs}
+        sides |= {"ours_by": self.ours.agent, "theirs_by": self.theirs.agent}
         return {"branch": self.branch, "reason": "content", "category": place, **sides}
 
 
-Ask: TypeAlias = Callable[[Disagreement], Answer]
+Ask: TypeAlias = Callable[[Any], Answer]
 """Says what becomes of each conflict."""
 
 How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
@@ -100,7 +102,7 @@ def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
     return lambda found: by_rank(found, rank)
 
 
-def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
+def by_rank(found: Disagreement | ContentDisagreement, rank: dict[str, int]) -> Side | None:
     """The side whose agent comes first; of one agent the later change; of two that are not ranked, none."""
     ours, theirs = found.ours, found.theirs
     if ours.agent == theirs.agent:
@@ -140,16 +142,17 @@ class Settling:
     base: Document
     ask: Ask
     known: dict[str, Answer]
-    settled: list[tuple[Disagreement, Answer]] = field(default_factory=list)
-    left: list[Disagreement] = field(default_factory=list)
+    settled: list[tuple[Disagreement | ContentDisagreement, Answer]] = field(default_factory=list)
+    left: list[Disagreement | ContentDisagreement] = field(default_factory=list)
 
-    def __call__(self, conflict: Conflict) -> Side | Version | None:
+    def __call__(self, conflict: Conflict | ContentConflict) -> Side | Version | None:
         """The answer for ``catmem.merge``, ``None`` if undecided: of both sides it then keeps what it can."""
-        found = Disagreement(
+        kind: Any = Disagreement if isinstance(conflict, Conflict) else ContentDisagreement
+        found = kind(
             conflict,
             self.branch,
-            self.past.last_change(self.head, self.base, conflict, "ours"),
-            self.past.last_change(self.branch, self.base, conflict, "theirs"),
+            self.past.last_change(self.head, is_so(conflict, "ours", self.base)),
+            self.past.last_change(self.branch, is_so(conflict, "theirs", self.base)),
         )
         key = repr((self.branch, conflict))
         if key not in self.known:
@@ -160,7 +163,7 @@ class Settling:
             return None
         self.settled.append((found, answer))
         if answer == "both":
-            return None if conflict.reason in _BOTH_FIT else "ours"
+            return None if isinstance(conflict, Conflict) and conflict.reason in _BOTH_FIT else "ours"
         return answer
 
 

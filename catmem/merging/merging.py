@@ -21,7 +21,6 @@ from catmem.merging.branches import content_merge, open_branches
 from catmem.merging.decisions import Answer, Ask, ContentDisagreement, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
-from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
@@ -176,55 +175,45 @@ class _Merging:
     def _joined(self, past: MergeHistory, ask: Ask, plan: MergePlan) -> MergePlan:
         declared = self.workspace.config.entities.get(self.entity)
         if declared is not None:
-            return self._joined_contents(declared, past, plan)
+            self._refuse_no_side(declared, plan)
         head, ours = past.head, past.document(past.head)
         text = ours.text
-        left: list[Disagreement] = []
-        settled: list[tuple[Disagreement, Answer]] = []
+        left: list[Disagreement | ContentDisagreement] = []
+        settled: list[tuple[Disagreement | ContentDisagreement, Answer]] = []
         doubles: list[tuple[Version, Version]] = []
         combined: list[Version] = []
         for branch in plan.merged:
-            settling = Settling(past, branch, head, past.base(head, branch), ask, self.known)
-            merged = past.merge(head, branch, settling)
-            text = merged.text
-            doubles += merged.doubles
-            combined += merged.combined
+            base = past.base(head, branch) if declared is None else ours
+            settling = Settling(past, branch, head, base, ask, self.known)
+            if declared is None:
+                merged = past.merge(head, branch, settling)
+                text = merged.text
+                doubles += merged.doubles
+                combined += merged.combined
+            else:
+                text = content_merge(declared, past, head, branch, settling).data.decode()
             left += settling.left
             settled += settling.settled
             # The next branch meets what this one has become, with all that led to it.
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
-        warnings = (*self._warnings(ours.text, text), *map(on_two_wordings, doubles), *map(on_one_wording, combined))
+        warnings = () if declared else self._warnings(ours.text, text)
+        warnings = (*warnings, *map(on_two_wordings, doubles), *map(on_one_wording, combined))
         return replace(
             plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )
 
-    def _joined_contents(self, declared: DeclaredEntity, past: MergeHistory, plan: MergePlan) -> MergePlan:
-        """The same for an entity without entries: what both changed of it is for one side to win, or open."""
-        how = self.how
-        if how is not None and not (isinstance(how, str) and how in {"ours", "theirs"}):
+    def _refuse_no_side(self, declared: DeclaredEntity, plan: MergePlan) -> None:
+        """Refuse for an entity without entries what lets no side win."""
+        by_agent = self.how not in (None, "ours", "theirs")  # a list of names is no key
+        if by_agent and (declared.content == "text" or self.how == "both" or callable(self.how)):
             raise EditError(
                 f"conflicts of {self.entity} are settled for one side",
                 code="bad_operation",
-                hint="Nothing was written. Say --ours or --theirs; or write what is to be there, with the branches as "
+                hint=f"Nothing was written. Say {_sides(declared)}; or write what is to be there, with the branches as "
                 f"parents (catmem write {self.entity} FILE --expected {plan.head} --merge BRANCH).",
             )
-        head, data, found = past.head, past.data, []
-        for branch in plan.merged:
-            merged = content_merge(declared, past, head, branch, prefer="theirs" if self.how == "theirs" else "ours")
-            agents = past.record(past.head).agent, past.record(branch).agent
-            found += [ContentDisagreement(each, branch, *agents) for each in merged.conflicts]
-            data = merged.data
-            joined = f"{head}+{branch}"
-            past.put(joined, (head, branch), PERSON, data)
-            head = joined
-        if self.how is None:
-            plan = replace(plan, conflicts=tuple(found))
-        else:
-            taken: Answer = "theirs" if self.how == "theirs" else "ours"
-            plan = replace(plan, settled=tuple((each, taken) for each in found))
-        return replace(plan, after=data.decode())
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
@@ -262,7 +251,7 @@ class _Merging:
             if dry_run or not plan.merged:
                 return self._result(plan)
             if plan.conflicts:
-                raise _undecided(plan)
+                raise _undecided(plan, self.workspace.config.entities.get(self.entity))
             attempts -= 1
             try:
                 # What is in no record yet has no name but its digest.
@@ -277,7 +266,9 @@ class _Merging:
         """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
         if self.op_id is None:
             return None
-        first = next((each for each in self.workspace.store.log(self.entity) if each.op_id == self.op_id), None)
+        made = self.actor or PERSON, self.op_id
+        log = self.workspace.store.log(self.entity)
+        first = next((each for each in log if (each.agent, each.op_id) == made), None)
         change = Change(op_id=self.op_id, request=self._request())
         return first if first is not None and repeated(first, change) else None
 
@@ -368,13 +359,17 @@ def _bytes(plan: MergePlan, current: Current) -> bytes:
     return current.data if plan.drop else plan.after.encode()
 
 
-def _undecided(plan: MergePlan) -> MergeConflictError:
+def _sides(declared: DeclaredEntity) -> str:
+    """How one may say which side wins a conflict of an entity without entries."""
+    return "--ours or --theirs" if declared.content == "text" else "--precedence AGENT,AGENT, --ours or --theirs"
+
+
+def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflictError:
     count = len(plan.conflicts)
-    declared = is_declared(plan.entity)
     what = ("place", "places") if declared else ("entry", "entries")
     how = (
-        f"Say who wins at these places (--ours, --theirs), or write what it is to be: catmem write {plan.entity} FILE "
-        f"--expected {plan.head} --merge {plan.merged[0]}."
+        f"Say who wins at these places ({_sides(declared)}), or write what it is to be: catmem write {plan.entity} "
+        f"FILE --expected {plan.head} --merge {plan.merged[0]}."
         if declared
         else "Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the branch), keep both "
         "(--keep-both), or decide one by one (--interactive)."

@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import UnknownRevisionError
+from catmem.entities.contents import ContentConflict, says_at
+from catmem.errors import CatmemError
 from catmem.model.merge import merge_linked, merged_base
 from catmem.model.pairing import equal_entries, pair_entries
 from catmem.model.version import Version
@@ -165,12 +166,11 @@ class MergeHistory:
                     left.append(parent)
         return None
 
-    def last_change(self, tip: str, base: Document, conflict: Conflict, side: Side) -> Revision:
-        """The revision that made what a conflict says of the side whose newest revision is ``tip``.
+    def last_change(self, tip: str, so: Callable[[Document], bool]) -> Revision:
+        """The revision that made what is so at ``tip``.
 
         It is the oldest from which on that was so without a break, along any line that leads to ``tip``.
         """
-        so = _is_so(conflict, side, base)
         revision = self.record(tip)
         while True:
             before = next((name for name in revision.parents if self._was(so, name)), None)
@@ -181,8 +181,8 @@ class MergeHistory:
     def _was(self, so: Callable[[Document], bool], name: str) -> bool:
         try:
             return so(self.document(name))
-        except UnknownRevisionError:
-            return False  # it is no longer kept, so its writer is unknown
+        except CatmemError:
+            return False  # it is no longer kept, or says nothing that can be read
 
 
 def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:
@@ -200,8 +200,11 @@ def _step(before: Document, after: Document, note: Mapping[str, Any]) -> Links:
     return {index: pairs.get(index) for index in range(len(before.entries))}
 
 
-def _is_so(conflict: Conflict, side: Side, base: Document) -> Callable[[Document], bool]:
-    """Whether a document says of the entry what one side of a conflict does."""
+def is_so(conflict: Conflict | ContentConflict, side: Side, base: Document) -> Callable[[Document], bool]:
+    """Whether a document says of the entry, or at the place, what one side of a conflict does."""
+    if isinstance(conflict, ContentConflict):
+        said = getattr(conflict, side)
+        return lambda document: says_at(document.to_bytes(), conflict.place) == said
     version: Version | None = getattr(conflict, side)
     if conflict.reason == "title":
         title = None if version is None else version.text

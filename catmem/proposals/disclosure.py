@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.access import visible_categories
 from catmem.prompt.styles import blocked_line
 from catmem.proposals.proposal import past_proposals, proposal, proposals, unknown_proposal
-from catmem.workspace.seen_entry import rules_in, value_texts
+from catmem.workspace.seen_entry import rules_in, tag_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def _changed(change: ProposedChange, sees: Callable[[str], bool]) -> dict[str, A
 
 
 def _text(version: Version) -> str:
-    return _safe(version.text, version.body, *version.tags, *value_texts(version.tags.values()))
+    return _safe(version.text, version.body, *tag_texts(version.tags))
 
 
 def _safe(text: str, *parts: str) -> str:

@@ -180,8 +180,10 @@ LONGEST_NAME = 200
 
 _TEXTS = ("ts", "entity_id", "op", "agent", "status")
 _OPTIONAL = ("note", "person")
-_TEXTS_OR_NONE = ("prev_rev", "mem_rev", "reason", *_OPTIONAL)
+_REVISIONS = ("prev_rev", "mem_rev")
+_TEXTS_OR_NONE = (*_REVISIONS, "reason", *_OPTIONAL)
 _NUMBERS_OR_NONE = ("base_rev", "head_rev")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 STATUSES = ("ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed")
 
@@ -190,7 +192,8 @@ class AuditLine(NamedTuple):
     """One operation.
 
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
-    that answers it, ``None`` for a refusal, and ``head_rev`` the number of the head then, ``None`` if unknown.
+    that answers it, of a conflict that at the head, ``None`` for another refusal. In the log both are numbers, but for
+    branches and digests. ``head_rev`` is the number of the head then, ``None`` if unknown.
     ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
     was let pass. ``seconds`` is how long it took, ``base_rev`` the number that ``prev_rev`` names, ``None`` for a
     branch and for what is in no record. ``note`` is what a person said of a bypass, ``person`` the name of the person
@@ -228,7 +231,9 @@ class AuditLine(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The line as JSON-ready data, its keys in one order; ``note`` and ``person`` only where there is one."""
-        return {name: value for name, value in self._asdict().items() if value is not None or name not in _OPTIONAL}
+        said = {name: value for name, value in self._asdict().items() if value is not None or name not in _OPTIONAL}
+        numbers = {name: int(said[name]) for name in _REVISIONS if _NUMBER.fullmatch(said[name] or "")}
+        return said | numbers
 
     def to_json(self) -> bytes:
         """The line as it stands in the log, with its newline; ASCII, whatever the names are."""
@@ -243,6 +248,7 @@ class AuditLine(NamedTuple):
             return None
         if not isinstance(said, dict) or not all(isinstance(said.get(key), str) for key in _TEXTS):
             return None
+        said |= {key: str(said[key]) for key in _REVISIONS if type(said.get(key)) is int}
         if not all(isinstance(said.get(key), str | None) for key in _TEXTS_OR_NONE):
             return None
         numbers = (said.get(key) for key in _NUMBERS_OR_NONE)

@@ -121,8 +121,9 @@ class Revision:
 class Change:
     """What a caller says of its write, for the record.
 
-    ``op_id`` makes a retry safe: a second commit with the same one gives the answer of the first, and writes nothing,
-    if ``request`` (a digest of what is asked) is the same too. ``note`` is JSON-ready data that is kept with the
+    ``op_id`` makes a retry safe: a second commit of the ``agent`` with the same one gives the answer of the first, and
+    writes nothing, if ``request`` (a digest of what is asked) is the same too. That of another agent is another one.
+    ``note`` is JSON-ready data that is kept with the
     revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
     together with the head: they become its parents too. Such a write is recorded even if it changes no byte, and so is
     one whose ``note`` has to be kept (``keeps_note``). ``person`` is the name of the person, where the agent is one.

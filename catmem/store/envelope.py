@@ -52,6 +52,8 @@ class Envelope:
     key_id: str | None = None
     signature: str | None = None
     merges: tuple[int | str, ...] = ()
+    names_parents: bool = True
+    """Whether ``parents`` is among its fields, and so signed."""
 
     @property
     def mem_rev(self) -> int:
@@ -72,7 +74,7 @@ class Envelope:
     def to_dict(self) -> dict[str, Any]:
         """The envelope as JSON-ready data, in the order that people read; fields that are not given are left out."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in (*_FIRST, *_ALWAYS, *_SOMETIMES)}
-        fields["parents"] = list(self.parents)
+        fields["parents"] = list(self.parents) if self.names_parents else None
         # A content may be null, which is a value.
         return {name: value for name, value in fields.items() if value is not None or name == "content"}
 
@@ -95,7 +97,8 @@ def from_fields(fields: Mapping[str, Any]) -> Envelope:
     derived = ("mem_rev", "parents")
     return Envelope(
         **{name: fields[name] for name in (*_ALWAYS, *_SOMETIMES) if name in fields and name not in derived},
-        merges=tuple(fields["parents"][1:]),
+        merges=tuple(fields.get("parents", ())[1:]),
+        names_parents="parents" in fields,
     )
 
 

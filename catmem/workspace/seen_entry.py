@@ -122,10 +122,15 @@ def value_texts(values: Iterable[TagValue | None]) -> list[str]:
     return [text for value in values for text in ([value] if isinstance(value, str) else value or [])]
 
 
+def tag_texts(tags: Mapping[str, TagValue | None]) -> list[str]:
+    """The names and values of tags, and each value behind its name: that says what it is."""
+    pairs = [(key, text) for key, value in tags.items() for text in value_texts([value])]
+    return [*tags, *(text for _, text in pairs), *(f"{key}: {text}" for key, text in pairs)]
+
+
 def texts_of(entry: Entry | Version) -> list[str]:
-    """All that an entry would show of itself: its body, and the names and values of its tags."""
-    tags = entry.tags
-    return [entry.body, *tags, *value_texts(tags.values())]
+    """All that an entry would show of itself: its body, and its tags."""
+    return [entry.body, *tag_texts(entry.tags)]
 
 
 def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.profile import profile_names
+from catmem.entities.contents import content_of
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.staleness.freshness import freshness
@@ -20,6 +21,7 @@ from catmem.store.contract import PROPOSAL, revision_number
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import date
 
     from catmem.config.profile import Profile
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 class Standing(NamedTuple):
     """How one entity stands.
 
-    ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has, of which so many are
+    ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has (an entity that
+    catmem.yaml declares has none), of which so many are
     ``stale`` or ``expired`` by the limits of its own profile, or ``unverified``. ``drifted``: it has an
     external change that no write has taken in yet. ``unmerged`` are its open branches, ``waiting`` its proposals, of
     which the oldest waits for so many seconds (``waiting_for``, 0 for none).
@@ -81,13 +84,12 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     unreadable: list[str] = []
     with workspace.anew() as now:
         profiles = {profile.name: profile for profile in load_each(now)[0]}
-        for name in profile_names(now.config.profiles_dir):
-            for target in TARGETS:
-                found = _standing(now, profiles.get(name), target, day)
-                if found is None:
-                    unreadable.append(f"{name}/{target}")
-                else:
-                    standings.append(found)
+        names = profile_names(now.config.profiles_dir)
+        for entity in (*(f"{name}/{target}" for name in names for target in TARGETS), *now.config.entities):
+            try:
+                standings.append(_standing(now, profiles, entity, day))
+            except (CatmemError, OSError, KeyError):
+                unreadable.append(entity)
     return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
 
 
@@ -104,24 +106,23 @@ def damages(workspace: Root) -> int:
             return 1
 
 
-def _standing(workspace: Root, profile: Profile | None, target: str, as_of: date) -> Standing | None:
-    if profile is None:
-        return None
-    entity = f"{profile.name}/{target}"
-    try:
-        # The head comes first: what is read after it may be newer, and is no drift for that.
-        tips = workspace.store.branches(entity)
-        now = workspace.store.read(entity)
-        entries = workspace.parse(now.data).entries
-    except (CatmemError, OSError):
-        return None
-    states = Counter(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
+def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> Standing:
+    # The head comes first: what is read after it may be newer, and is no drift for that.
+    tips = workspace.store.branches(entity)
+    now = workspace.store.read(entity)
+    states: Counter[str] = Counter()
+    declared = workspace.config.entities.get(entity)
+    if declared is None:
+        profile, entries = profiles[entity.partition("/")[0]], workspace.parse(now.data).entries
+        states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
+    else:
+        content_of(declared, now.data)
     head = next((tip for tip in tips if not tip.is_branch), None)
     since = [str(tip.note[PROPOSAL].get("since", tip.timestamp)) for tip in tips if tip.is_proposal]
     return Standing(
         entity=entity,
         head=0 if head is None else revision_number(head.revision),
-        entries=len(entries),
+        entries=states.total(),
         stale=states["stale"],
         expired=states["expired"],
         unverified=states["unverified"],

@@ -27,8 +27,11 @@ from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import PERSON, SIDECAR, is_branch, revision_number
+from catmem.threats import SECRETS
 from catmem.workspace.acting import person_name
+from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
+from catmem.writing.terms import check_threats
 from catmem.writing.waiting import has_to_wait, writer_of
 
 if TYPE_CHECKING:
@@ -106,6 +109,8 @@ class Attempt:
                 code="bad_operation",
                 hint="Nothing was written. Choose another op_id.",
             )
+        if change.op_id is not None:
+            self._check_op_id(change.op_id, to_agent=change.agent != PERSON)
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
         if expected is not None:
@@ -132,6 +137,14 @@ class Attempt:
             # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
+
+    def _check_op_id(self, op_id: str, *, to_agent: bool) -> None:
+        """Raise ``EditError`` for one that holds what no text may hold: it is kept as long as the revision."""
+        try:
+            check_threats([op_id], self.workspace.config, to_agent=to_agent, allow_secret=False)
+        except EditError as error:
+            error.key = "op_id"
+            raise
 
     def refuse_signs(self, change: Change, current: Current) -> None:
         """Raise ``DriftError`` for a write of an agent to a file in which another program left a sign."""
@@ -175,19 +188,22 @@ class Attempt:
     def line(self, seconds: float, error: BaseException | None) -> AuditLine:
         """The attempt as a line of the audit log."""
         status, reason = self._outcome(error)
-        prev = self.prev
+        prev, head = self.prev, self._head()
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
+        met = str(head) if status == "conflict" and head is not None else None
+        # Who is refused may have given anything as a name.
+        named = bounded if error is None else _without_secret
         return AuditLine(
             ts=clock.timestamp(clock.now()),
-            entity_id=bounded(self.entity),
+            entity_id=named(self.entity),
             op=self.op,
-            agent=bounded(self.agent),
-            prev_rev=None if prev is None else bounded(prev),
-            mem_rev=None if self.snapshot is None else self.snapshot.revision,
+            agent=named(self.agent),
+            prev_rev=None if prev is None else named(prev),
+            mem_rev=met if self.snapshot is None else self.snapshot.revision,
             status=status,
             reason=reason,
-            head_rev=self._head(),
+            head_rev=head,
             seconds=round(seconds, 6),
             base_rev=self._base(prev),
             person=person_name(self.workspace.root) if self.agent == PERSON else None,
@@ -321,6 +337,12 @@ def record(workspace: Root, line: AuditLine) -> None:
             _warn(workspace, line, error)
 
 
+def _without_secret(name: object) -> str:
+    """A name as a line keeps it; ``?`` for one that a secret begins in."""
+    return "?" if any(each.rule in SECRETS for each in findings_in([str(name)[:_SCANNED]])) else bounded(name)
+
+
+_SCANNED = 4_000
 _COUNTING = threading.Lock()
 
 

@@ -115,7 +115,7 @@ def memory_tool(
     try:
         session.begin(workspace, profile)
         entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
-        op, writes = "put" if asked == BATCH else asked, _ACTIONS[asked].writes
+        op, writes = "write" if asked == BATCH else asked, _ACTIONS[asked].writes
         with discreet(workspace, profile), come_in_by("tool" if interface.get() == "python" else interface.get()):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)

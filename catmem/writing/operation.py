@@ -178,9 +178,9 @@ def op_of(operations: Sequence[Operation]) -> Literal["put", "verify"]:
 
 
 def asked_by(operations: Sequence[Operation]) -> str:
-    """What the audit log calls a write of these operations: the one action that all of them are, else ``put``."""
+    """What the audit log calls a write of these operations: the one action that all of them are, else ``write``."""
     asked = {each.action for each in operations}
-    return asked.pop() if len(asked) == 1 and asked <= set(get_args(Action)) else "put"
+    return asked.pop() if len(asked) == 1 and asked <= set(get_args(Action)) else "write"
 
 
 def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:

@@ -22,7 +22,7 @@ from catmem.staleness.freshness import unverified
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.text import size_of
-from catmem.workspace.seen_entry import preview, value_texts
+from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import text_digest
 from catmem.writing.matching import Says, find_entry, says
 from catmem.writing.terms import body_of, each_of
@@ -105,7 +105,7 @@ class _Draft:
         body = body_of(content)
         category = self._category_to_add_to(operation.category)
         tags = {key: value for key, value in (operation.tags or {}).items() if value is not None}
-        self._check_threats([body, *tags, *value_texts(tags.values())], category)
+        self._check_threats([body, *tag_texts(tags), operation.category or ""], category)
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
@@ -134,7 +134,7 @@ class _Draft:
             tags = self._no_younger(tags, body)
             if tags.get("verified_date") == old_tags.get("verified_date"):
                 tags = unverified(tags)
-        self._check_threats([*([body] if body != entry.body else []), *given, *value_texts(given.values())])
+        self._check_threats([*([body] if body != entry.body else []), *tag_texts(given)])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:
             self._put_instead(entry, retag_entry(self.document, entry, tags))
@@ -161,7 +161,7 @@ class _Draft:
         if entry.category == category:
             self._leave("move", entry, f"is already in {category}")
             return
-        self._check_threats([], category)
+        self._check_threats([operation.to_category or ""], category)
         doubled = self._same(category, entry.body) is not None
         made = self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
         self._remark(made, on_double(category) if doubled else None)

@@ -199,6 +199,18 @@ BAD = {
 }
 
 
+@pytest.fixture
+def patient(root):
+    """A server that waits longer for bodies."""
+    put(root / "catmem.yaml", "version: 1\n")
+    with serving(root) as server:
+        yield server
+        server.stop()
+
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """One server for many requests that are wrong."""
@@ -244,14 +256,15 @@ def test_a_body_in_parts_that_never_ends_is_refused(running):
         assert b"413" in client.recv(100)
 
 
+BEGUN = b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+"""A request whose body does not come."""
+
+
 def test_bodies_that_do_not_come_are_left_and_stop_nobody(running):
     slow = [running.connect() for _ in range(50)]
     try:
         for client in slow:
-            client.sendall(
-                b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                b"Content-Length: 9\r\n\r\n{"
-            )
+            client.sendall(BEGUN)
         assert running.ask("GET", "/readyz")[0] == 200
         for client in slow:
             assert b" 408 " in client.recv(100)
@@ -260,25 +273,43 @@ def test_bodies_that_do_not_come_are_left_and_stop_nobody(running):
             client.close()
 
 
-def test_many_idle_connections_keep_nobody_out(running):
-    idle = [running.connect() for _ in range(300)]
-    try:
-        assert running.ask("GET", "/healthz")[0] == 200
-    finally:
-        for client in idle:
-            client.close()
+@pytest.mark.parametrize(
+    "said", [b"", b"G", b"GET /healthz HTTP/1.1\r\nHost: loc", HEALTH], ids=["0", "1", "half", "one"]
+)
+def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(running, said):
+    """The oldest end, so that one which waits for its answer never does."""
+    with running.connect() as waiting:
+        waiting.sendall(BEGUN)
+        silent = []
+        try:
+            for _ in range(CONNECTIONS + 20):
+                silent.append(running.connect())
+                silent[-1].sendall(said)
+            for path in ("/healthz", "/readyz", "/healthz"):
+                assert running.get_status(path) == 200
+            assert running.write("boss/user", 0, "x")[0] in {200, 409}
+            waiting.sendall(b'"a":  1}')
+            assert b" 422 " in waiting.recv(100)
+        finally:
+            for client in silent:
+                client.close()
 
 
-def test_where_all_connections_are_taken_it_says_so_and_goes_on_when_some_are_free(running):
-    idle = [running.connect() for _ in range(CONNECTIONS)]
+def test_where_a_request_is_on_every_connection_it_says_so_and_goes_on_when_some_are_free(patient):
+    busy, told = [], []
     try:
-        with running.connect() as client:
-            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert client.recv(100).startswith(b"HTTP/1.1 503 ")
+        # One that comes before the request of another is read takes its place, so a few more are needed.
+        while told != [503] * 3 and len(busy) < CONNECTIONS + 100:
+            busy.append(patient.connect())
+            busy[-1].sendall(BEGUN)
+            if len(busy) > CONNECTIONS - 5:
+                told = [patient.get_status("/healthz") for _ in range(3)]
+        assert told == [503] * 3
+        assert len(busy) >= CONNECTIONS - 2
     finally:
-        for client in idle:
+        for client in busy:
             client.close()
-    while running.get_status("/healthz") != 200:
+    while patient.get_status("/healthz") != 200:
         pass
 
 

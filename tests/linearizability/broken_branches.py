@@ -71,7 +71,7 @@ class Shy(Counting):
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         with self._lock:
             now = self.read(entity)
-            known = change.op_id and (entity, change.op_id) in self._operations
+            known = change.op_id and (entity, change.agent, change.op_id) in self._operations
             if not known and expected == now.revision and expected != "0" and self.wrong_now():
                 return self._branch(entity, now, update, change)
             return super().commit(entity, expected, update, change)

@@ -32,11 +32,12 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.staleness.verifying import verify_all
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.days import stand_still
-from tests.property import worlds
+from tests.property import waiting_worlds, worlds
 from tests.property.test_http_access import asked as requests
 from tests.property.test_mcp_access import answer_to, fitting
 from tests.property.test_mcp_access import asked as requests_of_mcp
@@ -350,3 +351,36 @@ def _events(world, number) -> list[tuple[str, object]]:
         hear(2)
     workspace.store.close()
     return heard
+
+
+@pytest.mark.parametrize("store", ["files", "sqlite:///memory.db"])
+@pytest.mark.parametrize("actor", [None, "boss"])
+def test_an_op_id_that_a_hidden_writer_took_is_told_at_no_door(tmp_path, store, actor):
+    """A text is written where `neo` does not look, here under the op_id that `neo` uses, there under another one."""
+    add = {"action": "add", "content": "by the tool", "category": "talk"}
+    put = {"entity_id": "neo/user", "prev_rev": 1, "op_id": "op-2", "alert": False}
+    puts = [
+        put | {"content": [add | {"content": each}], "prev_rev": base} for each in ("one", "two") for base in (2, 3)
+    ]
+    calls = [("tool", add | {"target": "user", "op_id": "op-1"})] * 2
+    calls += [("http", ("POST", "/mem/write", {}, each)) for each in puts]
+    told = []
+    for taken in (("op-1", "op-2"), ("op-3", "op-4")):
+        folder = tmp_path / taken[0]
+        worlds.make(folder, "plain", 0, 0)
+        shutil.rmtree(folder / "homes")
+        with (folder / "catmem.yaml").open("a") as config:
+            config.write(f"store: {store}\n")
+        world = worlds.opened(folder)
+        if store != "files":
+            world = world._replace(workspace=Workspace.open(folder, search=False))
+        for number, name in enumerate(taken):
+            world.system.at(worlds.NOW)
+            hidden = Operation("add", content=f"hidden {number}", category="vault")
+            world.workspace.write("neo", [hidden], target="user", actor=actor, op_id=name)
+        told.append([waiting_worlds.normal(each) for each in Doors(world).answers(calls)])
+    assert told[0] == told[1]
+    assert ['"success": true' in told[0][0], "same op_id" in told[0][1]] == [True, True]
+    # That it took an op_id itself, and for what, it is told.
+    assert [each.split()[0] for each in told[0][2:]] == ["409", "200", "409", "409"]
+    assert "hash_collision" in told[0][4]

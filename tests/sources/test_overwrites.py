@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -222,6 +223,30 @@ def test_the_server_merges_by_key_and_leaves_a_key_that_both_changed(story: Offi
     assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == merged
 
 
+def test_a_list_of_agents_settles_what_both_changed_key_by_key(story: Office) -> None:
+    """The agent that counts is the one who changed that key, not the one who wrote last."""
+    workspace = story.workspace()
+    eighth = {**SEVENTH, "vendor": "Bolt"}
+    workspace.put(ENTITY, eighth, expected=7, actor="trinity")
+    workspace.put(ENTITY, {**eighth, "budget": 800}, expected=8, actor="neo")
+    late = {**SEVENTH, "vendor": "Ink", "budget": 900, "open": False}
+    workspace.put(ENTITY, {**SEVENTH, "vendor": "Ink"}, expected=7, actor="neo", on_stale="branch")
+    workspace.put(ENTITY, late, expected="8a", actor="trinity", on_stale="branch")
+    workspace.store.close()
+    status, said = story.post("trinity", "/mem/merge", {"entity_id": ENTITY, "precedence": ["nobody"]})
+    assert (status, said["code"]) == (422, "unknown_agent")
+    status, said = story.post("trinity", "/mem/merge", {"entity_id": ENTITY, "precedence": ["mouse"]})
+    makers = {each["category"]: (each["ours_by"], each["theirs_by"]) for each in said["conflicts"]}
+    assert (status, makers) == (409, {"/budget": ("neo", "trinity"), "/vendor": ("trinity", "neo")})
+    status, said = story.post("trinity", "/mem/merge", {"entity_id": ENTITY, "precedence": ["neo", "trinity"]})
+    assert (status, {each["category"]: each["taken"] for each in said["settled"]}) == (
+        200,
+        {"/budget": "ours", "/vendor": "theirs"},
+    )
+    settled = {**SEVENTH, "vendor": "Ink", "budget": 800, "open": False}
+    assert story.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == settled
+
+
 # --- the envelope --------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +291,49 @@ def test_parents_that_are_unknown_or_stand_in_another_order_are_refused(story: O
     body = envelope(story, "neo", {"a": 1}, [7]) | {"mem_hash": content_hash({"a": 2})}
     assert story.post("neo", "/mem/write", body)[1]["code"] == "bad_hash"
     assert story.get("neo", "/mem/head", entity_id=ENTITY)[1]["mem_rev"] == 7
+
+
+def test_an_envelope_without_parents_is_made_on_its_prev_rev(office: Office) -> None:
+    """The page prints ``parents`` beside ``prev_rev``; a program that sends only the second says the same."""
+    for number, prev in ((8, 7), (9, 8)):
+        body = envelope(office, "neo", {"a": number}, [prev], op_id=f"neo:session-42#{number}")
+        del body["parents"]
+        status, said = office.post("neo", "/mem/write", body)
+        assert (status, said.get("mem_rev")) == (200, number), said
+        status, said = office.post("neo", "/mem/write", body)
+        assert (status, said["mem_rev"], said["repeated"]) == (200, number, True)
+    newest = office.get("neo", "/mem/log", entity_id=ENTITY, limit=1)[1]["revisions"][0]
+    assert newest["parents"] == ["8"]
+    late = envelope(office, "trinity", {"a": 0}, [7])
+    del late["parents"]
+    assert office.post("trinity", "/mem/write", late)[0] == 409
+    first = envelope(office, "neo", "x", [], entity_id="notes:alpha", op_id="neo:session-42#10")
+    del first["parents"]
+    assert office.post("neo", "/mem/write", first)[0] == 200
+
+
+def test_a_signature_is_over_the_fields_that_are_sent(office: Office) -> None:
+    """So nobody can add parents that a signed envelope does not have, or take away those that it has."""
+    config = office.workspace().config
+    new_key(config, "neo")
+    key = signing_key(config, "neo", {"neo": "neo"})
+    assert key is not None
+
+    def signed(body: dict[str, Any]) -> dict[str, Any]:
+        text = json.dumps(body | {"key_id": key.key_id}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        digest = hmac.new(key.secret, text.encode(), hashlib.sha256).hexdigest()
+        return body | {"key_id": key.key_id, "signature": f"hmac-sha256:{digest}"}
+
+    def without(body: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in body.items() if name != "parents"}
+
+    whole = envelope(office, "neo", {"a": 1}, [7])
+    for forged in (without(signed(whole)), signed(without(whole)) | {"parents": [7]}):
+        status, said = office.post("neo", "/mem/write", forged)
+        assert (status, said["code"]) == (403, "bad_signature")
+    for number, body in ((8, without(whole)), (8, whole)):
+        status, said = office.post("neo", "/mem/write", signed(body))
+        assert (status, said.get("mem_rev")) == (200, number), said
 
 
 # --- who may -------------------------------------------------------------------------------------------------------

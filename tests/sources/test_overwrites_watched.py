@@ -15,7 +15,7 @@ from catmem.workspace.workspace import Workspace
 from tests.http_root import served
 
 NEW = ("-p", "orchestrator", "-t", "memory", "-c", "projects")
-ENTITY = "orchestrator/memory"
+ENTITY, ALPHA = "orchestrator/memory", "project:alpha"
 
 
 def race(root):
@@ -44,8 +44,42 @@ def test_one_line_an_operation_with_its_words(made):
     fields = "ts entity_id op agent prev_rev mem_rev status reason head_rev"
     assert list(lines[0])[:9] == fields.split()
     last = lines[-1]
-    assert (last["prev_rev"], last["mem_rev"], last["reason"], last["head_rev"]) == ("1", None, "stale_prev", 2)
+    assert (last["prev_rev"], last["mem_rev"], last["reason"], last["head_rev"]) == (1, 2, "stale_prev", 2)
+    assert [(each["prev_rev"], each["mem_rev"]) for each in lines[:3]] == [(0, 1), (1, 2), (None, 2)]
     assert [word in json.dumps(lines) for word in ("Acme", "Bolt", "Crux", "vendor")] == [False] * 4
+
+
+def test_a_whole_content_is_a_write_and_a_branch_keeps_its_name(made):
+    with (made.folder / "catmem.yaml").open("a") as config:
+        config.write('entities: {"project:alpha": {content: json}}\n')
+    workspace = Workspace.open(made.folder, search=False)
+    workspace.put(ALPHA, {"vendor": "Acme"}, expected=0)
+    workspace.put(ALPHA, {"vendor": "Bolt"}, expected=1)
+    workspace.put(ALPHA, {"vendor": "Crux"}, expected=1, on_stale="branch")
+    workspace.put(ALPHA, {"vendor": "Dart"}, expected="2a", on_stale="branch")
+    lines = [json.loads(line) for line in made.run("audit", "--op", "write", "--format", "jsonl").stdout.splitlines()]
+    assert [(each["prev_rev"], each["mem_rev"], each["head_rev"]) for each in lines] == [
+        (0, 1, 1),
+        (1, 2, 2),
+        (1, "2a", 2),
+        ("2a", "3a", 2),
+    ]
+
+
+def test_the_alert_on_branches_sees_what_catmem_yaml_declares(made):
+    """``mem_unmerged_branches`` of ``project:alpha``, on which the alert of the page fires, and its head."""
+    with (made.folder / "catmem.yaml").open("a") as config:
+        config.write('entities: {"project:alpha": {content: json}, "notes:alpha": {content: text}}\n')
+    workspace = Workspace.open(made.folder, search=False)
+    (http,) = served(workspace, made.folder / "tokens" / "tokens.json")
+    workspace.put(ALPHA, {"vendor": "Acme"}, expected=0)
+    workspace.put(ALPHA, {"vendor": "Bolt"}, expected=1)
+    workspace.put(ALPHA, {"vendor": "Crux"}, expected=1, on_stale="branch")
+    text = http.client().get("/metrics").text
+    found = {name: value(text, name, entity=ALPHA) for name in ("mem_head_rev", "mem_unmerged_branches", "mem_entries")}
+    assert found == {"mem_head_rev": 2, "mem_unmerged_branches": 1, "mem_entries": 0}
+    assert value(text, "mem_head_rev", entity="notes:alpha") == 0
+    assert value(text, "mem_unreadable", entity=ALPHA) == 0
 
 
 def test_the_metrics_have_the_same_words(made, monkeypatch):

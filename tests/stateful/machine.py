@@ -215,7 +215,9 @@ class Machine(RuleBasedStateMachine):
     def use_an_op_id_twice(self, pick: int) -> None:
         entity, change, _ = self.operations[pick % len(self.operations)]
         try:
-            self.store.commit(entity, None, _never, Change(op_id=change.op_id, request="something else"))
+            self.store.commit(
+                entity, None, _never, Change(agent=change.agent, op_id=change.op_id, request="something else")
+            )
         except OperationCollisionError:
             return
         raise AssertionError("no collision")

@@ -73,7 +73,7 @@ class InMemoryStore(Store):
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         """Append what ``update`` makes of the newest bytes."""
         with self._lock:
-            first = self._operations.get((entity, change.op_id)) if change.op_id else None
+            first = self._operations.get((entity, change.agent, change.op_id)) if change.op_id else None
             if first and repeated(first, change):
                 return replace(self.read(entity, first.revision), branch=first.is_branch)
             for merged in change.merges:
@@ -147,7 +147,7 @@ class InMemoryStore(Store):
 
     def _keep(self, recorded: Revision, data: bytes) -> None:
         self._revisions.setdefault(recorded.entity, []).append((recorded, data))
-        self._operations.setdefault((recorded.entity, recorded.op_id), recorded)
+        self._operations.setdefault((recorded.entity, recorded.agent, recorded.op_id), recorded)
 
     def entities(self) -> Sequence[str]:
         """All that were written."""

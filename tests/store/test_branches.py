@@ -406,7 +406,7 @@ def test_writing_goes_on_where_a_history_ended(kind, store, tmp_path):
     assert write(other, b"7\n", merges=("3a", "4a")).revision == "7"
     with pytest.raises(StaleError):
         write(other, b"8\n", expected="5")
-    first = branch(other, b"never\n", "1", op_id="op-branch", request="sha256:asked")
+    first = branch(other, b"never\n", "1", agent="planner", op_id="op-branch", request="sha256:asked")
     assert (first.revision, first.data) == ("2a", b"2 or so\n")
     other = kind.reopen(other, tmp_path / "other")
     assert [each.revision for each in other.branches(USER)] == ["7", "2b"]

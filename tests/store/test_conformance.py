@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -289,6 +290,20 @@ def test_one_op_id_for_two_requests_is_refused(store):
         assert "came first, as revision 1" in caught.value.message
         assert "another tab" in str(caught.value.hint)
     assert list(store.replay(USER)) == before
+
+
+def test_an_op_id_is_the_agents_own(store):
+    """Or a writer would learn by its own op_id that another one, whose text it may not see, has used it."""
+    write(store, b"one\n", agent="boss", op_id="op-1", request="sha256:asked")
+    change = Change(agent="neo", op_id="op-1", request="sha256:asked")
+    second = store.commit(USER, None, lambda current: current.data + b"two\n", change)
+    assert (second.revision, store.read(USER).data) == ("2", b"one\ntwo\n")
+    write(store, b"three\n")
+    assert store.commit(USER, "1", never, change) == second
+    with pytest.raises(OperationCollisionError) as caught:
+        store.commit(USER, "3", never, replace(change, request="sha256:that"))
+    assert caught.value.found == "2"
+    assert [(each.agent, each.op_id) for each in store.log(USER)][1:] == [("neo", "op-1"), ("boss", "op-1")]
 
 
 def test_a_collision_is_told_before_a_stale_view(store):

@@ -88,7 +88,7 @@ CALLS = {
 MEMBERS = {
     "Envelope": {
         "agent_id", "alert", "canonical", "content", "entity_id", "is_signed_by", "key_id", "mem_hash", "mem_rev", "merges",
-        "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp", "to_dict",
+        "names_parents", "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp", "to_dict",
     },
     "Document": {
         "by_category", "digest", "entries", "entries_between", "form", "limits",

@@ -16,9 +16,10 @@ from catmem.linting.rule import rule
 from catmem.names import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from catmem.config.profile import Profile
+    from catmem.config.selector import Selectors
     from catmem.config.yamlfile import KeyPath
     from catmem.errors import CatmemError
     from catmem.linting.linted import Context, LintedFile, LintedYaml
@@ -65,8 +66,9 @@ def unread_category(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find declared categories that no profile reads."""
     if file.kind != "config" or not context.profiles:
         return
+    reading = _reading(context.profiles.values(), context)
     for category in context.taxonomy.categories:
-        if not any(_reads(profile, category, context) for profile in context.profiles.values()):
+        if not any(selectors.matches(category) for selectors in reading):
             place = ("taxonomy", "categories", category)
             yield Finding(*file.span_of(place), f"no profile reads the category {category}", "Name it in a profile.")
 
@@ -77,10 +79,10 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
     profile = file.profile
     if profile is None:
         return
-    writable = profile.writable(context.taxonomy)
+    writable, reading = profile.writable(context.taxonomy), _reading([profile], context)
     named = [name for negative, name in map(split, writable.patterns) if not negative and not is_pattern(name)]
     for category in dict.fromkeys((*named, *context.taxonomy.categories)):
-        if writable.matches(category) and not _reads(profile, category, context):
+        if writable.matches(category) and not any(each.matches(category) for each in reading):
             place = ("writable_categories", writable.position(category) or 0)
             message = f"{profile.name} may write {category} and does not read it"
             yield Finding(*_span(file, place), message, "Add it to what the profile reads.")
@@ -116,7 +118,7 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
     if not context.profiles:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
-    unread: dict[str, bool] = {}
+    unread, reading = dict[str, bool](), _reading(context.profiles.values(), context)
     for path, file in files.items():
         if file.owner is None:
             continue
@@ -127,7 +129,7 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
                 continue
             said.add(category)
             if category not in unread:
-                unread[category] = not any(_reads(each, category, context) for each in context.profiles.values())
+                unread[category] = not any(each.matches(category) for each in reading)
             if unread[category]:
                 hint = suggestion(category, {*context.taxonomy.categories, *_named(context)}, "categories")
                 message = f"no profile reads the category {category}"
@@ -257,8 +259,8 @@ def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
     return file.span_of(key) if key[:1] in file.positions else file.span_at(1)
 
 
-def _reads(profile: Profile, category: str, context: Context) -> bool:
-    return any(profile.selectors(target, context.taxonomy).matches(category) for target in _TARGETS.values())
+def _reading(profiles: Iterable[Profile], context: Context) -> list[Selectors]:
+    return [each.selectors(target, context.taxonomy) for each in profiles for target in _TARGETS.values()]
 
 
 def _present(files: Mapping[str, LintedFile]) -> set[str]:

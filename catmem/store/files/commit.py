@@ -67,8 +67,8 @@ class FileCommit:
 
     def run(self, expected: str | None, update: Update) -> Snapshot:
         """Make the commit; see ``Store.commit``."""
-        op_id = self.change.op_id
-        first = op_id and (self.journal.operation(op_id, file=self.name) or self.journal.operation(op_id))
+        made = self.change.agent, self.change.op_id or ""
+        first = made[1] and (self.journal.operation(*made, file=self.name) or self.journal.operation(*made))
         if first and repeated(revision_of(self.entity, first), self.change):
             return self._answered(first)
         self._refuse_unknown(expected)
@@ -162,7 +162,8 @@ class FileCommit:
         for record in self.journal.records(newest_first=True) if self.change.op_id else ():
             if seen is not None and record.sequence <= seen.sequence:
                 return None
-            if record.owner == self.name and record.op_id == self.change.op_id:
+            made = record.owner, record.agent, record.op_id
+            if made == (self.name, self.change.agent, self.change.op_id):
                 return record if repeated(revision_of(self.entity, record), self.change) else None
         return None
 

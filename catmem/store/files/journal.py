@@ -166,13 +166,13 @@ class Journal:
         segment = self._newest()
         return [step.record for step in reversed(segment.steps)] if segment else []
 
-    def operation(self, op_id: str, *, file: str | None = None) -> Record | None:
-        """The first record of an operation (of ``file``, if given), among those of the newest two segments.
+    def operation(self, agent: str, op_id: str, *, file: str | None = None) -> Record | None:
+        """The first record of an agent's operation (of ``file``, if given), among those of the newest two segments.
 
         That is at least 256 records, less where files are so large that segments fill up sooner.
         """
         for segment in islice(self._segments(newest_first=True), 2):
-            found = segment.operation(op_id, file)
+            found = segment.operation(agent, op_id, file)
             if found is not None:
                 return found
         return None

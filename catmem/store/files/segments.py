@@ -254,10 +254,11 @@ class Segment:
                 return self.steps[place].record
         return None
 
-    def operation(self, op_id: str, file: str | None) -> Record | None:
-        """The first record of an operation in this segment."""
+    def operation(self, agent: str, op_id: str, file: str | None) -> Record | None:
+        """The first record of an agent's operation in this segment."""
         records = (step.record for step in self.steps if step.record.op_id == op_id)
-        return next((record for record in records if file is None or record.owner == file), None)
+        made = (record for record in records if record.agent == agent)
+        return next((record for record in made if file is None or record.owner == file), None)
 
     def data(self, sequence: int) -> bytes | None:
         """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before.

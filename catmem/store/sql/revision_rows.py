@@ -39,7 +39,9 @@ _STEP = (LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.data, LOG.c
 _OF = LOG.c.entity == bindparam("entity")
 
 _BY_REVISION = Statement(select(*_COLUMNS).where(_OF, LOG.c.revision == bindparam("revision")))
-_BY_OPERATION = Statement(select(*_COLUMNS).where(_OF, LOG.c.op_id == bindparam("op_id")))
+_BY_OPERATION = Statement(
+    select(*_COLUMNS).where(_OF, LOG.c.agent == bindparam("agent"), LOG.c.op_id == bindparam("op_id"))
+)
 _BY_DIGEST = Statement(
     select(*_COLUMNS).where(_OF, LOG.c.digest == bindparam("digest")).order_by(LOG.c.sequence.desc()).limit(1)
 )
@@ -130,9 +132,9 @@ class LogHistory:
         """The record of a revision."""
         return self._one(_BY_REVISION, revision=revision)
 
-    def operation(self, op_id: str) -> Revision | None:
-        """The record of an operation."""
-        return self._one(_BY_OPERATION, op_id=op_id)
+    def operation(self, agent: str, op_id: str) -> Revision | None:
+        """The record of an agent's operation."""
+        return self._one(_BY_OPERATION, agent=agent, op_id=op_id)
 
     def with_digest(self, digest: str) -> Revision | None:
         """The newest record of some bytes."""

@@ -85,7 +85,7 @@ class SqlCommit:
     def run(self, expected: str | None, update: Update) -> Snapshot | None:
         """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
         self.meta = meta.lock(self.link, self.entity)
-        first = self.past.operation(self.change.op_id) if self.change.op_id else None
+        first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
         if first and repeated(first, self.change):
             return replace(self.past.snapshot(first.revision), branch=first.is_branch)
         for merged in self.change.merges:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from catmem.store.sql.link import Link
     from catmem.store.sql.sqlite_file import DatabaseFile
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of these tables. ``STEPS`` brings older ones here."""
 
 AT_THE_END = 10**18
@@ -115,7 +115,7 @@ LOG = Table(
     Column("data", LargeBinary, nullable=False),
     Column("chain", Text, nullable=False),
     UniqueConstraint("entity", "revision"),
-    UniqueConstraint("entity", "op_id"),
+    UniqueConstraint("entity", "agent", "op_id"),
     comment="Every revision. data is the whole, packed by zlib, where base is null; else what goes in at offset.",
 )
 
@@ -142,8 +142,25 @@ STEPS: Mapping[int, Sequence[str]] = {
     # Version 3 has a safer function behind PostgreSQL's triggers. ``schema.make_ready`` makes it, as wherever the
     # triggers are not as they must be.
     2: ("UPDATE catmem_schema SET version = 3",),
+    # In version 4 an op_id is the agent's own.
+    3: ("UPDATE catmem_schema SET version = 4",),
 }
 """What brings tables of a version to the next one; each step ends in saying so."""
+
+
+def _own_op_ids(dialect: Dialect) -> Sequence[str]:
+    """The statements of step 3: SQLite changes no constraint of a table that is there."""
+    if dialect.name == "postgresql":
+        return (
+            "ALTER TABLE mem_log DROP CONSTRAINT IF EXISTS mem_log_entity_op_id_key",
+            "ALTER TABLE mem_log ADD UNIQUE (entity, agent, op_id)",
+        )
+    return (
+        "ALTER TABLE mem_log RENAME TO mem_log_3",
+        str(CreateTable(LOG).compile(dialect=dialect)),
+        "INSERT INTO mem_log SELECT * FROM mem_log_3",
+        "DROP TABLE mem_log_3",
+    )
 
 
 _BUMP = "UPDATE memory_meta SET generation = generation + 1 WHERE entity"
@@ -284,7 +301,7 @@ def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
             version, name = found
             refuse_newer(version, database.name)
             for step in range(version, SCHEMA_VERSION):
-                for statement in STEPS[step]:
+                for statement in (*(_own_op_ids(link.dialect) if step == 3 else ()), *STEPS[step]):  # noqa: PLR2004
                     link.text(statement)
         if not is_counted(link):
             for statement in counting(link):

@@ -74,7 +74,9 @@ def test_a_name_that_there_is_not_is_told_where_nothing_fits(used, arguments, sa
     assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, said)
 
 
-@pytest.mark.parametrize("arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "put"]])
+@pytest.mark.parametrize(
+    "arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "write"]]
+)
 def test_a_name_that_there_is_is_not(used, arguments):
     assert "There is no" not in run("audit", "--root", used, *arguments).stderr
 
@@ -174,7 +176,7 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
     assert [line["status"] for line in first] == ["ok", "ok", "conflict"]
     (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
     assert add(used, "three").exit_code == 0
-    assert json.loads(following.stdout.readline())["mem_rev"] == "3"
+    assert json.loads(following.stdout.readline())["mem_rev"] == 3
     following.send_signal(signal.SIGINT)
     out, err = following.communicate()
     assert (out, err, following.returncode) == (b"", b"", 0)

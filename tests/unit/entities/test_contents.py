@@ -86,7 +86,7 @@ def test_a_conflict_says_what_stands_there() -> None:
     sides = (b'{"a":1}', b"{}", b'{"a":{"b":[2]}}')
     (conflict,) = merge_contents(JSON, *sides).conflicts
     assert conflict == ContentConflict("/a", "1", None, '{"b":[2]}')
-    assert merge_contents(JSON, *sides, prefer="theirs").data == sides[2]
+    assert merge_contents(JSON, *sides, settle=lambda _: "theirs").data == sides[2]
 
 
 def test_without_one_origin_keys_come_together_and_what_differs_is_a_conflict() -> None:
@@ -106,7 +106,7 @@ def test_the_laws_of_a_merge(base: Any, ours: Any, theirs: Any) -> None:
     if not here.conflicts:
         assert here.data == there.data
     # What one side prefers, the other way round prefers the other.
-    assert merge_contents(JSON, b, o, t, "theirs").data == merge_contents(JSON, b, t, o, "ours").data
+    assert merge_contents(JSON, b, o, t, lambda _: "theirs").data == merge_contents(JSON, b, t, o).data
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_a_text_keeps_every_line_that_was_added(base: str, ours: str, theirs: st
             before = base.splitlines()
             size = len(ours.splitlines()) + len(theirs.splitlines()) - len(before)
             assert len(found.data.decode().splitlines()) == size
-    assert merge_contents(TEXT, b, o, t, "theirs").data == merge_contents(TEXT, b, t, o, "ours").data
+    assert merge_contents(TEXT, b, o, t, lambda _: "theirs").data == merge_contents(TEXT, b, t, o).data
 
 
 @pytest.mark.parametrize(

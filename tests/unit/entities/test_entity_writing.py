@@ -13,6 +13,7 @@ import pytest
 from catmem.audit.rebuilding import replay
 from catmem.errors import (
     CatmemError,
+    ConfigError,
     DriftError,
     EditError,
     ForbiddenError,
@@ -115,10 +116,15 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
         "branch": "2a", "category": "/a", "base": "1", "ours": "2", "theirs": "3",
     }  # fmt: skip
     assert [each.conflicts for each in ws.branches(ALPHA)] == [1]
-    for how in ("both", ["neo"], lambda _: "ours"):
+    for how in ("both", lambda _: "ours"):
         with pytest.raises(EditError) as refused:
             ws.merge(ALPHA, precedence=how)
-        assert refused.value.code == "bad_operation"
+        assert (refused.value.code, "--precedence" in str(refused.value.hint)) == ("bad_operation", True)
+    with pytest.raises(ConfigError, match="there is no agent 'noe'"):
+        ws.merge(ALPHA, precedence=["noe"])
+    # Of one agent the later change wins, of two that are not ranked none.
+    ((_, later),) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).plan.settled
+    assert later == "theirs"
     with pytest.raises(UnknownRevisionError):
         ws.put(ALPHA, {"a": 5}, expected=2, merges=["2z"])
     assert ws.put(ALPHA, {"a": 5}, expected=2, merges=["2a"]).revision == "3"
@@ -129,6 +135,21 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     ws.put(ALPHA, {"a": 7}, expected=3, on_stale="branch")
     assert ws.merge(ALPHA, drop=True).plan.drop
     assert ws.content(ALPHA).value == {"a": 6}
+
+
+def test_of_a_text_no_list_of_agents_says_who_changed_a_line(any_root: Workspace) -> None:
+    ws = any_root
+    ws.put(NOTES, "one\n", expected=0)
+    ws.put(NOTES, "two\n", expected=1, actor="neo")
+    ws.put(NOTES, "three\n", expected=1, actor="boss", on_stale="branch")
+    with pytest.raises(MergeConflictError) as caught:
+        ws.merge(NOTES)
+    assert [(each["ours_by"], each["theirs_by"]) for each in caught.value.conflicts] == [("neo", "boss")]
+    with pytest.raises(EditError) as refused:
+        ws.merge(NOTES, precedence=["boss", "neo"])
+    assert (refused.value.code, "--precedence" in str(refused.value.hint)) == ("bad_operation", False)
+    assert ws.merge(NOTES, precedence="theirs").revision == "3"
+    assert ws.content(NOTES).value == "three\n"
 
 
 def test_a_reading_names_the_revision_that_a_change_of_it_is_made_on(root: Workspace) -> None:
@@ -384,6 +405,8 @@ def test_the_command_line(root: Workspace, tmp_path: Path) -> None:
     assert "1 conflict" in run("branches", ALPHA)[1]
     code, _, err = run("merge", ALPHA)
     assert (code, "branch 2a in /a: both sides changed this place" in err) == (3, True)
+    said = json.loads(run("merge", ALPHA, "--precedence", "neo,person", "--dry-run", "--format", "json")[1])
+    assert [each["taken"] for each in said["settled"]] == ["theirs"]
     assert run("merge", ALPHA, "--theirs")[0] == 0
     assert run("write", ALPHA, "-", given="1")[0] == 2
     assert run("write", "--envelope", "-", "--expected", "1")[0] == 2

@@ -41,7 +41,6 @@ def test_as_fields_as_text_and_as_bytes():
         "timestamp",
         "mem_rev",
         "prev_rev",
-        "parents",
         "mem_hash",
         "content",
         "key_id",

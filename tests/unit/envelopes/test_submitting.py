@@ -140,6 +140,9 @@ def test_an_op_id_with_other_content(workspace):
 
 def test_the_op_id_of_another_agent(workspace):
     workspace.submit(workspace.envelope("neo", ADD, agent="neo", op_id="a1"))
+    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
+    done = workspace.submit(workspace.envelope("neo", other, agent="planner", op_id="a1"))
+    assert (done.revision, done.repeated) == ("3", False)
     assert refused(workspace, workspace.envelope("neo", ADD, agent="planner", op_id="a1")).code == "hash_collision"
 
 

@@ -27,6 +27,7 @@ CHANGED = {
     "entity_id": "neo/memory", "agent_id": "auditor", "op_id": "a2", "timestamp": "2026-11-21T12:00:01Z",
     "prev_rev": 8, "content": "## Talk\nlong answers\n", "mem_hash": "sha256:" + "1" * 64, "role_id": "neo@v4",
     "merges": ("8a",),
+    "names_parents": False,
     "role_hash": "sha256:" + "2" * 64, "alert": True, "key_id": "k2",
 }  # fmt: skip
 

@@ -72,7 +72,7 @@ def test_a_copy_has_every_revision_as_it_was(source, target):
 def test_a_copy_is_written_on_as_its_source_would_be(source, target):
     copy_entities(source, target, [USER])
     assert write(target, "three\n").revision == write(source, "three\n").revision == "4"
-    assert write(target, "one\n", op_id="first").revision == "1"
+    assert write(target, "one\n", agent="neo", op_id="first").revision == "1"
 
 
 def test_an_entity_without_revisions_is_left_out(source, target):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from catmem.errors import UnknownNameError, UnreadableError
 from catmem.workspace.fleet import explain, read_access, read_stats
 from catmem.workspace.workspace import Workspace
+from tests.commands import catmem
 from tests.golden.case import put
 from tests.roots import make_root
 
@@ -191,3 +193,43 @@ def test_the_store_that_a_workspace_was_given_is_what_is_read(tmp_path):
     workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": "## Talk\none\n"})
     assert read_access(workspace).fleet.count("talk") == 1
     assert read_stats(workspace, as_of=DAY).profiles[0].sizes.seen == 1
+
+
+def wide_root(folder, number):
+    """A root in which many categories are declared, named by a profile, and in its file."""
+    names = [f"cat-{each}" for each in range(number)]
+    declared = "".join(f"    {each}: {{aliases: [old-{each}]}}\n" for each in names)
+    put(folder / "catmem.yaml", f"version: 1\ntaxonomy:\n  closed: true\n  categories:\n{declared}")
+    lists = f"user_memory_categories: [{', '.join(names)}]\nwritable_categories: [old-{', old-'.join(names)}]\n"
+    put(folder / "profiles" / "neo.yaml", f"{lists}memory_categories: ['*', '!cat-0']\n")
+    put(folder / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    for name in ("neo", "boss"):
+        put(folder / "homes" / name / "USER.md", "".join(f"## {each}\nfact {each}\n\n" for each in names))
+    return folder
+
+
+def lines_run(folder, *arguments):
+    """How many lines of catmem a command passes through, those in comprehensions too."""
+    passed = 0
+
+    def inside(_frame, event, _):
+        nonlocal passed
+        passed += event == "line"
+        return inside
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: inside if "catmem" in frame.f_code.co_filename else None)
+    try:
+        assert catmem(folder, arguments).exit_code in {0, 1}
+    finally:
+        sys.settrace(before)
+    return passed
+
+
+@pytest.mark.parametrize(
+    "command", ["access", "access --format json", "stats", "stats --from neo", "lint", "prompt neo"]
+)
+def test_the_work_grows_with_the_number_of_categories_and_not_with_its_square(tmp_path, command):
+    few, many = wide_root(tmp_path / "few", 40), wide_root(tmp_path / "many", 160)
+    lines_run(few, *command.split())  # what is imported and compiled once
+    assert lines_run(many, *command.split()) < 5 * lines_run(few, *command.split())

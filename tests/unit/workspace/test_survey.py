@@ -58,6 +58,20 @@ def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(work
     assert standing(workspace).stale == 0
 
 
+def test_a_declared_entity_stands_there_too_drifted_or_unreadable_if_another_program_wrote_it(tmp_path):
+    made = make_audited(tmp_path, 'entities: {"project:alpha": {content: json}}\n')
+    made.put("project:alpha", {"a": 1}, expected=0)
+    made.put("project:alpha", {"a": 2}, expected=0, on_stale="branch")
+    found = standing(made, "project:alpha")
+    assert (found.head, found.entries, found.unmerged, found.drifted) == (1, 0, 1, False)
+    file = made.root / "entities" / "project%3Aalpha" / "content.json"
+    file.write_text('{"a": 3}')
+    assert standing(made, "project:alpha").drifted
+    file.write_text("{")
+    assert made.survey().unreadable == ("project:alpha",)
+    made.store.close()
+
+
 def test_a_branch_is_unmerged_until_it_is_merged(workspace):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work")

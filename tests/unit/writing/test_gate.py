@@ -141,7 +141,8 @@ def test_a_refusal_says_its_code_and_what_is_at_the_head(workspace, code):
     with pytest.raises(CatmemError):
         REFUSED[code](workspace)
     line = lines(workspace)[2]
-    assert (line.status, line.reason, line.mem_rev) == ("conflict" if code == "stale_prev" else "refused", code, None)
+    met = ("conflict", "2") if code == "stale_prev" else ("refused", None)
+    assert ((line.status, line.mem_rev), line.reason) == (met, code)
     assert line.head_rev == (None if code in {"unknown_target", "no_match"} else 2)
 
 
@@ -154,6 +155,55 @@ def test_a_name_that_there_is_not_is_written_as_it_was_given_and_bounded(workspa
     assert (line.status, line.reason, line.head_rev) == ("refused", "unknown_name", None)
     assert line.entity_id.startswith("\x1b[2Jnnn")
     assert len(line.entity_id) == 200
+
+
+SECRET = "ghp_" + "q7Rt2LxV9bNs4KdW8mZc3PfH6jYg1TaE5uQo"
+
+
+def kept(workspace):
+    """All that is kept beside the memory files."""
+    return b"".join(each.read_bytes() for each in workspace.root.rglob("*") if each.is_file())
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+def test_an_op_id_that_looks_like_a_secret_is_refused_and_kept_nowhere(workspace, actor):
+    workspace.add("neo", "one", category="work", actor=actor)
+    envelope = workspace.envelope("neo", [ADD], agent=actor, op_id=SECRET)
+    for write in (
+        lambda: workspace.add("neo", "two", category="work", actor=actor, op_id=SECRET),
+        lambda: workspace.add("neo", "two", category="work", actor=actor, op_id=SECRET, proposes=True),
+        lambda: restore(workspace, "neo/user", "1", actor=actor and "boss", op_id=SECRET),
+        lambda: workspace.submit(envelope),
+    ):
+        with pytest.raises(CatmemError) as caught:
+            write()
+        assert (caught.value.code, caught.value.key) == ("secret", "op_id")
+    if actor is not None:
+        write = {"action": "add", "content": "two", "category": "work", "op_id": SECRET}
+        assert memory_tool(workspace, actor, write)["reason"] == "secret"
+    assert SECRET.encode() not in kept(workspace)
+
+
+def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
+    workspace.add("neo", "one", category="work")
+    for write in (
+        lambda: workspace.add("neo", "two", category="work", actor=SECRET),
+        lambda: workspace.add(SECRET, "two", category="work"),
+        lambda: workspace.add("neo", "two", category="work", expected=SECRET),
+        lambda: workspace.merge(f"neo/{SECRET}", actor=SECRET),
+        lambda: workspace.submit({"entity_id": SECRET, "agent_id": SECRET, "prev_rev": SECRET}),
+    ):
+        with pytest.raises(CatmemError):
+            write()
+    last = [(each.entity_id, each.agent, each.prev_rev, each.status) for each in lines(workspace)[1:]]
+    assert last == [
+        ("neo/user", "?", None, "refused"),
+        ("?", "person", None, "refused"),
+        ("neo/user", "person", "?", "refused"),
+        ("?", "?", None, "refused"),
+        ("?", "?", "?", "refused"),
+    ]
+    assert SECRET.encode() not in kept(workspace)
 
 
 def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):
@@ -255,7 +305,7 @@ def test_each_way_to_write_makes_one_line(workspace, op):
 REFUSED_WAYS = {
     "add": lambda workspace: memory_tool(workspace, "neo", {"action": "add"}),
     "move": lambda workspace: memory_tool(workspace, "neo", {"action": "move", "old_text": "one", "category": "vault"}),
-    "put": lambda workspace: memory_tool(workspace, "neo", {"action": "shout"}),
+    "write": lambda workspace: memory_tool(workspace, "neo", {"action": "shout"}),
     "verify": lambda workspace: workspace.verify_all("neo", category="work", actor="neo"),
     "restore": lambda workspace: restore(workspace, "neo/user", "1", actor="neo"),
     "purge": lambda workspace: purge(workspace, "neo/user", "nowhere"),
@@ -405,25 +455,25 @@ ADD, REMOVE = Operation("add", content="one", category="work"), Operation("remov
     [
         ([ADD], "add"),
         ([ADD, Operation("add", content="two", category="work")], "add"),
-        ([ADD, REMOVE], "put"),
+        ([ADD, REMOVE], "write"),
         ([Operation("verify", old_text="nowhere")], "verify"),
-        ([Operation("shout", old_text="one")], "put"),
-        ([], "put"),
+        ([Operation("shout", old_text="one")], "write"),
+        ([], "write"),
     ],
 )
 def test_operations_are_called_as_they_are_asked_also_by_envelope(workspace, operations, op):
     with contextlib.suppress(CatmemError):
         workspace.write("neo", operations)
     assert lines(workspace)[-1].op == op
-    if op != "put" or len(operations) > 1:
+    if op != "write" or len(operations) > 1:
         with contextlib.suppress(CatmemError):
             workspace.submit(workspace.envelope("neo", operations))
         assert lines(workspace)[-1].op == op
 
 
-def test_a_whole_text_is_put(workspace):
+def test_a_whole_text_is_a_write(workspace):
     workspace.submit(workspace.envelope("neo", "## Work\none\n"))
-    assert lines(workspace)[-1].op == "put"
+    assert lines(workspace)[-1].op == "write"
 
 
 def test_the_number_of_the_revision_is_there_for_a_digest_too_and_none_for_a_branch_or_an_unknown_text(tmp_path):

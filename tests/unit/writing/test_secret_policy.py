@@ -59,6 +59,42 @@ def test_a_secret_reaches_no_file_no_history_and_no_log_until_a_person_says_yes(
     assert KEY in everything_in(tmp_path)
 
 
+CHOSEN = "hunter2-Falk0n!"
+"""What nothing but the word before it calls a secret."""
+APART = {
+    "a value": lambda ws: ws.put("project:alpha", {"password": CHOSEN}, expected=0),
+    "a number": lambda ws: ws.put("project:alpha", {"card": {"pin": 471122}}, expected=0),
+    "values": lambda ws: ws.put("project:alpha", [{"password": ["Deploys", CHOSEN]}], expected=0),
+    "a tag": lambda ws: ws.add("neo", "x", category="work", tags={"password": CHOSEN}),
+    "tags": lambda ws: ws.add("neo", "x", category="work", tags={"password": ["Deploys", CHOSEN]}),
+    "a tag of an entry": lambda ws: ws.replace("neo", "Deploys", None, tags={"password": CHOSEN}),
+    "a tag in a document": lambda ws: ws.submit(ws.envelope("neo", f"## Work\n[password: {CHOSEN}] x\n")),
+    "a title in a document": lambda ws: ws.submit(ws.envelope("neo", f"# password: {CHOSEN}\n\n## Work\nx\n")),
+    "a section": lambda ws: ws.submit(ws.envelope("neo", f"## password: {CHOSEN}\nx\n")),
+    "a category": lambda ws: ws.add("neo", "x", category=f"password: {CHOSEN}"),
+    "a move": lambda ws: ws.move("neo", "Deploys", f"password: {CHOSEN}"),
+    "evidence": lambda ws: ws.verify("neo", "Deploys", evidence=f"password: {CHOSEN}"),
+    "a reason": lambda ws: ws.add("neo", "x", category="work", reason=f"password: {CHOSEN}"),
+}
+
+
+@pytest.mark.parametrize("write", APART.values(), ids=APART)
+def test_a_secret_is_found_by_the_word_before_it_also_where_the_two_are_kept_apart(tmp_path, write):
+    entities = "entities: {'project:alpha': {content: json}}\n"
+    workspace = opened(tmp_path, f"secrets: refuse\n{entities}")
+    with pytest.raises(EditError) as caught:
+        write(workspace)
+    assert caught.value.code == "secret"
+    kept = everything_in(tmp_path)
+    assert not any(each in kept for each in (CHOSEN, CHOSEN.lower(), "471122"))
+
+
+@pytest.mark.parametrize("value", ["", "x", True, None, 7, ["Deploys", None], {"set": "in June"}])
+def test_a_key_that_is_called_so_is_no_secret_by_itself(tmp_path, value):
+    workspace = opened(tmp_path, "secrets: refuse\nentities: {'project:alpha': {content: json}}\n")
+    assert workspace.put("project:alpha", {"password": value}, expected=0, actor="boss").changed
+
+
 @pytest.mark.parametrize(
     ("policy", "stored", "warned"),
     [("ask", False, False), ("refuse", False, False), ("withhold", True, True), ("allow", True, False)],

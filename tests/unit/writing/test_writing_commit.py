@@ -184,6 +184,10 @@ def test_a_retry_gives_the_first_answer(workspace):
 
 def test_a_retry_belongs_to_who_made_it(workspace):
     workspace.add("neo", "x", category="talk", op_id="mine")
+    own = workspace.add("neo", "y", category="talk", op_id="mine", actor="neo")
+    assert (own.changed, own.repeated) == (True, False)
+    again = workspace.add("neo", "y", category="talk", op_id="mine", actor="neo")
+    assert (again.revision, again.repeated) == (own.revision, True)
     with pytest.raises(OperationCollisionError):
         workspace.add("neo", "x", category="talk", op_id="mine", actor="neo")
 

@@ -23,7 +23,7 @@ def test_an_empty_journal_knows_nothing(tmp_path):
         assert (journal.last, journal.head("USER.md"), journal.head_data("USER.md")) == (None, None, b"")
         assert (journal.files(), journal.latest(3), journal.store_id) == ([], [], "")
         assert (list(journal.records()), list(journal.replay()), journal.verify()) == ([], [], [])
-        assert (journal.find("USER.md", "1"), journal.operation("x")) == (None, None)
+        assert (journal.find("USER.md", "1"), journal.operation("neo", "x")) == (None, None)
         assert journal.anchor() == {"store": "", "sequence": 0, "line": ""}
 
 
@@ -133,11 +133,11 @@ def test_an_operation_is_found_in_the_newest_two_segments(tmp_path):
     with journal_in(tmp_path, **SMALL) as journal:
         fill(journal, 9)
         put(journal, b"x", "MEMORY.md", op_id="USER.md-9")
-        assert journal.operation("USER.md-9").revision == "9"
-        assert journal.operation("USER.md-9", file="MEMORY.md").file == "MEMORY.md"
-        assert journal.operation("USER.md-5").revision == "5"
-        assert journal.operation("USER.md-4") is None
-        assert journal.operation("USER.md-5", file="MEMORY.md") is None
+        assert journal.operation("trinity", "USER.md-9").revision == "9"
+        assert journal.operation("trinity", "USER.md-9", file="MEMORY.md").file == "MEMORY.md"
+        assert journal.operation("trinity", "USER.md-5").revision == "5"
+        assert journal.operation("trinity", "USER.md-4") is None
+        assert journal.operation("trinity", "USER.md-5", file="MEMORY.md") is None
 
 
 @pytest.fixture

@@ -60,8 +60,8 @@ def test_the_operation_of_a_branch_is_one_of_its_file(tmp_path):
     with journal_in(tmp_path) as journal:
         put(journal, b"one\n")
         record = branch(journal, b"mine\n")
-        assert journal.operation("op-2a", file="USER.md") == record
-        assert journal.operation("op-2a", file="MEMORY.md") is None
+        assert journal.operation("neo", "op-2a", file="USER.md") == record
+        assert journal.operation("neo", "op-2a", file="MEMORY.md") is None
 
 
 def test_checkpoints_carry_a_branch_until_it_is_merged(tmp_path):

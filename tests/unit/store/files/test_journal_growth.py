@@ -22,7 +22,7 @@ def calls_by_work(folder, records):
             "refresh": journal.refresh,
             "head": lambda: journal.head_data("USER.md"),
             "latest": lambda: journal.latest(64),
-            "operation": lambda: journal.operation("never"),
+            "operation": lambda: journal.operation("neo", "never"),
             "find": lambda: journal.find("USER.md", "10"),
         }
         calls = {}

@@ -23,10 +23,10 @@ def add(store, line=b"## A\nx\n"):
 
 
 def version_1(client):
-    """Make the tables as version 1 had them: `memory_meta` did not say when an entity was last written."""
+    """Make the tables as version 1 had them: without the day of the last write, and with one op_id for all agents."""
     dialect = (sqlite if client.kind == "sqlite" else postgresql).dialect()
     for statement in definitions(dialect):
-        client.run(re.sub(r",\s*updated_at TEXT", "", statement))
+        client.run(re.sub(r",\s*updated_at TEXT|(?<=UNIQUE \(entity, )agent, ", "", statement))
     client.run("INSERT INTO catmem_schema (version, store) VALUES (1, 'a name')")
 
 
@@ -52,6 +52,9 @@ def test_tables_of_version_1_are_read_as_they_are_and_brought_here_by_a_write(st
     assert client.run("SELECT version, store FROM catmem_schema") == [(SCHEMA_VERSION, "a name")]
     ((said,),) = client.run("SELECT updated_at FROM memory_meta")
     assert said == store.head(USER).timestamp
+    for agent in ("neo", "boss"):
+        store.commit(USER, None, lambda current: current.data + b"\n\xc2\xa7\ny\n", Change(agent=agent, op_id="op-1"))
+    assert [(each.agent, each.op_id) for each in store.log(USER)][:2] == [("boss", "op-1"), ("neo", "op-1")]
     assert store.verify() == []
 
 

@@ -11,6 +11,7 @@ from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.sql.sql_store import SqlStore
+from catmem.store.sql.tables import SCHEMA_VERSION
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import Client
 
@@ -234,7 +235,7 @@ def test_the_function_of_older_tables_is_made_anew(store, client):
     ((settings, version),) = client.run(
         "SELECT proconfig, (SELECT version FROM catmem_schema) FROM pg_proc WHERE proname = 'catmem_count'"
     )
-    assert (settings, version) == (["search_path=pg_catalog, pg_temp"], 3)
+    assert (settings, version) == (["search_path=pg_catalog, pg_temp"], SCHEMA_VERSION)
 
 
 def test_a_copy_of_the_rows_is_whole_json(store, silent, folder):

@@ -29,7 +29,7 @@ from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
-from catmem.writing.written import FileUsage, on_adoption, on_one_wording, on_restoration, on_two_wordings
+from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,20 +182,18 @@ class _Merging:
         left: list[Disagreement] = []
         settled: list[tuple[Disagreement, Answer]] = []
         doubles: list[tuple[Version, Version]] = []
-        combined: list[Version] = []
         for branch in plan.merged:
             settling = Settling(past, branch, head, past.base(head, branch), ask, self.known)
             merged = past.merge(head, branch, settling)
             text = merged.text
             doubles += merged.doubles
-            combined += merged.combined
             left += settling.left
             settled += settling.settled
             # The next branch meets what this one has become, with all that led to it.
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
-        warnings = (*self._warnings(ours.text, text), *map(on_two_wordings, doubles), *map(on_one_wording, combined))
+        warnings = (*self._warnings(ours.text, text), *map(on_two_wordings, doubles))
         return replace(
             plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )

@@ -84,12 +84,18 @@ def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -
     """
     days: list[date | None] = []
     for target in TARGETS:
-        (history,) = _histories(workspace, f"{owner}/{target}", [actor])
+        history = history_for(workspace, f"{owner}/{target}", actor)
         known = history.known.get(body_key(body))
         if known is not None:
             past = [day for day in known.days if not is_ahead(day, clock.today())]
             days.append(min(past) if past else _day(known.moment))
     return min((day for day in days if day is not None), default=None)
+
+
+def history_for(workspace: Root, entity: str, reader: Profile | None) -> EntryHistory:
+    """What the history of an entity says of its entries to one reader; an empty one where it cannot be read."""
+    (history,) = _histories(workspace, entity, [reader])
+    return history
 
 
 def _histories(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
@@ -108,7 +114,7 @@ def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and th
     as_of: date,
 ) -> dict[int, Clock]:
     """The clock of each entry, by its start: the journal's, else the time of the file."""
-    (history,) = _histories(workspace, entity, [reader])
+    history = history_for(workspace, entity, reader)
     moments = history.of(document, entries)
     known = {moment: _clock(moment, as_of) for moment in set(moments.values())}
     clocks = {start: clock for start, moment in moments.items() if (clock := known[moment]) is not None}

@@ -1,33 +1,26 @@
-"""Whether a write of an agent has to wait for a person: what it changes, held against ``approval`` of catmem.yaml."""
+"""Whether a write of an agent has to wait for a person: what it changes, held against ``approval`` of catmem.yaml.
+
+It is decided on the entries before and after, whatever brings the one to the other. What the agent may not see has no
+part in it, or to wait would tell of a text that is hidden.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from catmem.config.approval import Writer
+from catmem.clock import read_date
 from catmem.errors import CatmemError
 from catmem.names import is_declared
-from catmem.store.contract import EXTERNAL, PERSON
-from catmem.workspace.acting import interface
+from catmem.store.contract import EXTERNAL, PERSON, writer_of
 from catmem.workspace.differing import differing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
-    from catmem.config.approval import Approval, Level
-    from catmem.model.document import Document, Entry
+    from catmem.model.document import Entry
     from catmem.store.contract import Change
     from catmem.workspace.root import Root
-
-
-def writer_of(workspace: Root, change: Change) -> Writer | None:
-    """The profile that makes a change; ``None`` for a person and for another program."""
-    name = change.note.get("actor") if "actor" in change.note else change.agent
-    if name is None or name in {PERSON, EXTERNAL}:
-        return None
-    return Writer(str(name), workspace.profile(str(name)).tier, interface.get())
 
 
 def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
@@ -35,77 +28,56 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
 
     A person is free, and so is what is no memory file, or no text.
     """
-    policy = workspace.config.approval
-    if policy is None or is_declared(entity) or before == after:
+    policy, writer = workspace.config.approval, writer_of(change)
+    if policy is None or is_declared(entity) or before == after or writer in {PERSON, EXTERNAL}:
         return False
-    writer = writer_of(workspace, change)
-    if writer is None:
-        return False
+    if policy.agents == "all":
+        return True
     try:
         old, new = workspace.parse(before), workspace.parse(after)
     except CatmemError:  # what is no text cannot be changed by an agent; another check says so
         return False
-    return _Judge(workspace, entity, policy, writer).waits(old, new, _actions(change))
-
-
-def _actions(change: Change) -> frozenset[str]:
-    """What a change does, as rules call it; empty where only the two texts tell."""
-    if change.op == "seed":
-        return frozenset({"seed"})
-    said: Iterable[Mapping[str, Any]] = change.note.get("actions", ())
-    return frozenset("replace" if each["action"] == "move" else str(each["action"]) for each in said)
-
-
-class _Judge:
-    def __init__(self, workspace: Root, entity: str, policy: Approval, writer: Writer) -> None:
-        self._workspace, self._entity, self._policy, self._writer = workspace, entity, policy, writer
-
-    def waits(self, old: Document, new: Document, actions: frozenset[str]) -> bool:
-        gone, come = _only(*differing(old, new))
-        on_old = (actions & {"replace", "remove", "verify", "seed"}) or {"replace", "remove"}
-        if any(self._holds_back(action, each) for each in gone for action in on_old):
-            return True
-        left, dates = Counter(each.category for each in gone), {each.tags.get("verified_date") for each in gone}
-        for entry in come:
-            # What comes into a category is an addition there, whatever brings it.
-            left[entry.category] -= 1
-            on_new = {"add", *(actions & {"seed"})} if left[entry.category] < 0 else set(on_old)
-            if entry.tags.get("verified_date") not in {None, *dates}:
-                on_new.add("verify")
-            if any("wait" in self._levels(action, entry) for action in on_new):
-                return True
+    changed = differing(old, new)
+    gone, come = _only(changed.old, changed.new), _only(changed.new, changed.old)
+    if any(policy.categories.matches(each.category) for each in (*gone, *come)):
+        return True
+    taken = _not_verified(gone, come) if policy.agents == "others" else []
+    if not taken:
         return False
+    from catmem.staleness.ages import history_for
 
-    def _levels(self, action: str, entry: Entry) -> set[Level]:
-        said = entry.tags.get("domain")
-        declared = self._workspace.config.taxonomy.categories.get(entry.category)
-        domains: list[str | None] = [*([said] if isinstance(said, str) else said or [])]
-        domains = domains or [declared.domain if declared else None]
-        return {self._policy.level(action, self._writer, entry.category, each) for each in domains}
-
-    def _holds_back(self, action: str, entry: Entry) -> bool:
-        """Whether an action on an entry that is there waits."""
-        levels = self._levels(action, entry)
-        if "wait" in levels or "verified_date" not in entry.tags:
-            return "wait" in levels
-        return "verified" in levels or (action != "verify" and self._is_of_person(entry))
-
-    def _is_of_person(self, entry: Entry) -> bool:
-        """Whether a person wrote, dated, approved or verified a verified entry; yes for one that is there no more."""
-        from catmem.workspace.blame import blame
-
-        lines = blame(self._workspace, self._workspace.store, self._entity)
-        same = [each for each in lines if (each.entry.category, each.entry.raw) == (entry.category, entry.raw)]
-        made = [revision for each in same for revision in each.revisions]
-        return not same or any(each is not None and each.agent == PERSON for each in made)
+    history = history_for(workspace, entity, workspace.profile(writer))
+    known = set() if history.document is None else {_says(each) for each in history.document.entries}
+    return not all(_says(each) in known and history.writers(each) == {writer} for each in taken)
 
 
-def _only(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """The entries that only one of two texts has; what merely stands elsewhere is in neither list."""
-    left, was = (Counter((each.category, each.raw) for each in side) for side in (new, old))
-    return [each for each in old if not _taken(left, each)], [each for each in new if not _taken(was, each)]
+def _says(entry: Entry, *without: str) -> tuple[str, str, str]:
+    """What makes an entry another one, wherever it stands and however it is laid out."""
+    tags: dict[str, Any] = {key: value for key, value in sorted(entry.tags.items()) if key not in without}
+    return entry.category, entry.body, repr(tags)
 
 
-def _taken(counts: Counter[tuple[str, str]], entry: Entry) -> bool:
-    counts[entry.category, entry.raw] -= 1
-    return counts[entry.category, entry.raw] >= 0
+def _only(some: Sequence[Entry], others: Sequence[Entry]) -> list[Entry]:
+    """Those that the others do not have."""
+    left = Counter(map(_says, others))
+    found = []
+    for each in some:
+        left[_says(each)] -= 1
+        found += [each] if left[_says(each)] < 0 else []
+    return found
+
+
+def _not_verified(gone: Sequence[Entry], come: Sequence[Entry]) -> list[Entry]:
+    """Those that are gone, without those that only have a later day of verification now."""
+    later: dict[tuple[str, str, str], list[Entry]] = {}
+    for each in come:
+        later.setdefault(_says(each, "verified_date"), []).append(each)
+    found = []
+    for each in gone:
+        same = later.get(_says(each, "verified_date"), [])
+        was, now = (read_date(one.tags.get("verified_date")) for one in (each, same[0] if same else each))
+        if same and now is not None and (was is None or was <= now):
+            same.pop(0)
+        else:
+            found.append(each)
+    return found

@@ -7,7 +7,7 @@ import pytest
 from tests.http_root import AGENTS, plain, served_root
 from tests.roots import text_of
 
-CONFIG = f"{AGENTS}approval: {{add: wait, rules: [{{interface: http, tier: 1, add: free}}]}}\n"
+CONFIG = f"{AGENTS}approval: {{agents: off, categories: [talk]}}\n"
 APPROVES = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\nmay_approve: [talk]\n"
 
 

@@ -56,7 +56,7 @@ def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = Fals
 def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, Any]:
     sees = _sight(workspace, found, acting)
     changes = [_changed(change, sees) for change in found.changes]
-    # What the file says by now is told to those who see all of it.
+    # That the file says it by now is for those who see all of it.
     hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
     hides_stale |= found.state == "done" and found.decision is None and not all(map(sees, found.categories))
     ended = found.decision

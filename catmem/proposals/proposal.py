@@ -35,9 +35,6 @@ State: TypeAlias = Literal[
 """``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
 day is over; ``done``: the file says by now what it proposes; the rest are ends."""
 
-OPEN: frozenset[State] = frozenset({"waiting", "stale", "expired"})
-"""The states of what can be decided still; an expired one can only be closed."""
-
 
 class ProposedChange(NamedTuple):
     """One entry: as it was when the change was proposed (``None``: not there), and as it would be (``None``: gone).
@@ -142,8 +139,8 @@ class Proposal:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be decided still."""
-        return self.state in OPEN
+        """Whether it can be decided still; an expired one can only be closed."""
+        return self.state in {"waiting", "stale", "expired"}
 
     @property
     def who(self) -> str:

@@ -99,9 +99,9 @@ class EntryHistory:
                     found[start] = older.moment
         return found
 
-    def writers(self, entry: Entry) -> frozenset[str]:
+    def writers(self, body: str) -> frozenset[str]:
         """All who ever wrote these words in this file, or changed their tags; a move is neither."""
-        known = self.known.get(body_key(entry.body))
+        known = self.known.get(body_key(body))
         return frozenset() if known is None else known.writers
 
     def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
@@ -139,8 +139,7 @@ class EntryHistory:
     def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str]) -> None:
         """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides.
 
-        Of a decision they are the proposer's, too; a seed brings what was written elsewhere. Of what waits they are
-        nobody's: who decides on it brings it in.
+        Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no file.
         """
         if revision.is_proposal:
             return

@@ -7,7 +7,8 @@ part in it, or to wait would tell of a text that is hidden.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.clock import read_date
 from catmem.errors import CatmemError
@@ -16,11 +17,24 @@ from catmem.store.contract import EXTERNAL, PERSON, writer_of
 from catmem.workspace.differing import differing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.model.document import Entry
     from catmem.store.contract import Change
     from catmem.workspace.root import Root
+
+
+class _Said(NamedTuple):
+    """What makes an entry another one, wherever it stands and however it is laid out."""
+
+    category: str
+    body: str
+    tags: str
+    verified: date | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> _Said:
+        day = read_date(entry.tags.get("verified_date"))
+        tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
+        return cls(entry.category, entry.body, repr(tags), day)
 
 
 def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
@@ -34,50 +48,23 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     if policy.agents == "all":
         return True
     try:
-        old, new = workspace.parse(before), workspace.parse(after)
+        changed = differing(workspace.parse(before), workspace.parse(after))
     except CatmemError:  # what is no text cannot be changed by an agent; another check says so
         return False
-    changed = differing(old, new)
-    gone, come = _only(changed.old, changed.new), _only(changed.new, changed.old)
-    if any(policy.categories.matches(each.category) for each in (*gone, *come)):
+    old, new = (Counter(map(_Said.of, side)) for side in changed)
+    gone, come = old - new, new - old
+    if any(policy.categories.matches(each.category) for each in gone | come):
         return True
-    taken = _not_verified(gone, come) if policy.agents == "others" else []
-    if not taken:
+    # What only has a later day of verification now does not wait.
+    dated = {each[:3]: each for each in come if each.verified}
+    taken = [each for each in gone if not _is_later(dated.get(each[:3]), each) or come[dated[each[:3]]] < gone[each]]
+    if policy.agents == "off" or not taken:
         return False
-    from catmem.staleness.ages import history_for
+    from catmem.staleness.ages import histories_of
 
-    history = history_for(workspace, entity, workspace.profile(writer))
-    known = set() if history.document is None else {_says(each) for each in history.document.entries}
-    return not all(_says(each) in known and history.writers(each) == {writer} for each in taken)
-
-
-def _says(entry: Entry, *without: str) -> tuple[str, str, str]:
-    """What makes an entry another one, wherever it stands and however it is laid out."""
-    tags: dict[str, Any] = {key: value for key, value in sorted(entry.tags.items()) if key not in without}
-    return entry.category, entry.body, repr(tags)
+    (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
+    return any(history.writers(each.body) != {writer} for each in taken)
 
 
-def _only(some: Sequence[Entry], others: Sequence[Entry]) -> list[Entry]:
-    """Those that the others do not have."""
-    left = Counter(map(_says, others))
-    found = []
-    for each in some:
-        left[_says(each)] -= 1
-        found += [each] if left[_says(each)] < 0 else []
-    return found
-
-
-def _not_verified(gone: Sequence[Entry], come: Sequence[Entry]) -> list[Entry]:
-    """Those that are gone, without those that only have a later day of verification now."""
-    later: dict[tuple[str, str, str], list[Entry]] = {}
-    for each in come:
-        later.setdefault(_says(each, "verified_date"), []).append(each)
-    found = []
-    for each in gone:
-        same = later.get(_says(each, "verified_date"), [])
-        was, now = (read_date(one.tags.get("verified_date")) for one in (each, same[0] if same else each))
-        if same and now is not None and (was is None or was <= now):
-            same.pop(0)
-        else:
-            found.append(each)
-    return found
+def _is_later(now: _Said | None, was: _Said) -> bool:
+    return now is not None and now.verified is not None and now.verified >= (was.verified or date.min)

@@ -17,7 +17,7 @@ from catmem import memory_tool
 from catmem.hermes.memory_store import FILES, MemoryStore
 from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import ToolSession
+from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
 from tests.guard.scripts import AGENT, HIDDEN, TITLES
 from tests.guard.sessions import Answer, Wish

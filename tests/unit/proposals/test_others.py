@@ -136,18 +136,17 @@ def test_a_branch_keeps_its_writer_through_a_merge(ws):
     assert ws.replace("neo", "Of a person", content="x", actor="boss").waiting
 
 
-def test_an_external_change_that_no_write_has_taken_in_yet_is_of_others(tmp_path):
+@pytest.mark.parametrize("by_hand", [("of neo.", "of neo, by hand."), ("[created", "[source: x] [created")])
+def test_an_external_change_that_no_write_has_taken_in_yet_is_of_others(tmp_path, by_hand):
     put(tmp_path / "catmem.yaml", "approval: others\n")
     put(tmp_path / "profiles" / "neo.yaml", PROFILES["neo"].replace("seed_from: boss\n", ""))
     path = tmp_path / "homes" / "neo" / "USER.md"
     ws = Workspace.open(tmp_path)
     ws.add("neo", "A note of neo.", category="talk", actor="neo")
-    path.write_text(path.read_text().replace("of neo.", "of neo, by hand."))
+    path.write_text(path.read_text().replace(*by_hand))
     again = Workspace.open(tmp_path)
     seen = {"expected": again.store.read("neo/user").digest, "actor": "neo"}
-    told = again.replace("neo", "by hand", content="x", dry_run=True, **seen)
-    assert any("would wait" in note for note in told.notes)
-    assert again.replace("neo", "by hand", content="x", **seen).waiting
+    assert again.replace("neo", "of neo", content="x", **seen).waiting
     ws.store.close()
     again.store.close()
 

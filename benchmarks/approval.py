@@ -1,7 +1,7 @@
 """What a policy of approval costs a write that does not wait: the same writes with ``approval: others`` and without.
 
-Two roots with the same files take turns. An agent adds a fact, and gives one that nobody verified other words; neither
-waits. Theirs is the root without a policy.
+Two roots with the same files take turns. An agent adds a fact, and gives one of its own other words; neither waits.
+Theirs is the root without a policy.
 """
 
 from __future__ import annotations

@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 _LEFT, _REFUSED = 1, 3
 _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 """What is meant for an id, if it is misspelt too."""
-_WHY = {
-    "stale": "another entry by now, so reject it",
-    "expired": "its day is over",
-    "done": "the file says it already",
-}
+_WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
 _HELP = """\
   y         yes: approve it
   n REASON  no: reject it; the agent is shown the REASON
@@ -76,8 +72,7 @@ def proposals(which: tuple[str, ...], *, reason: str | None, actor: str | None, 
 
     Lines with - go, lines with + come. A proposal is stale if its entry was changed since; then you see the entry as
     it was, as proposed and as it is now. One is done, and waits no more, if the file says by now what it proposes. By
-    its ID you see one that was decided, too. ENTITY is PROFILE/user or
-    PROFILE/memory; PROFILE alone means both files.
+    its ID you see one that was decided, too. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both files.
 
     The answers of --interactive, one a line: y approves, n REASON rejects, e WORDS approves in other words, s skips, a
     approves all that are left of the same profile and categories, q quits, ? explains.

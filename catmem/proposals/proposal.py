@@ -309,7 +309,7 @@ class ProposalReader:
         if decision is not None:
             is_undone = decision.verdict == "approved" and self._is_undone(decision.revision)
             state = "undone" if is_undone else decision.verdict
-        elif changes and all(_is_done(each, Version.of_each(self.document(None))[0]) for each in changes):
+        elif changes and all(each.is_stale and _is_done(each, self.document(None)) for each in changes):
             state = "done"
         elif until < self._as_of:
             state = "expired"
@@ -386,13 +386,14 @@ def changes_of(
     return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
 
 
-def _is_done(change: ProposedChange, head: Sequence[Version]) -> bool:
+def _is_done(change: ProposedChange, document: Document) -> bool:
     """Whether the file says what a change proposes, as if a person had made it by hand, on whatever day."""
     before, after, now = change
     if after is None:
         return now is None
     if before is None:
         return now is not None and _undated(now) == _undated(after)
+    (head,) = Version.of_each(document)
     if before[:2] == after[:2]:
         return any(_undated(each, "created") == _undated(after, "created") for each in head)
     return before[:2] not in {each[:2] for each in head} and any(_undated(each) == _undated(after) for each in head)

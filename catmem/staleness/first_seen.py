@@ -56,9 +56,7 @@ class Moment(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of one body: what dates it, the days that its tags gave when they last had any, and all who ever
-    wrote it or changed its tags.
-    """  # noqa: D205 - one sentence
+    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags."""
 
     moment: Moment
     days: tuple[date, ...] = ()
@@ -208,7 +206,7 @@ def _key(entity: str, rights: Rights) -> Hashable:
     if actor is None:
         return entity
     selectors = actor.selectors(rights.target, rights.taxonomy)
-    return entity, rights.target, selectors, actor.sees_uncategorized
+    return entity, rights.target, rights.unbounded, selectors, actor.sees_uncategorized
 
 
 def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _TIMES = 101
 _COUNTS = (14, 100, 1_000)
-_LIMIT = 1.05
+_LIMIT = 1.1
 _PROFILE = "user_memory_categories: [dev-workflow]\nwritable_categories: [dev-workflow]\n"
 
 

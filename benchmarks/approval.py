@@ -1,7 +1,7 @@
-"""What a policy of approval costs a write that does not wait: the same writes with ``approval: {}`` and without.
+"""What a policy of approval costs a write that does not wait: the same writes with ``approval: others`` and without.
 
-Two roots with the same files take turns. An agent adds a fact, and gives one that nobody verified other words; neither
-waits. Theirs is the root without a policy.
+Two roots with the same files take turns. An agent adds a fact, and gives one of its own other words; neither waits.
+Theirs is the root without a policy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _TIMES = 101
 _COUNTS = (14, 100, 1_000)
-_LIMIT = 1.05
+_LIMIT = 1.1
 _PROFILE = "user_memory_categories: [dev-workflow]\nwritable_categories: [dev-workflow]\n"
 
 
@@ -43,7 +43,7 @@ def _root(folder: Path, side: str, entries: int) -> Workspace:
     profile = folder / "profiles" / "neo.yaml"
     profile.parent.mkdir(parents=True)
     profile.write_text(_PROFILE, encoding="utf-8")
-    (folder / "catmem.yaml").write_text("approval: {}\n" if side == "asked" else "version: 1\n", encoding="utf-8")
+    (folder / "catmem.yaml").write_text("approval: others\n" if side == "asked" else "version: 1\n", encoding="utf-8")
     path = folder / "homes" / "neo" / "USER.md"
     path.parent.mkdir(parents=True)
     facts = "\n§\n".join(entry(number) for number in range(entries))

@@ -33,7 +33,6 @@ from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.proposals.disclosure import disclosed_all
 from catmem.staleness.freshness import advice, freshness
-from catmem.workspace.acting import come_in_by
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.operation import Operation, refuse_untaken
@@ -327,17 +326,16 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> str | None:
         """Write them; what to say if they wait for a person."""
         # The answer says that the file holds the text now, so no branch is begun.
-        with come_in_by("anthropic"):
-            written = write_operations(
-                self._workspace,
-                self._profile,
-                operations,
-                target=place.target,
-                actor=self._profile,
-                expected=digest,
-                on_stale="refuse",
-                session=self._session,
-            )
+        written = write_operations(
+            self._workspace,
+            self._profile,
+            operations,
+            target=place.target,
+            actor=self._profile,
+            expected=digest,
+            on_stale="refuse",
+            session=self._session,
+        )
         self._session.wrote(written.entries)
         self._session.new_turn()
         if written.waiting is None:

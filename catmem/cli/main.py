@@ -146,9 +146,6 @@ class _LazyGroup(Group):
                 formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
-        from catmem.workspace.acting import interface
-
-        entered = interface.set("cli")
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
@@ -164,8 +161,6 @@ class _LazyGroup(Group):
             said = UnreadableError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
             print_error(said)
             sys.exit(said.exit_status)
-        finally:
-            interface.reset(entered)
 
 
 def _say_option(error: CatmemError, ctx: click.Context) -> None:

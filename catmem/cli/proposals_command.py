@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +21,6 @@ from catmem.cli.output import (
     say,
     say_all,
     shown_moment,
-    shown_path,
 )
 from catmem.errors import CatmemError, ConfigError
 from catmem.store.contract import who
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 _LEFT, _REFUSED = 1, 3
 _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 """What is meant for an id, if it is misspelt too."""
+_WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
 _HELP = """\
   y         yes: approve it
   n REASON  no: reject it; the agent is shown the REASON
@@ -63,20 +62,17 @@ _HELP = """\
 @click.option("--approve", is_flag=True, help="Make the changes that these IDs propose.")
 @click.option("--reject", is_flag=True, help="Close these IDs; the proposer is shown the --reason.")
 @click.option("--edit", is_flag=True, help="Approve the ID, but its entry says the words behind it.")
-@click.option("--reopen", is_flag=True, help="Let these IDs wait again, which were rejected or expired.")
-@click.option("--expire", is_flag=True, help="Close all whose day is over.")
+@click.option("--expire", is_flag=True, help="Close all whose day is over, and all that are done.")
 @click.option("--all", is_flag=True, help="List those that wait no more, too.")
-@click.option("--export", metavar="DIR", help="Write each that waits as a file into DIR, for a pull request.")
-@click.option("--merged", metavar="DIR", help="Approve those whose files are in DIR, as an export wrote them.")
 @click.option("--reason", metavar="TEXT", help="Why you --reject; the proposer is shown it.")
 @actor_option
 @common_options
-def proposals(which: tuple[str, ...], *, reason: str | None, actor: str | None, **ways: str | bool | None) -> None:
+def proposals(which: tuple[str, ...], *, reason: str | None, actor: str | None, **ways: bool) -> None:
     """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
 
     Lines with - go, lines with + come. A proposal is stale if its entry was changed since; then you see the entry as
-    it was, as proposed and as it is now. By its ID you see one that was decided, too. ENTITY is PROFILE/user or
-    PROFILE/memory; PROFILE alone means both files.
+    it was, as proposed and as it is now. One is done, and waits no more, if the file says by now what it proposes. By
+    its ID you see one that was decided, too. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both files.
 
     The answers of --interactive, one a line: y approves, n REASON rejects, e WORDS approves in other words, s skips, a
     approves all that are left of the same profile and categories, q quits, ? explains.
@@ -84,37 +80,26 @@ def proposals(which: tuple[str, ...], *, reason: str | None, actor: str | None, 
     Exit status 3: a decision was refused, and the others were made; 1: --interactive left some.
     """
     how, *others = [name for name, given in ways.items() if given] or ["list"]
-    has_ids, on_ids = bool(which) and all(map(_ID.fullmatch, which)), how in {"approve", "reject", "edit", "reopen"}
-    most = len(which) if on_ids or (how == "list" and has_ids) else 0 if how in {"expire", "merged"} else 1
+    has_ids, on_ids = bool(which) and all(map(_ID.fullmatch, which)), how in {"approve", "reject", "edit"}
+    most = len(which) if on_ids or (how == "list" and has_ids) else 0 if how == "expire" else 1
     faults = {
         f"--{how} and --{''.join(others[:1])} exclude each other.": bool(others),
         "--reason goes with --reject.": reason is not None and how != "reject",
-        f"--{how} is for a person, without --as.": actor is not None
-        and how in {"expire", "reopen", "export", "merged"},
+        f"--{how} is for a person, without --as.": actor is not None and how == "expire",
         "--interactive is for people; programs decide with --approve and --reject.": how == "interactive" and in_json(),
         f"Say which: catmem proposals --{how} ID{' WORDS' * (how == 'edit')}.": len(which) < on_ids + (how == "edit"),
         f"--{how} takes no ENTITY." if most == 0 else "Give one ENTITY, or only IDs.": len(which) > most,
     }
     for said in (fault for fault, is_so in faults.items() if is_so):
         raise click.UsageError(said)
-    from catmem.proposals import deciding, proposal_files
+    from catmem.proposals.deciding import expire
 
     workspace, entity = open_with_store(), which[0] if which else None
     match how:
         case "interactive":
             sys.exit(_ProposalDialogue(workspace, entity, actor).run())
-        case "reopen":
-            again = {name: deciding.reopen(workspace, name) for name in which}
-            _print({"reopened": again}, (f"{name} waits again as {new}" for name, new in again.items()))
         case "expire":
-            _tell(deciding.expire(workspace))
-        case "export":
-            paths = proposal_files.export(workspace, Path(str(ways[how])), entity)
-            _print({"to": ways[how], "files": [path.name for path in paths]}, map(shown_path, paths))
-            say(f"{counted(len(paths), 'proposal')} written. What is stale or expired is left out.")
-        case "merged":
-            done, refused = proposal_files.approve_merged(workspace, Path(str(ways[how])))
-            sys.exit(_tell(done, [(Path(error.path or "").stem, error) for error in refused]))
+            _tell(expire(workspace))
         case "approve" | "reject" | "edit":
             ids, words = (which[:1], " ".join(which[1:])) if how == "edit" else (which, reason)
             sys.exit(_decide_each(workspace, how, ids, words, actor))
@@ -153,7 +138,7 @@ def _next(found: Sequence[Proposal], actor: str | None) -> list[str]:
     states = {each.state for each in found if each.is_open and each.agent != actor}
     if not any(each.is_open for each in found):
         return ["No proposal waits."]
-    late = ["'catmem proposals --reopen ID' lets one that expired wait again, --expire closes all of them."]
+    late = ["'catmem proposals --expire' closes those that expired."]
     some = ["'catmem proposals --interactive' goes through them."]
     return [*(some if states - {"expired"} else []), *(late if "expired" in states and actor is None else [])]
 
@@ -173,30 +158,25 @@ def _shown(workspace: Workspace, found: Proposal, actor: str | None) -> dict[str
 
 
 def _lines(said: dict[str, Any]) -> Iterator[str]:
-    times, decision = f", {said['count']} times" if said["count"] > 1 else "", said["decision"]
+    decision = said["decision"]
     maker = who(said["agent"], said.get("person"))
-    yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}, until {said['until']}{times}"
+    yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}, until {said['until']}"
     if decision is not None:
         by = f" by {decision['by']} in revision {decision['revision']}" if "by" in decision else ""
         why = f": {decision['reason']}" if decision["reason"] else ""
         yield f"  {said['state']}{by}, {shown_moment(decision['timestamp'])}{why}"
     elif said["state"] != "waiting":
-        yield f"  {said['state']}: {_why_stale(said['changes']) if said['state'] == 'stale' else 'its day is over'}"
+        yield f"  {said['state']}: {_WHY[said['state']]}"
     yield from [f"  why: {said['reason']}"] if said["reason"] else []
     yield from (f"  checked against: {each}" for each in said.get("evidence", ()))
     for change in said["changes"]:
         yield f"  {change.get('place', change['category'])}"
-        is_stale = change["stale"] and decision is None
+        is_stale = change["stale"] and decision is None and said["state"] != "done"
         sides = {"before": "before:   ", "after": "proposed: ", "now": "now:      "}
         for side, sign in (sides if is_stale else {"before": "- ", "after": "+ "}).items():
             text = "(not there)" if is_stale and change[side] is None else change[side]
             if text is not None:
                 yield f"  {sign}" + text.replace("\n", f"\n  {' ' * len(sign) if is_stale else sign}")
-
-
-def _why_stale(changes: Sequence[dict[str, Any]]) -> str:
-    is_there = changes and all(each["now"] is not None and each["now"] == each["after"] for each in changes)
-    return f"{'the file says it already' if is_there else 'another entry by now'}, so reject it"
 
 
 def _decide(workspace: Workspace, how: str, name: str, words: str | None, actor: str | None) -> Decided:
@@ -224,8 +204,8 @@ def _tell(done: Sequence[Decided], refused: Sequence[tuple[str, CatmemError]] = 
     """Say what was decided and what was not; the exit status."""
     errors = [{"id": name, "error": error.to_dict()} for name, error in refused]
     _print({"decided": [each.to_dict() for each in done], "refused": errors}, map(_done, done))
-    if len(done) == 1 and done[0].verdict != "expired" and not in_json():
-        say(_back(done[0]))
+    if len(done) == 1 and not in_json():
+        say_all(_back(done[0]))
     for name, error in () if in_json() else refused:
         say(f"{name}: refused")
         print_error(error)
@@ -237,11 +217,10 @@ def _done(each: Decided) -> str:
     return f"{each.verdict} {found.id} of {found.who} in {found.entity} (revision {each.revision})"
 
 
-def _back(each: Decided) -> str:
-    """How a decision is taken back."""
-    if each.verdict == "approved":
-        return f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
-    return f"'catmem proposals --reopen {each.proposal.id}' makes it wait again"
+def _back(each: Decided) -> list[str]:
+    """How an approval is taken back."""
+    undo = f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
+    return [undo] if each.verdict == "approved" else []
 
 
 class _ProposalDialogue(Dialogue):
@@ -308,7 +287,7 @@ class _ProposalDialogue(Dialogue):
                 if letter != "s":
                     done = _decide(self._workspace, letter, each.id, words or None, self._actor)
                     emit(printable(f"{_done(done)}\n"))
-                    say(_back(done))
+                    say_all(_back(done))
             except CatmemError as error:
                 print_error(error)
                 if self.on_terminal:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("expired", "duplicate", "contradiction", "split", "lift", "long", "shorter")
 _WIDTH = 300
-_LEFT = {"rejected_before": "you rejected the same before; 'catmem proposals --all' shows it, '--reopen ID' asks again"}
+_LEFT = {"rejected_before": "you rejected the same before; 'catmem proposals --all' shows it"}
 
 
 @click.command(

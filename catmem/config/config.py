@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from catmem.config.approval import ACTIONS, Approval
 from catmem.config.json_schema import as_error, shown, validate
-from catmem.config.selector import selector_fault, split
+from catmem.config.selector import Selectors, selector_fault, split
 from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
@@ -139,12 +138,30 @@ class Signing:
     ages_unsigned: bool = False
 
 
+_NONE = Selectors()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Which changes by ``agents`` wait for a person, and in which ``categories`` all of them do (docs/approvals.md).
+
+    ``shadow``: what would wait is made, and the answer says so. ``days`` is how long a proposal waits, ``most`` how
+    many of one profile wait for one file. ``promote`` are the categories in which what specialists learn is proposed.
+    """
+
+    agents: Literal["off", "others", "all"] = "others"
+    categories: Selectors = _NONE
+    shadow: bool = False
+    days: int = 30
+    most: int = 20
+    promote: Selectors = _NONE
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
 
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
-    ``merge_within`` is how many characters each of two rewordings may change that a merge makes one, 0 for none.
     ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never. ``secrets``
     is what becomes of a write with a secret in it; prompts withhold it in any case.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
@@ -160,7 +177,6 @@ class Config:
     on_drift: Literal["adopt", "refuse", "merge"] = "adopt"
     on_stale: Literal["refuse", "branch"] = "refuse"
     durability: Literal["full", "journal"] = "full"
-    merge_within: int = 0
     semantic_alert: float = 0
     secrets: Literal["ask", "refuse", "withhold", "allow"] = "ask"
     taxonomy: Taxonomy = field(default_factory=Taxonomy)
@@ -350,7 +366,6 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         semantic_alert=data.get("semantic_alert", 0),
-        merge_within=data.get("merge", {}).get("within", 0),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
@@ -369,22 +384,14 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
     return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")), ages_unsigned)
 
 
-def _approval(source: _Source, said: Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
-    """The policy; a rule that can fit nothing, or decides nothing, would hold back nothing, so it is a fault."""
-    if said is None:
+def _approval(source: _Source, said: str | Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
+    if said is None or said == "off":
         return None
-    rules = [dict(rule) for rule in said.get("rules", ())]
-    for number, rule in enumerate(rules):
-        if "category" in rule:
-            _check_selectors(source, ("approval", "rules", number, "category"), rule["category"])
-            rule["category"] = taxonomy.resolved(rule["category"])
-        if not rule.keys() & set(ACTIONS):
-            hint = f"Name what waits, such as 'replace: wait'. The actions are {', '.join(ACTIONS)}."
-            source.fault(
-                ("approval", "rules", number), "no_action", "the rule names no action, so it does nothing", hint
-            )
-    _check_selectors(source, ("approval", "promote"), said.get("promote", ()))
-    return Approval.read({**said, "rules": rules})
+    keys: dict[str, Any] = {"agents": said} if isinstance(said, str) else dict(said)
+    for key in ("categories", "promote"):
+        _check_selectors(source, ("approval", key), keys.get(key, ()))
+        keys[key] = Selectors(taxonomy.resolved(keys.get(key, ())), taxonomy.closed_slugs)
+    return Approval(shadow=keys.pop("mode", "wait") == "shadow", **keys)
 
 
 def _check_selectors(source: _Source, key: KeyPath, selectors: Sequence[str]) -> None:

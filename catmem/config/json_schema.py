@@ -391,7 +391,8 @@ def _worded(error: ValidationError) -> Iterator[_Fault]:
         known = list(where.get("properties", ()))
         for name in value:
             if name not in known:
-                yield (*key, name), f"the key {shown(name)} is not known here", suggestion(name, known, "known keys")
+                hint = where.get("x-hint") or suggestion(name, known, "known keys")
+                yield (*key, name), f"the key {shown(name)} is not known here", hint
         return
     if rule in {"required", "dependentRequired"}:
         if rule == "dependentRequired":

@@ -33,7 +33,6 @@ from catmem.hermes.setup_homes import (
 from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.prompt.prompt import build_prompt
-from catmem.workspace.acting import come_in_by
 from catmem.workspace.profile_memory import read_memory
 from catmem.writing.drift_guard import ToolSession, shown_by_prompt
 from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
@@ -226,8 +225,7 @@ class Provider:
             # Read anew: '/memory approval on' may come at any time.
             config = None if self._home is None else read_config(self._home)
             self._session.proposes = config is not None and config.write_approval
-            with come_in_by("hermes"):
-                return memory_tool(workspace, settings.profile, args, session=self._session)
+            return memory_tool(workspace, settings.profile, args, session=self._session)
         except CatmemError as error:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
 

@@ -14,7 +14,6 @@ from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
 from catmem.config.selector import is_pattern
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.workspace.acting import come_in_by
 from catmem.writing.memory_tool import GIVEN_TAGS, TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
@@ -271,5 +270,4 @@ def call_tool(
             "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(kind.takes)}.",
         }
     action = "proposals" if kind.action == "list" and arguments.get("proposal") is not None else kind.action
-    with come_in_by("mcp"):
-        return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
+    return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)

@@ -28,7 +28,7 @@ from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
-from catmem.writing.written import FileUsage, on_adoption, on_one_wording, on_restoration, on_two_wordings
+from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,7 +181,6 @@ class _Merging:
         left: list[Disagreement | ContentDisagreement] = []
         settled: list[tuple[Disagreement | ContentDisagreement, Answer]] = []
         doubles: list[tuple[Version, Version]] = []
-        combined: list[Version] = []
         for branch in plan.merged:
             base = past.base(head, branch) if declared is None else ours
             settling = Settling(past, branch, head, base, ask, self.known)
@@ -189,7 +188,6 @@ class _Merging:
                 merged = past.merge(head, branch, settling)
                 text = merged.text
                 doubles += merged.doubles
-                combined += merged.combined
             else:
                 text = content_merge(declared, past, head, branch, settling).data.decode()
             left += settling.left
@@ -199,7 +197,7 @@ class _Merging:
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
         warnings = () if declared else self._warnings(ours.text, text)
-        warnings = (*warnings, *map(on_two_wordings, doubles), *map(on_one_wording, combined))
+        warnings = (*warnings, *map(on_two_wordings, doubles))
         return replace(
             plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )

@@ -38,7 +38,6 @@ class MergeHistory:
         """The past as the store has it now. ``head`` names what is there, ``data`` are its bytes."""
         self.entity = entity
         self._store, self._parse = workspace.store, workspace.parse
-        self._within = workspace.config.merge_within
         now, head = self._store.read(entity), self._store.head(entity)
         self.data, self.digest = now.data, now.digest
         self._rest = self._store.log(entity)
@@ -119,7 +118,7 @@ class MergeHistory:
     def merge(self, one: str, other: str, precedence: Precedence | None = None) -> Merge:
         """The merge of two revisions. Raises ``DriftError`` for what is no text; ``EditError`` (``not_possible``)."""
         base, ours, theirs = self.base(one, other), self.document(one), self.document(other)
-        return merge_linked(base, ours, theirs, self.links(one, other), precedence=precedence, within=self._within)
+        return merge_linked(base, ours, theirs, self.links(one, other), precedence=precedence)
 
     def links(self, one: str, other: str) -> tuple[Links | None, Links | None]:
         """What became of the entries of the base in each of two revisions, as far as their histories tell."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.model.document import Document, parse
-from catmem.model.merged_string import merge_strings
 from catmem.model.pairing import Links, Pairs, is_reordered, nearly_same, pair_sides
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import OPEN, Conflict, Decision, Version
@@ -40,14 +39,12 @@ class Merge:
     """A merged text, and what a person has to look at in it.
 
     ``doubles`` are entries that came from both sides, ours first, and look like one fact in two wordings. Nothing ties
-    them to one entry of the base, so they are no conflict, and both are in the text. ``combined`` are entries with
-    words of both sides, which no side wrote so.
+    them to one entry of the base, so they are no conflict, and both are in the text.
     """
 
     text: str
     conflicts: tuple[Conflict, ...]
     doubles: tuple[tuple[Version, Version], ...] = ()
-    combined: tuple[Version, ...] = ()
 
 
 def merge(
@@ -56,30 +53,27 @@ def merge(
     theirs: str | bytes | Document,
     *,
     precedence: Precedence | None = None,
-    within: int = 0,
 ) -> Merge:
     """Merge two versions of a memory file that come from one base.
 
     Documents are taken as they were parsed; text is parsed without declared categories. Changes to different entries,
     and to different tags of one entry, merge by themselves; of two days on which the same words were verified the later
     wins. ``precedence`` lets one side win every conflict, and then there are none; as a function it decides each by
-    itself, and those of which it says ``None`` stay open. Two rewordings of one entry of at most ``within`` characters
-    each become one where an unchanged word is between them (``merge_strings``); 0 for never.
+    itself, and those of which it says ``None`` stay open.
 
     Raises ``NotUtf8Error`` and ``TooLargeError``, and ``EditError`` (``not_possible``) if no text says what was merged.
     """
     b, o, t = (side if isinstance(side, Document) else parse(side) for side in (base, ours, theirs))
-    return merge_linked(b, o, t, (None, None), precedence=precedence, within=within)
+    return merge_linked(b, o, t, (None, None), precedence=precedence)
 
 
-def merge_linked(  # noqa: PLR0913 - three documents, their links, and how
+def merge_linked(
     b: Document,
     o: Document,
     t: Document,
     links: tuple[Links | None, Links | None],
     *,
     precedence: Precedence | None = None,
-    within: int = 0,
 ) -> Merge:
     """The same merge, where a history knows which entries of the base became which of ours, and of theirs."""
     if t.text in {o.text, b.text}:
@@ -95,8 +89,8 @@ def merge_linked(  # noqa: PLR0913 - three documents, their links, and how
     ]
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
     swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
-    merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped, within=within)
-    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles(), tuple(merging.combined))
+    merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped)
+    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
 
 
 class Sides(NamedTuple):
@@ -138,14 +132,12 @@ class Outcome(NamedTuple):
 class Merging:
     """One merge in progress: ``near`` is the side that is edited, ``far`` the side whose changes are brought in."""
 
-    def __init__(self, sides: Sides, precedence: Precedence | None, *, swapped: bool, within: int = 0) -> None:
-        """``swapped``: ``near`` is theirs. ``within`` is as for ``merge``."""
+    def __init__(self, sides: Sides, precedence: Precedence | None, *, swapped: bool) -> None:
+        """``swapped``: ``near`` is theirs."""
         self.base, self.near, self.far = sides[:3]
         self.pairs = sides.pairs
         self.precedence = precedence
         self.swapped = swapped
-        self.within = within
-        self.combined: list[Version] = []
         self.conflicts: list[Conflict] = []
         # What stands instead of both sides, in neither of which its words are.
         self.instead: Counter[str] = Counter()
@@ -224,9 +216,6 @@ class Merging:
     def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
         """What becomes of an entry that both sides changed, each in its way."""
         if base.body not in (near.body, far.body) and near.body != far.body:
-            one = self._one_wording(base, near, far)
-            if one is not None:
-                return Outcome([one], None)
             said = self.decide("body", base, near, far)
             if said.instead is not None:
                 return Outcome([said.instead], "body", is_open=False)
@@ -246,18 +235,6 @@ class Merging:
             tags, _ = merged_tags(base, near, far, prefer_far=True)
             category = far.category if moved_apart else category
         return Outcome([made(category, body, tags, near, far)], reason, said.is_open)
-
-    def _one_wording(self, base: Version, near: Version, far: Version) -> Version | None:
-        """Two small rewordings as one, if the sides say the same of the entry otherwise; no side has verified it."""
-        tags = [{key: value for key, value in side.tags.items() if key != _VERIFIED} for side in (near, far)]
-        if not self.within or near.category != far.category or tags[0] != tags[1]:
-            return None
-        body = merge_strings(base.body, near.body, far.body, within=self.within)
-        if body is None:
-            return None
-        self.instead[body] += 1
-        self.combined.append(made(near.category, body, tags[0], near, far))
-        return self.combined[-1]
 
     def decide(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> Decision:
         """Who wins a conflict, if anyone does."""

@@ -5,7 +5,7 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import content_digest
@@ -22,12 +22,12 @@ from catmem.proposals.proposal import (
     proposals,
 )
 from catmem.staleness.freshness import unverified
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change
+from catmem.store.contract import DECISION, PERSON, Change
 from catmem.text import size_of
 from catmem.workspace.history import limit_of_entity
 from catmem.writing import gate
 from catmem.writing.matching import legible
-from catmem.writing.terms import MOST_REASON, body_of, check_threats, checked_reason
+from catmem.writing.terms import body_of, check_threats, checked_reason
 from catmem.writing.written import over_budget
 
 if TYPE_CHECKING:
@@ -101,45 +101,23 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
-    """Close every proposal whose day is over; each becomes a record. Raises what kept one open, after all others."""
+    """Close every proposal that is done, or whose day is over; each becomes a record.
+
+    Raises what kept one open, after all others.
+    """
     done: list[Decided] = []
     failed: list[CatmemError] = []
-    for each in proposals(workspace, as_of=as_of).proposals:
-        if each.state == "expired":
+    for each in proposals(workspace, as_of=as_of, ended=True).proposals:
+        if each.decision is None and each.state in {"done", "expired"}:
             try:
-                done.append(_decide(workspace, each, "expired", None))
+                done.append(_decide(workspace, each, each.state, None))
             except ProposalError:
-                continue  # another decision came first, or it was proposed again
+                continue  # another decision came first
             except CatmemError as error:
                 failed.append(error)
     if failed:
         raise failed[0]
     return done
-
-
-def reopen(workspace: Root, name: str) -> str:
-    """Make a proposal that was rejected, withdrawn, or expired wait again, on what it was made on; the new id.
-
-    So can one that was approved, once that was undone. It is for a person. Raises ``ProposalError`` (``decided``) for
-    one that waits, or whose words are in force.
-    """
-    from catmem.proposals.proposing import propose
-
-    found = proposal(workspace, name)
-    if not found.can_reopen:
-        raise ProposalError(
-            f"{found.id} is {found.state}",
-            hint="What was rejected, withdrawn, replaced or undone, and what expired, can wait again.",
-        )
-    if found.decision is None:
-        _decide(workspace, found, "expired", None)
-    record = _record(workspace, found)
-    note = {key: value for key, value in record.note.items() if key not in {PROPOSAL, "person", "request"}}
-    # With a reason of another time the rejection does not count against it.
-    note["reason"] = f"{found.reason or ''} (reopened)".strip()[:MOST_REASON]
-    data = workspace.store.read(found.entity, found.revision).data
-    with gate.attempt(workspace, found.entity, op="propose", agent=PERSON) as trying:
-        return propose(workspace, trying, found.base, data, Change(agent=record.agent, note=note)).id
 
 
 def _record(workspace: Root, found: Proposal) -> Revision:
@@ -153,19 +131,22 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
     if actor is not None:
         _refuse_decider(workspace, found, actor, verb)
     if found.decision is not None:
-        ended, next_one = found.decision, "'catmem proposals' lists those that wait."
+        ended = found.decision
         said = f" ({ended.reason})" if ended.reason else ", which was undone since" if found.state == "undone" else ""
-        if found.can_reopen:
-            next_one = f"'catmem proposals --reopen {found.id}' makes it wait again."
         raise ProposalError(
             f"{found.id} was {ended.verdict} by {ended.by} in revision {ended.revision}{said}",
-            hint=f"Nothing was written. {next_one}",
+            hint="Nothing was written. 'catmem proposals' lists those that wait.",
+        )
+    if found.state == "done":
+        raise ProposalError(
+            f"{found.id} is done: {found.entity} says by now what it proposes",
+            hint="Nothing was written. 'catmem proposals --expire' closes it.",
         )
     if found.state == "expired" and verb == "approve":
         raise ProposalError(
             f"{found.id} waited until {found.until}, and has expired",
             code="expired_proposal",
-            hint=f"Nothing was written. 'catmem proposals --reopen {found.id}' makes it wait again.",
+            hint="Nothing was written. Make the change yourself, or let it be proposed again.",
         )
     return found
 
@@ -298,34 +279,21 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
     )
 
     def decide(current: Current) -> bytes:
-        # Its proposer may have proposed it again since it was read: then another branch holds it.
-        waiting = {
-            str(each.note[PROPOSAL]["id"]): each for each in workspace.store.branches(found.entity) if each.is_proposal
-        }
-        tip = waiting.get(found.id)
-        if tip is None or tip.revision != found.revision:
-            # What was proposed again is not over.
-            raise _ProposedAgainError("" if tip is None or verdict == "expired" else tip.revision)
+        tips = [each.revision for each in workspace.store.branches(found.entity) if each.is_proposal]
+        if found.revision not in tips:
+            raise _decided_meanwhile(found)
         return current.data if update is None else update(current)
 
     with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:
-        while True:
-            try:
-                written = trying.commit(None, decide, change, approved=True)
-                break
-            except _ProposedAgainError as again:
-                revision = str(again)
-            except OperationCollisionError:
-                revision = ""
-            if not revision:
-                raise ProposalError(
-                    f"{found.id} was decided on at the same moment",
-                    hint="Nothing was written. 'catmem proposals' shows what became of it.",
-                )
-            found = replace(found, revision=revision)
-            change = replace(change, merges=(revision,), note={**change.note, done: [revision]})
+        try:
+            written = trying.commit(None, decide, change, approved=True)
+        except OperationCollisionError:
+            raise _decided_meanwhile(found) from None
     return Decided(found, verdict, written.revision, update is not None and update.changed)
 
 
-class _ProposedAgainError(Exception):
-    """The proposal is on another branch by now, whose name this is; on none, if that is empty."""
+def _decided_meanwhile(found: Proposal) -> ProposalError:
+    return ProposalError(
+        f"{found.id} was decided on at the same moment",
+        hint="Nothing was written. 'catmem proposals' shows what became of it.",
+    )

@@ -56,7 +56,9 @@ def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = Fals
 def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, Any]:
     sees = _sight(workspace, found, acting)
     changes = [_changed(change, sees) for change in found.changes]
+    # That the file says it by now is for those who see all of it.
     hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
+    hides_stale |= found.state == "done" and found.decision is None and not all(map(sees, found.categories))
     ended = found.decision
     why = None if ended is None or ended.reason is None else _safe(ended.reason)
     words = None if ended is None or ended.words is None or not sees(ended.words.category) else _text(ended.words)
@@ -68,7 +70,6 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
         "reason": found.reason,
         "timestamp": found.timestamp,
         "until": found.until.isoformat(),
-        "count": found.count,
         "changes": changes,
         "decision": ended and {"verdict": ended.verdict, "timestamp": ended.timestamp, "reason": why, "words": words},
     }

@@ -152,7 +152,9 @@ def promoted_between(workspace: Root, name: str | None = None, to: str | None = 
 def promoted_categories(workspace: Root, categories: Sequence[str] = ()) -> Selectors:
     """Which categories go up: ``categories``, else those of ``approval.promote``."""
     policy, taxonomy = workspace.config.approval, workspace.config.taxonomy
-    return Selectors(taxonomy.resolved(categories or (policy.promote if policy else ())), taxonomy.closed_slugs)
+    if policy is not None and not categories:
+        return policy.promote
+    return Selectors(taxonomy.resolved(categories), taxonomy.closed_slugs)
 
 
 def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict[str, str]:

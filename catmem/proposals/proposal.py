@@ -15,7 +15,7 @@ from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, is_branch, revision_number, who
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, is_branch, revision_number, who, writer_of
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.history import entity_of, parent_of
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from catmem.model.document import Document
     from catmem.workspace.root import Root
 
-State: TypeAlias = Literal["waiting", "stale", "expired", "approved", "undone", "rejected", "withdrawn", "replaced"]
+State: TypeAlias = Literal[
+    "waiting", "stale", "expired", "done", "approved", "undone", "rejected", "withdrawn", "replaced"
+]
 """``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
-day is over; the rest are ends."""
-
-OPEN: frozenset[State] = frozenset({"waiting", "stale", "expired"})
-"""The states of what can be decided still; an expired one can only be closed."""
+day is over; ``done``: the file says by now what it proposes; the rest are ends."""
 
 
 class ProposedChange(NamedTuple):
@@ -121,7 +120,7 @@ class Proposal:
 
     ``revision`` is the branch that holds it, ``base`` the revision that it was made on. ``agent`` is who proposed it,
     ``reason`` and ``evidence`` what it gave for it, ``timestamp`` when, ``until`` the last day on which it can be
-    approved, ``count`` how often it was proposed.
+    approved.
     """
 
     id: str
@@ -134,20 +133,14 @@ class Proposal:
     evidence: tuple[str, ...]
     timestamp: str
     until: date
-    count: int
     changes: tuple[ProposedChange, ...]
     state: State
     decision: ProposalDecision | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be decided still."""
-        return self.state in OPEN
-
-    @property
-    def can_reopen(self) -> bool:
-        """Whether it can be made to wait again: it was not approved, or that was undone."""
-        return self.state in {"undone", "rejected", "withdrawn", "expired", "replaced"}
+        """Whether it can be decided still; an expired one can only be closed."""
+        return self.state in {"waiting", "stale", "expired"}
 
     @property
     def who(self) -> str:
@@ -194,6 +187,8 @@ def proposals(
         try:
             reader = ProposalReader(workspace, name, as_of)
             there = [*reader.open(), *(reader.past() if ended else ())]
+            # To a profile "done" may tell what it does not see, so that is said of one by one (``disclosure``).
+            there = [each for each in there if each.state != "done" or ended or acting]
             found += [each for each in there if _is_shown(workspace, each, acting)]
         except CatmemError as error:
             if name.partition("/")[0] == actor:
@@ -282,7 +277,7 @@ class ProposalReader:
         return [self.read(each, None) for each in tips]
 
     def find(self, name: str) -> Proposal | None:
-        """The one with an id; of one that was proposed again the newest revision."""
+        """The one with an id."""
         for revision, after in self._ended():
             if revision.is_proposal and revision.note[PROPOSAL].get("id") == name:
                 return self.read(revision, after)
@@ -291,9 +286,7 @@ class ProposalReader:
     def past(self, agent: str | None = None) -> Iterator[Proposal]:
         """Those of an agent, or of all, that wait no more, the newest first."""
         for revision, after in self._ended():
-            if after is None or not revision.is_proposal or agent not in {None, proposer_of(revision)}:
-                continue
-            if after.note.get(PROPOSAL, {}).get("id") != revision.note[PROPOSAL]["id"]:
+            if after is not None and revision.is_proposal and agent in {None, writer_of(revision)}:
                 yield self.read(revision, after)
 
     def _ended(self) -> Iterator[tuple[Revision, Revision | None]]:
@@ -316,6 +309,8 @@ class ProposalReader:
         if decision is not None:
             is_undone = decision.verdict == "approved" and self._is_undone(decision.revision)
             state = "undone" if is_undone else decision.verdict
+        elif changes and all(each.is_stale and _is_done(each, self.document(None)) for each in changes):
+            state = "done"
         elif until < self._as_of:
             state = "expired"
         elif not changes or any(change.is_stale for change in changes):
@@ -327,13 +322,12 @@ class ProposalReader:
             entity=self.entity,
             revision=revision.revision,
             base=base,
-            agent=proposer_of(revision),
+            agent=writer_of(revision),
             person=person if isinstance(person, str) else None,
             reason=revision.note.get("reason"),
             evidence=tuple(dict.fromkeys(each["evidence"] for each in actions if "evidence" in each)),
-            timestamp=str(said.get("since", revision.timestamp)),
+            timestamp=revision.timestamp,
             until=until,
-            count=int(said.get("count", 1)),
             changes=changes,
             state=state,
             decision=decision,
@@ -392,6 +386,24 @@ def changes_of(
     return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
 
 
+def _is_done(change: ProposedChange, document: Document) -> bool:
+    """Whether the file says what a change proposes, as if a person had made it by hand, on whatever day."""
+    before, after, now = change
+    if after is None:
+        return now is None
+    if before is None:
+        return now is not None and _undated(now) == _undated(after)
+    (head,) = Version.of_each(document)
+    if before[:2] == after[:2]:
+        return any(_undated(each, "created") == _undated(after, "created") for each in head)
+    return before[:2] not in {each[:2] for each in head} and any(_undated(each) == _undated(after) for each in head)
+
+
+def _undated(said: Version, *days: str) -> tuple[str, str, dict[str, Any]]:
+    without = days or ("created", "verified_date")
+    return said.category, said.body, {key: value for key, value in said.tags.items() if key not in without}
+
+
 def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]) -> dict[int, Version | None]:
     """What some entries of the base are in the head: the very same where it is there, else what became of it."""
     there = {version[:2]: version for version in head}
@@ -401,11 +413,6 @@ def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]
         same = there.get(was[index][:2])
         found[index] = same if same is not None else head[pairs[index]] if index in pairs else None
     return found
-
-
-def proposer_of(revision: Revision) -> str:
-    """The profile that made a proposal, ``person`` for a person."""
-    return str(revision.note.get("actor") or PERSON)
 
 
 def is_proposer_gone(workspace: Root, found: Proposal) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from catmem import clock
-from catmem.config.approval import Approval
+from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.names import UNCATEGORIZED
-from catmem.proposals.proposal import ProposalReader, changes_of, proposer_of
-from catmem.store.contract import PERSON, PROPOSAL, repeated
+from catmem.proposals.proposal import ProposalReader, changes_of
+from catmem.store.contract import PERSON, PROPOSAL, repeated, writer_of
 from catmem.writing import gate
 from catmem.writing.matching import legible
 
@@ -27,25 +27,21 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 
-_MOST_COUNTED = 99
-"""How often the same proposal is recorded; a flood of it stops here."""
-
 _LOOKED_AT = 50
 """So many ended proposals of an agent are held against a new one at most."""
 
 
 class _DecidedMeanwhileError(Exception):
-    """What a proposal was to follow, or to be counted with, is not what waits any more."""
+    """What a proposal was to follow is not what waits any more."""
 
 
 class NewProposal(NamedTuple):
-    """A proposal that was made: its id, how often it was by now, and those whose place it takes.
+    """A proposal that was made: its id, and those whose place it takes.
 
-    ``repeated``: it was made before under this ``op_id``, and is in this ``state`` now.
+    ``repeated``: it was made before, with the same changes or under this ``op_id``, and is in this ``state`` now.
     """
 
     id: str
-    times: int = 1
     instead_of: tuple[str, ...] = ()
     repeated: bool = False
     state: State = "waiting"
@@ -53,17 +49,17 @@ class NewProposal(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer beside the id."""
-        again = (f"it waits already, and was proposed {self.times:,} times now",) if self.times > 1 else ()
         if self.state != "waiting":
             return (f"it is {self.state} by now",)
+        again = ("it waits already",) if self.repeated else ()
         return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
 
 
 def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
     """Keep what a write makes (``data``) of revision ``base`` as a proposal.
 
-    The same proposal of the same agent is counted again, under its id and as it was. One on the same entry takes the
-    place of the one before, unless the policy stacks them. Raises ``ProposalError`` (``too_many_proposals``,
+    The same proposal of the same agent is there already, and is given again. One on the same entry takes the place of
+    the one before. Raises ``ProposalError`` (``too_many_proposals``,
     ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
     if change.op_id is not None:
@@ -88,40 +84,34 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     _refuse_titles(old, new, entity, base, data)
     would = changes_of(old, new, None, names)
     own = [each for each in reader.open() if each.agent == agent]
-    same = next((each for each in own if is_same(each.changes, would)), None)
-    if same is not None and same.count >= _MOST_COUNTED and same.state != "expired":
-        attempt.op = "propose"
-        return NewProposal(same.id, same.count)
+    older = [each for each in own if each.state == "done" or _overlap(each.changes, would)]
+    for same in (each for each in own if is_same(each.changes, would)):
+        if same.state in {"waiting", "stale"}:
+            attempt.op = "propose"
+            return NewProposal(same.id, repeated=True, state=same.state)
+        older += [] if same in older else [same]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
-    older = [same] if same else [] if policy.stacks else [each for each in own if _overlap(each.changes, would)]
     if agent != PERSON and len(own) - len(older) >= policy.most:
         raise ProposalError(
             f"{agent} has {len(own):,} proposals waiting for {entity}, and {policy.most:,} may wait (approval.most)",
             code="too_many_proposals",
             hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
         )
-    said: dict[str, Any] = {"until": (clock.today() + timedelta(days=policy.days)).isoformat()}
-    if same is None:
-        said |= {"id": f"p-{uuid4().hex[:10]}", "base": base, "since": clock.timestamp(clock.now())}
-        note = dict(change.note)
-    else:
-        # What a person has looked at under this id stays what it is.
-        said |= {"id": same.id, "base": same.base, "since": same.timestamp, "count": same.count + 1}
-        record = next(each for each in workspace.store.log(entity) if each.revision == same.revision)
-        note = {**change.note, **{key: record.note[key] for key in ("actions", "reason") if key in record.note}}
-        base, data = same.base, workspace.store.read(entity, same.revision).data
+    until = (clock.today() + timedelta(days=policy.days)).isoformat()
+    said = {"id": f"p-{uuid4().hex[:10]}", "base": base, "until": until}
     seen = {each.revision for each in own}
 
     def update(_: Current) -> bytes:
         waiting = [each for each in workspace.store.branches(entity) if each.is_proposal]
-        if {each.revision for each in waiting if proposer_of(each) == agent} != seen:
+        if {each.revision for each in waiting if writer_of(each) == agent} != seen:
             raise _DecidedMeanwhileError
         return data
 
     merges = tuple(each.revision for each in older)
-    waits = replace(change, op="propose", note={**note, PROPOSAL: said}, waits=True, merges=merges, keeps_note=True)
+    note = {**change.note, PROPOSAL: said}
+    waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(base, update, waits)
-    return NewProposal(said["id"], said.get("count", 1), () if same else tuple(each.id for each in older))
+    return NewProposal(said["id"], tuple(each.id for each in older if each.state != "done"))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:

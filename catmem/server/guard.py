@@ -20,7 +20,7 @@ from catmem.config.profile import one_reading
 from catmem.errors import RequestError, UnreadableError
 from catmem.server.caller import KEY, no_token
 from catmem.store.contract import PERSON
-from catmem.workspace.acting import caller_name, interface
+from catmem.workspace.acting import caller_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,6 @@ class Guard:
                 _refuse_out_of_scope(caller, scope["method"], path)
             is_named = caller is not None and caller.is_person and caller.label != PERSON
             caller_name.set(caller.label if caller is not None and is_named else None)
-            interface.set("http")
             if not path.startswith(_WITHOUT_ROOT):
                 refuse_missing(self._root, "the root is not there")
         await self._app(scope, receive, send)

@@ -67,7 +67,7 @@ def clocks_of(
     """
     written = _file_moment(workspace, entity)
     clocks: list[dict[str, list[str]]] = []
-    for history in _histories(workspace, entity, readers):
+    for history in histories_of(workspace, entity, readers):
         seen = history.rights.among(entries)
         moments = history.of(document, seen)
         dated = [(entry, moments.get(entry.start, written)) for entry in seen]
@@ -84,7 +84,7 @@ def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -
     """
     days: list[date | None] = []
     for target in TARGETS:
-        (history,) = _histories(workspace, f"{owner}/{target}", [actor])
+        (history,) = histories_of(workspace, f"{owner}/{target}", [actor])
         known = history.known.get(body_key(body))
         if known is not None:
             past = [day for day in known.days if not is_ahead(day, clock.today())]
@@ -92,7 +92,8 @@ def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -
     return min((day for day in days if day is not None), default=None)
 
 
-def _histories(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
+def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
+    """What the history of an entity tells each reader; empty ones where it cannot be read."""
     taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
     rights = [Rights(each, target, taxonomy) for each in readers]
     histories = workspace._cache.histories  # noqa: SLF001 - the workspace keeps them
@@ -108,7 +109,7 @@ def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and th
     as_of: date,
 ) -> dict[int, Clock]:
     """The clock of each entry, by its start: the journal's, else the time of the file."""
-    (history,) = _histories(workspace, entity, [reader])
+    (history,) = histories_of(workspace, entity, [reader])
     moments = history.of(document, entries)
     known = {moment: _clock(moment, as_of) for moment in set(moments.values())}
     clocks = {start: clock for start, moment in moments.items() if (clock := known[moment]) is not None}

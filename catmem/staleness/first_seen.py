@@ -1,4 +1,4 @@
-"""When the journal first saw each entry that one reader may see, worked out revision by revision from the oldest on.
+"""When the journal first saw each entry that one reader may see, and who wrote it: revision by revision, oldest first.
 
 What the reader may not see has no part in it: not its words, not its revisions. What is remembered is the words, by
 digest: of every body that the reader could ever see in the file the moment that dates it. So what is taken out and
@@ -9,7 +9,7 @@ comes back (a restore, a file that was emptied for a while) is as old as it was.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from copy import copy
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ from catmem.clock import read_date
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.staleness.freshness import DATED_BY
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import DECISION, EXTERNAL, writer_of
 from catmem.store.files.external_changes import FILE_TIME
 from catmem.text import equal_ends
 from catmem.workspace.differing import Differing, changed_document, differing
@@ -56,10 +56,11 @@ class Moment(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of one body: what dates it, and the days that its tags gave when they last had any."""
+    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags."""
 
     moment: Moment
     days: tuple[date, ...] = ()
+    writers: frozenset[str] = frozenset()
 
 
 def body_key(body: str) -> str:
@@ -96,6 +97,11 @@ class EntryHistory:
                     found[start] = older.moment
         return found
 
+    def writers(self, body: str) -> frozenset[str]:
+        """All who ever wrote these words in this file, or changed their tags; a move is neither."""
+        known = self.known.get(body_key(body))
+        return frozenset() if known is None else known.writers
+
     def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
         """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
         known = self.known
@@ -116,6 +122,7 @@ class EntryHistory:
                     older = None if origin is None else known.get(body_key(origin.body))
                     own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
                     known.setdefault(key, Known(own))
+        self._credit(revision, changed, keys)
         # Those that went away last are the last to be forgotten.
         for key in {body_key(entry.body) for entry in changed.old} - set(keys):
             if key in known:
@@ -126,6 +133,20 @@ class EntryHistory:
         known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
         if len(known) > 2 * MOST:
             self._forget(after)
+
+    def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str]) -> None:
+        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides.
+
+        Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no file.
+        """
+        if revision.is_proposal:
+            return
+        proposer = revision.note.get(DECISION, {}).get("proposed_by")
+        by = {writer_of(revision), proposer, EXTERNAL if revision.op == "seed" else None} - {None}
+        made = Counter((key, repr(sorted(entry.tags.items()))) for entry, key in zip(changed.new, keys, strict=True))
+        made.subtract((body_key(entry.body), repr(sorted(entry.tags.items()))) for entry in changed.old)
+        for key in {key for (key, _), times in made.items() if times > 0}:
+            self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
 
     def _in_sight(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end.
@@ -185,7 +206,7 @@ def _key(entity: str, rights: Rights) -> Hashable:
     if actor is None:
         return entity
     selectors = actor.selectors(rights.target, rights.taxonomy)
-    return entity, rights.target, selectors, actor.sees_uncategorized
+    return entity, rights.target, rights.unbounded, selectors, actor.sees_uncategorized
 
 
 def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:

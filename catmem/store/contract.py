@@ -316,6 +316,11 @@ def who(agent: str, person: str | None) -> str:
     return f"{person} ({agent})" if person and agent == PERSON else agent
 
 
+def writer_of(change: Change | Revision) -> str:
+    """The profile that makes a change, ``person``, or ``external``; an envelope may be signed with another name."""
+    return str(change.note.get("actor", change.agent) or PERSON)
+
+
 def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
     """Whether ``expected``, a revision or a digest, is the entity with this revision and digest."""
     return expected == (digest if expected.startswith("sha256:") else snapshot_revision)

@@ -113,7 +113,7 @@ class ProposedTidying(NamedTuple):
 def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedTidying]:
     """Have every suggestion that has operations wait as a proposal; no file changes.
 
-    One that was rejected is not proposed again, and one that waits already is counted: so it may run every night.
+    One that was rejected is not proposed again, and one that waits already is not either: so it may run every night.
     """
     proposed = []
     for each in found:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import getpass
 import os
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 VARIABLE = "CATMEM_PERSON"
@@ -22,21 +20,6 @@ VARIABLE = "CATMEM_PERSON"
 
 LONGEST = 80
 """Characters that are kept of a name."""
-
-interface: ContextVar[str] = ContextVar("interface", default="python")
-"""How the call came in: ``python``, ``cli``, ``tool``, ``mcp``, ``http``, ``hermes`` or ``anthropic``. A rule of
-``approval`` in catmem.yaml may ask."""
-
-
-@contextmanager
-def come_in_by(name: str) -> Iterator[None]:
-    """What is done inside came in by this interface."""
-    before = interface.set(name)
-    try:
-        yield
-    finally:
-        interface.reset(before)
-
 
 caller_name: ContextVar[str | None] = ContextVar("caller_name", default=None)
 """The name of the person whose request is served now, ``None`` outside of one."""

@@ -173,9 +173,6 @@ def undo(  # noqa: PLR0913 - as above
             f"{last}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
         )
         raise
-    if DECISION in record.note and done.changed and not dry_run:
-        again = f"'catmem proposals --reopen {record.note[DECISION]['proposal']}' lets the proposal wait again"
-        done = replace(done, notes=(*done.notes, again))
     redo = f"what revision {record.revision} did is taken back; 'catmem restore {quote(entity)} {last}' makes it again"
     return done if dry_run else replace(done, notes=(redo, *done.notes))
 
@@ -201,7 +198,7 @@ def _before_undo(store: Store, newest: Revision | None) -> Revision | None:
 def undo_fault(revision: Revision) -> str | None:
     """Why going back to the text before a revision does not take back all that it did; ``None`` if it does."""
     name, decision = f"revision {revision.revision} of {revision.entity}", revision.note.get(DECISION)
-    if decision is not None:  # the text is all that an approval did: the proposal can wait again
+    if decision is not None:  # the text is all that an approval did
         said = f"{name} changed no text: it says that proposal {decision['proposal']} was {decision['verdict']}"
         return None if decision["verdict"] == "approved" else said
     if revision.is_branch or len(revision.parents) > 1 or closed(revision):

@@ -55,8 +55,8 @@ domains:                        # how long a verified fact stays fresh, by its t
   preference: {stale_after: 90d}
   identity: {stale_after: 365d}
 stale_after: 90d                # all others
-# What an agent changes of a verified fact waits until you say yes: catmem proposals, and docs/approvals.md.
-approval: {}
+# Of what others wrote, an agent's changes wait until you say yes: catmem proposals, and docs/approvals.md.
+approval: others
 # Characters that a file may have: no write makes one longer, and a longer entry is changed only by who has read it.
 # These are the limits of Hermes Agent. Raise them, here or in a profile, or take the line out, and files may grow.
 """

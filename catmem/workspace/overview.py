@@ -21,6 +21,7 @@ from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
+from catmem.proposals.proposal import ProposalReader
 from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.seeding.planner import plan_seed
@@ -262,7 +263,7 @@ class Overviews:
             if entity in self._proposals and self._proposals[entity][0] == marks.get(entity):
                 continue
             try:
-                waiting = sum(tip.is_proposal for tip in store.branches(entity))
+                waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
             except CatmemError:
                 waiting = 0  # the pages of this file say why it cannot be read
             self._proposals[entity] = marks.get(entity), waiting

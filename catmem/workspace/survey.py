@@ -16,8 +16,9 @@ from catmem.config.profile import profile_names
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
+from catmem.proposals.proposal import ProposalReader
 from catmem.staleness.freshness import freshness
-from catmem.store.contract import PROPOSAL, revision_number
+from catmem.store.contract import revision_number
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
@@ -111,14 +112,15 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
     tips = workspace.store.branches(entity)
     now = workspace.store.read(entity)
     states: Counter[str] = Counter()
+    waiting: list[str] = []
     declared = workspace.config.entities.get(entity)
     if declared is None:
         profile, entries = profiles[entity.partition("/")[0]], workspace.parse(now.data).entries
+        waiting = [each.timestamp for each in ProposalReader(workspace, entity).open() if each.is_open]
         states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
     else:
         content_of(declared, now.data)
     head = next((tip for tip in tips if not tip.is_branch), None)
-    since = [str(tip.note[PROPOSAL].get("since", tip.timestamp)) for tip in tips if tip.is_proposal]
     return Standing(
         entity=entity,
         head=0 if head is None else revision_number(head.revision),
@@ -128,6 +130,6 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
         unverified=states["unverified"],
         drifted=head is not None and now.revision is None,
         unmerged=sum(tip.is_branch and not tip.is_proposal for tip in tips),
-        waiting=len(since),
-        waiting_for=(clock.now() - datetime.fromisoformat(min(since))).total_seconds() if since else 0,
+        waiting=len(waiting),
+        waiting_for=(clock.now() - datetime.fromisoformat(min(waiting))).total_seconds() if waiting else 0,
     )

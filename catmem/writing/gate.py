@@ -26,13 +26,13 @@ from catmem import clock
 from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
-from catmem.store.contract import PERSON, SIDECAR, is_branch, revision_number
+from catmem.store.contract import EXTERNAL, PERSON, SIDECAR, is_branch, revision_number, writer_of
 from catmem.threats import SECRETS
 from catmem.workspace.acting import person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
-from catmem.writing.waiting import has_to_wait, writer_of
+from catmem.writing.waiting import has_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +148,7 @@ class Attempt:
 
     def refuse_signs(self, change: Change, current: Current) -> None:
         """Raise ``DriftError`` for a write of an agent to a file in which another program left a sign."""
-        if writer_of(self.workspace, change) is not None:
+        if writer_of(change) not in {PERSON, EXTERNAL}:
             refuse_signs(self.workspace, self.entity, current.data, self._store)
 
     def hold_back(self, change: Change, current: Current, data: bytes) -> None:

@@ -32,7 +32,6 @@ from catmem.names import TARGETS, slugify
 from catmem.resources import schema
 from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
-from catmem.workspace.acting import come_in_by, interface
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
 from catmem.writing import gate
@@ -116,7 +115,7 @@ def memory_tool(
         session.begin(workspace, profile)
         entity, asked = f"{profile}/{_target_of(arguments)}", _asked(arguments)
         op, writes = "write" if asked == BATCH else asked, _ACTIONS[asked].writes
-        with discreet(workspace, profile), come_in_by("tool" if interface.get() == "python" else interface.get()):
+        with discreet(workspace, profile):
             with gate.checks(workspace, entity, op=op, agent=profile, recorded=writes):
                 call = read_arguments(arguments)
             call = tool.in_its_file(call)
@@ -294,11 +293,10 @@ class _BoundTool:
     def _waiting(self, call: Call, done: Written) -> dict[str, Any]:
         """That a write waits: the file is as it was, and what the model saw of it is what it saw."""
         self.session.refusals = 0
-        ask = "memory_list with proposal" if interface.get() == "mcp" else "The action proposals"
         said = f"Not written yet: it waits as proposal {done.waiting}, and a person decides. Do not repeat it. "
         said += "".join(f"{note[0].upper()}{note[1:]}. " for note in done.notes[1:])
         answer = {"success": True, "action": call.action, "waiting": done.waiting, "entity": done.entity}
-        return {**answer, "changed": False, "message": f"{said}{ask} shows what became of it."}
+        return {**answer, "changed": False, "message": f"{said}Ask for it by its id to see what became of it."}
 
     def refused(self, error: CatmemError, call: Call | None, target: str) -> dict[str, Any]:
         """Why nothing was done, what is on file now, and what to do next."""

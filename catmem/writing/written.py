@@ -240,12 +240,6 @@ def on_two_wordings(double: tuple[Version, Version]) -> str:
     return f"{ours!r} and {theirs!r} in {double[0].category} came from the two sides and may be one fact: keep one"
 
 
-def on_one_wording(version: Version) -> str:
-    """What to know of an entry that a merge put together from two rewordings."""
-    said = version.body.split("\n", 1)[0][:_SHOWN]
-    return f"{said!r} in {version.category} has words of both sides, which no side wrote so: read it"
-
-
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
     """What to know of an entry that is written or verified, and expired before today."""
     day = expired_on(tags, terms.today)

@@ -328,14 +328,3 @@ def test_a_profile_that_is_not_right_stops_no_other(users, tmp_path):
 def test_what_does_not_go_with_all_is_a_slip(users, arguments):
     assert "Usage" in run("merge", *arguments, status=2).stderr
     assert len(run_json("branches")["branches"]) == 4
-
-
-def test_small_rewordings_merge_where_the_root_says_so_and_the_answer_warns(user, tmp_path):
-    run("replace", "-p", "neo", "15th", "Bills are due on the 15th.", "--expected", "2")
-    assert [each["state"] for each in run_json("branches")["branches"]][:2] == ["conflicts", "conflicts"]
-    (tmp_path / "catmem.yaml").write_text((tmp_path / "catmem.yaml").read_text() + "merge: {within: 16}\n")
-    assert [each["state"] for each in run_json("branches")["branches"]][:2] == ["merges", "conflicts"]
-    said = run("merge", "neo", "3c")
-    assert said.stdout == "merged 3c in neo/user (revision 4)\n"
-    assert "warning: 'Bills are due on the 20th.' in rules has words of both sides" in said.stderr
-    assert "[created: 2026-01-02] Bills are due on the 20th.\n" in user.read_text()

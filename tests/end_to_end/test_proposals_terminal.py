@@ -23,7 +23,7 @@ USER = """\
 
 @pytest.fixture
 def place(tmp_path):
-    put(tmp_path / "catmem.yaml", "approval: {}\n")
+    put(tmp_path / "catmem.yaml", "approval: others\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")
     put(tmp_path / "homes" / "neo" / "USER.md", USER)
     for old, new in (

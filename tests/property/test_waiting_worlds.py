@@ -1,4 +1,7 @@
-"""A profile is told the same at every door, byte for byte, whatever others have waiting for a person."""
+"""A profile is told the same at every door, byte for byte, whatever others have waiting, and whatever is hidden from it.
+
+So that a write has to wait tells nothing of a text that is hidden, and was there once.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ def _day():
 
 
 @cache
-def told(seed, *, propose):
-    return waiting_worlds.told(seed, propose=propose, make_doors=Doors)
+def told(seed, *, propose, hidden=0):
+    return waiting_worlds.told(seed, propose=propose, make_doors=Doors, hidden=hidden)
 
 
 @pytest.mark.parametrize("seed", range(PAIRS))
@@ -41,6 +44,28 @@ def test_a_profile_is_told_the_same_in_both(seed):
     here, there = (told(seed, propose=each) for each in (False, True))
     for number, (one, other) in enumerate(zip(here, there, strict=True), 1):
         assert one == other, [call for call, _ in here[:number]]
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_a_profile_has_to_wait_for_the_same_whatever_is_hidden(seed):
+    here, there = (told(seed, propose=False, hidden=each) for each in (0, 1))
+    for number, (one, other) in enumerate(zip(here, there, strict=True), 1):
+        assert one == other, [call for call, _ in here[:number]]
+
+
+@pytest.mark.parametrize("hidden", [0, 1])
+@pytest.mark.parametrize("text", [*worlds.SECRETS[0][:2], *worlds.SECRETS[1][:2]])
+def test_to_guess_a_hidden_text_and_change_it_again_never_waits(tmp_path, hidden, text):
+    worlds.make(tmp_path, "verifies", 0, hidden)
+    with (tmp_path / "catmem.yaml").open("a", encoding="utf-8") as config:
+        config.write("approval: others\n")
+    workspace = worlds.opened(tmp_path).workspace
+    how = {"target": "user", "actor": "neo"}
+    assert workspace.add("neo", text, category="talk", **how).changed
+    assert workspace.verify("neo", text, **how).changed
+    assert workspace.replace("neo", text, content="something else", **how).waiting is None
+    assert workspace.replace("neo", worlds.SEEN[3], content="long dates", **how).waiting
+    workspace.store.close()
 
 
 def test_the_calls_propose_ask_and_withdraw():

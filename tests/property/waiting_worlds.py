@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 KINDS = ("plain", "shared", "verifies", "closed")
 POLICIES = (
-    "approval: {}\n",
-    "approval: {add: wait, replace: wait, remove: wait, verify: wait}\n",
-    "approval: {add: wait, replace: wait, most: 2, later: stack}\n",
-    "approval: {rules: [{interface: http, add: wait}, {category: [talk], replace: wait}, {category: [drop], add: wait}]}\n",
+    "approval: others\n",
+    "approval: all\n",
+    "approval: {agents: all, most: 2}\n",
+    "approval: {agents: off, categories: [talk, drop]}\n",
 )
 EACH = 40
 """Calls in one pair of worlds."""
@@ -39,7 +39,17 @@ CHANGES = [
 """What is another in every run: ids, times, and tags of answers with these in them."""
 
 THEIRS = ("what the boss proposes", "a person has this wait", "nobody else knows of this proposal")
-TEXTS = (*worlds.SEEN, worlds.ONCE, *THEIRS, "a new fact of neo", "another new fact", "short answers, always", "x")
+TEXTS = (
+    *worlds.SEEN,
+    worlds.ONCE,
+    worlds.SECRETS[0][0],
+    worlds.SECRETS[1][1],
+    *THEIRS,
+    "a new fact of neo",
+    "another new fact",
+    "short answers, always",
+    "x",
+)
 CATEGORIES = ("talk", "talk", "talk", "rules", "drop", "vault", "nowhere")
 OWN, OTHERS = "OWN", "OTHERS"
 """What stands in a call for the id of a proposal."""
@@ -177,11 +187,11 @@ class Others:
                 self.ids.insert(0, name)
 
 
-def told(seed: int, *, propose: bool, make_doors: Any) -> list[tuple[Any, str]]:
-    """Each call of a seed with what a world answers, in which others propose or not."""
+def told(seed: int, *, propose: bool, make_doors: Any, hidden: int = 0) -> list[tuple[Any, str]]:
+    """Each call of a seed with what a world answers, in which others propose or not; ``hidden`` is what it hides."""
     folder = Path(tempfile.mkdtemp())
     try:
-        worlds.make(folder, KINDS[seed % len(KINDS)], seed, 0)
+        worlds.make(folder, KINDS[seed % len(KINDS)], seed, hidden)
         with (folder / "catmem.yaml").open("a", encoding="utf-8") as config:
             config.write(POLICIES[seed // len(KINDS) % len(POLICIES)])
         world = worlds.opened(folder)

@@ -19,7 +19,7 @@ def test_nothing_is_lost_applied_late_or_approved_by_its_proposer(tmp_path):
 
 
 def test_the_judge_finds_what_is_wrong(tmp_path):
-    ws = make_root(tmp_path, config="approval: {replace: wait}\n", profiles=PROFILES, files={"boss/user": FILE})
+    ws = make_root(tmp_path, config="approval: others\n", profiles=PROFILES, files={"boss/user": FILE})
     name = ws.replace("boss", "F1: begin", content="F1: next", actor="boss").waiting
     ws.approve(name)
     right = list(ws.store.replay("boss/user"))

@@ -15,7 +15,7 @@ from uuid import uuid4
 from catmem import Workspace
 from catmem.clock import today
 from catmem.errors import CatmemError
-from catmem.proposals.deciding import expire, reopen
+from catmem.proposals.deciding import expire
 
 FACTS = 12
 OWNERS = ("boss", "neo")
@@ -77,16 +77,10 @@ class ProposalWorker:
             self.note("decided", one.id, self.ws.reject(one.id, actor=self.actor).verdict)
 
     def late(self) -> None:
-        """Close what has expired, as of a day on which some have; now and then open one again."""
+        """Close what has expired, as of a day on which some have."""
         if self.random.random() < 0.2:
             for done in expire(self.ws, as_of=today().replace(year=today().year + 1)):
                 self.note("decided", done.proposal.id, done.verdict)
-            return
-        for owner in OWNERS:
-            ended = [each.note["decision"] for each in self.ws.store.log(f"{owner}/user") if "decision" in each.note]
-            rejected = [each["proposal"] for each in ended[:5] if each["verdict"] == "rejected"]
-            if rejected:
-                self.note("reopened", rejected[0], reopen(self.ws, rejected[0]))
 
 
 def main() -> None:

@@ -65,9 +65,10 @@ class Root:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Root:
-    """What ``catmem init`` makes."""
+    """What ``catmem init`` makes, but that no change of an agent waits for a person."""
     root = Root(tmp_path)
     root.run("init")
+    root.configure("approval: others\n", "approval: off\n")
     return root
 
 

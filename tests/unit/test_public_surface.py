@@ -50,7 +50,7 @@ CALLS = {
     "load_profile": "(path, *, profiles_dir=None, config=None)",
     "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter, missing)",
     "lint": "(document, *, config=None, as_of=None)",
-    "merge": "(base, ours, theirs, *, precedence=None, within=0)",
+    "merge": "(base, ours, theirs, *, precedence=None)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
     "Workspace.add": "(self, name, content, *, target=None, category=None, tags=None, as_of=None, **how)",
@@ -102,7 +102,7 @@ MEMBERS = {
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
-    "Merge": {"combined", "conflicts", "doubles", "text"},
+    "Merge": {"conflicts", "doubles", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",
         "related", "severity", "sort_key", "start", "suppressed", "to_dict",

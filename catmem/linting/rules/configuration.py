@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.config.approval import is_among
 from catmem.config.config import CONFIG_NAME
 from catmem.config.json_schema import suggestion, validate
 from catmem.config.profile import SELECTOR_KEYS
@@ -16,7 +15,7 @@ from catmem.linting.rule import rule
 from catmem.names import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from catmem.config.profile import Profile
     from catmem.config.selector import Selectors
@@ -98,7 +97,7 @@ def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
 
 @rule("CM409", "selector-without-match", scope="root")
 def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find selectors that match no category of any file, and names in `approval` of `catmem.yaml` without a match."""
+    """Find selectors that match no category of any file, and those of `approval` in `catmem.yaml`."""
     yield from _unmatched_approval(files, context)
     if context.taxonomy.closed or not files:
         return
@@ -221,37 +220,17 @@ def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[
 
 
 def _unmatched_approval(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """The names under ``approval`` of ``catmem.yaml`` that match nothing that there is."""
+    """The selectors under ``approval`` of ``catmem.yaml`` that match nothing that there is."""
     policy, file, taxonomy = context.config.approval, context.config_file, context.taxonomy
-    if policy is None or file is None:
+    if policy is None or file is None or not (files or taxonomy.closed):
         return
-    tagged = [entry.tags.get("domain", ()) for each in files.values() for entry in each.entries]
-    declared = [each.domain for each in taxonomy.categories.values()]
-    domains = {*context.config.domains, *filter(None, declared)}
-    domains.update(each.domain for each in context.profiles.values() if each.domain)
-    domains.update(name for said in tagged for name in ([said] if isinstance(said, str) else said))
-    known = {
-        "categories": {*taxonomy.categories, UNCATEGORIZED, *(() if taxonomy.closed else _present(files))},
-        "profiles": {*context.profiles},
-        "domains": domains,
-    }
-    lists: list[tuple[KeyPath, str, Sequence[str]]] = [(("promote",), "categories", taxonomy.resolved(policy.promote))]
-    for number, each in enumerate(policy.rules):
-        lists += [
-            (("rules", number, "category"), "categories", each.category.patterns if each.category else ()),
-            (("rules", number, "profile"), "profiles", each.profile or ()),
-            (("rules", number, "domain"), "domains", each.domain or ()),
-        ]
-    for key, what, names in lists:
-        if what != "profiles" and not (files or taxonomy.closed):
-            continue  # what entries will say is open
-        for index, name in enumerate(names):
-            there = known[what]
-            bare = split(name)[1] if what == "categories" else name
-            if not any(is_among(one, [bare]) for one in there):
-                place = ("approval", *key, index)
-                message = f"{name!r} matches none of the {what} that there are ({key_text(place)})"
-                yield Finding(*file.span_of(place), message, suggestion(bare, there, what), path=file.path)
+    known = {*taxonomy.categories, UNCATEGORIZED, *(() if taxonomy.closed else _present(files))}
+    for key, selectors in {"categories": policy.categories, "promote": policy.promote}.items():
+        for selector in selectors.unmatched(known):
+            place = ("approval", key, selectors.patterns.index(selector))
+            message = f"{selector!r} matches no category that is declared or in a file ({key_text(place)})"
+            hint = suggestion(split(selector)[1], known, "categories")
+            yield Finding(*file.span_of(place), message, hint, path=file.path)
 
 
 def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from catmem.envelopes.builder import FIELDS
+from catmem.proposals.proposal import State
 from catmem.resources import schema
 
 Schema = dict[str, Any]
@@ -134,10 +135,7 @@ ANSWERS: dict[str, Schema] = {
         "one by now (stale), now; an agent gets null for what it may not see.",
         {
             "id": TEXT, "entity_id": TEXT, "agent": TEXT, "reason": TEXT_OR_NOT, "timestamp": TEXT, "until": DAY,
-            "state": {
-                "enum": ["waiting", "stale", "expired", "approved", "undone", "rejected", "withdrawn", "replaced"]
-            },
-            "count": NUMBER, "changes": every(ANYTHING), "decision": {"type": ["object", "null"]},
+            "state": {"enum": [*get_args(State)]}, "changes": every(ANYTHING), "decision": {"type": ["object", "null"]},
         },
         {"person": TEXT_OR_NOT, "evidence": TEXTS, "base": REVISION, "revision": REVISION},
     ),

@@ -88,7 +88,7 @@ CHANGES = {
     },
     **{
         f"/page/change/proposals/{act.__name__}": change(act, _TICKED, "content", "reason", again=proposals_page.again)
-        for act in (proposals_page.approve, proposals_page.reject, proposals_page.reopen)
+        for act in (proposals_page.approve, proposals_page.reject)
     },
     "/page/branches/{name}/{target}/{branch}/preview": change(
         branches_page.preview, *_DECISIONS, again=branches_page.again

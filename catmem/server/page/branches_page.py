@@ -13,7 +13,7 @@ from catmem.merging.decisions import CHOICES, OWN, Disagreement, answer_to, in_w
 from catmem.merging.merging import plan_merge
 from catmem.merging.past import NOW
 from catmem.server.page.entries_page import in_field
-from catmem.server.page.formats import diff_of, paged
+from catmem.server.page.formats import diff_of
 from catmem.server.page.page_view import Page, of_entity
 from catmem.server.page.writing import Did
 from catmem.store.contract import sees
@@ -22,7 +22,6 @@ from catmem.text import counted, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.merging.branches import Outcome
     from catmem.merging.decisions import Answer, Ask
     from catmem.merging.merging import MergePlan
     from catmem.server.page.page_view import PageRequest
@@ -30,15 +29,11 @@ if TYPE_CHECKING:
     from catmem.server.page.writing import Sent
 
 
-_SIZE = 40
 MOST = 200
 """Conflicts that a form has at most."""
 _ROOM = 600_000
 """Bytes, as a form is sent, that text fields begin with at most. A browser sends them all, whatever was chosen, and a
 request may have a mebibyte: so the other fields begin empty, and the rest of it is for what a person writes."""
-
-_ORDER: tuple[Outcome, ...] = ("branch", "both", "same", "head")
-"""What a merge changes stands before what it leaves."""
 
 REASONS = {
     "body": "Both sides reworded this entry.",
@@ -94,7 +89,7 @@ def one_branch(
     *,
     otherwise: bool = False,
 ) -> Page:
-    """A branch, the head and what both come from, entry by entry.
+    """A branch beside the head: each conflict with what both come from, and what a merge writes.
 
     ``said`` are the fields of the form: what was chosen of each conflict; ``refusal`` tells why they were not written.
     ``otherwise``: they were changed since the result was shown. Raises ``UnknownNameError``, ``UnknownRevisionError``,
@@ -110,7 +105,6 @@ def one_branch(
         return _unread(asked, error, refusal)
     decisions = _decisions([each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)], given)
     undecided = sum(each.is_open for each in decisions)
-    others = [pair for pair in found.pairs if pair.outcome != "conflict"]
     is_ready = found.is_open and found.possible and not undecided
     return Page(
         "branch.html",
@@ -123,7 +117,6 @@ def one_branch(
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
             "reasons": REASONS,
-            "paged": paged(sorted(others, key=lambda pair: _ORDER.index(pair.outcome)), asked.page, _SIZE),
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "otherwise": otherwise,

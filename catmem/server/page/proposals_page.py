@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, RequestError
 from catmem.names import category_name
-from catmem.proposals import deciding
 from catmem.proposals.proposal import proposal, proposals
 from catmem.server.page.entries_page import in_field
 from catmem.server.page.formats import paged, starts_of
@@ -100,12 +99,6 @@ def approve(sent: Sent) -> Did:
 def reject(sent: Sent) -> Did:
     """Close what is ticked, for the reason that the person gave."""
     return _each(sent, "rejected")
-
-
-def reopen(sent: Sent) -> Did:
-    """Let what was closed, or taken back, wait again."""
-    found = proposal(sent.workspace, deciding.reopen(sent.workspace, "".join(_ticked(sent)[:1])))
-    return Did(f"{_QUEUE}/{found.id}", [(found.entity, found.revision)])
 
 
 def again(sent: Sent, refusal: FormRefusal) -> Page:

@@ -11,7 +11,7 @@ from anthropic.lib.tools import ToolError
 from catmem.anthropic.tool import PROPOSALS, CatmemMemoryTool
 from tests.roots import make_root, text_of
 
-CONFIG = "approval: {rules: [{interface: anthropic, add: wait, replace: wait, remove: wait}]}\n"
+CONFIG = "approval: all\n"
 PROFILES = {
     "neo": "user_memory_categories: [talk, rules, new]\nwritable_categories: [talk, rules, new]\n",
     "boss": "tier: 1\nuser_memory_categories: ['*']\n",
@@ -62,7 +62,3 @@ def test_the_path_tells_what_became_of_them(ws, tool):
 def test_nothing_can_be_written_there(tool):
     with pytest.raises(ToolError):
         tool.call({"command": "create", "path": PROPOSALS, "file_text": "approved\n"})
-
-
-def test_the_library_is_another_interface(ws):
-    assert ws.add("neo", "a fact", category="talk", actor="neo").changed

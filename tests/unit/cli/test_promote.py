@@ -14,7 +14,7 @@ def place(tmp_path, monkeypatch):
     put(tmp_path / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Vendors\nAcme delivers paper.\n")
     put(tmp_path / "homes" / "neo" / "USER.md", "## Vendors\nAcme delivers paper.\n§\nKern repairs the van.\n")
-    put(tmp_path / "catmem.yaml", "version: 1\napproval: {}\n")
+    put(tmp_path / "catmem.yaml", "version: 1\napproval: others\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -10,7 +10,7 @@ import pytest
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
 
-CONFIG = "approval: {}\nsecrets: refuse\n"
+CONFIG = "approval: others\nsecrets: refuse\n"
 NEO = "user_memory_categories: [rules, talk]\nwritable_categories: [rules, talk]\n"
 USER = """\
 ## Rules
@@ -99,15 +99,6 @@ def test_verifying_a_whole_category_can_propose(place):
     assert text(place) == USER
 
 
-def test_a_rule_can_ask_for_the_command_line(place):
-    put(place / "catmem.yaml", "approval: {rules: [{interface: cli, add: wait}]}\n")
-    result = run("add", "-p", "neo", "--as", "neo", "-c", "rules", "Likes tea.", "--root", place)
-    assert result.stdout.startswith("waiting in neo/user as p-")
-    from catmem.workspace.acting import interface
-
-    assert interface.get() == "python"  # what comes after the command is no command
-
-
 # --- looking -------------------------------------------------------------------------------------------------------
 
 
@@ -131,7 +122,7 @@ def test_a_list(place):
 def test_the_same_again_and_another_on_the_same_entry_are_told_of(place):
     first = propose(place, "tabs", "Uses spaces.")
     change = ["replace", "-p", "neo", "--as", "neo", "--root", place, "tabs"]
-    assert "it waits already, and was proposed 2 times now\n" in run(*change, "Uses spaces.").stderr
+    assert "it waits already\n" in run(*change, "Uses spaces.").stderr
     assert f"it takes the place of {first}, which changed the same entry\n" in run(*change, "Uses four blanks.").stderr
 
 
@@ -144,24 +135,37 @@ def test_a_misspelt_id_is_told_of_as_one(place, wrong):
     assert f"Did you mean {name}?" in error["hint"]
 
 
-def test_what_the_file_says_already_is_called_so(place):
-    words = "short", "Prefers short answers in the evening."
-    name = propose(place, *words, "--propose")
-    run("replace", "-p", "neo", "--root", place, *words)
-    assert "  stale: the file says it already, so reject it\n" in proposals(place, name).stdout
-
-
 def test_a_decision_says_how_it_is_taken_back(place):
     first, second = propose(place, "tabs", "Uses spaces."), propose(place, "Fridays", "Never.")
     assert re.search(
         r"'catmem undo neo/user --expected \d+' takes it back", proposals(place, "--approve", first).stderr
     )
-    assert f"'catmem proposals --reopen {second}' makes it wait again" in proposals(place, "--reject", second).stderr
+    assert proposals(place, "--reject", second).stderr == ""
 
 
-def test_the_same_again_is_counted(place):
-    assert propose(place, "tabs", "Uses spaces.") == propose(place, "tabs", "Uses spaces.")
-    assert "until 2026-12-21, 2 times\n" in proposals(place).stdout
+@pytest.mark.parametrize("by", ["a person", "an editor"])
+def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
+    name = propose(place, "short", "Prefers short answers in the evening.")
+    if by == "a person":
+        run("replace", "-p", "neo", "--root", place, "short", "Prefers short answers in the evening.")
+    else:
+        put(place / "homes" / "neo" / "USER.md", text(place).replace("answers.", "answers in the evening."))
+    assert "  done: the file says it already\n" in proposals(place, name).stdout
+    assert "No proposal waits." in proposals(place).stderr
+    assert "proposal" not in run("status", "--root", place).stdout
+    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "decided"
+    assert proposals(place, "--expire").stdout.startswith(f"done {name} of neo in neo/user")
+    assert proposals(place, "--expire").stdout == ""
+
+
+@pytest.mark.parametrize("by_hand", ["Prefers short answers at noon.", "Prefers long answers."])
+def test_what_was_made_by_hand_in_other_words_is_not_done(place, by_hand):
+    name = propose(place, "short", "Prefers short answers in the evening.")
+    run("add", "-p", "neo", "--root", place, "-c", "talk", "Prefers short answers in the evening.")
+    assert "done" not in proposals(place, name).stdout  # the old words stand there, too
+    run("replace", "-p", "neo", "--root", place, "Prefers short answers.", by_hand)
+    run("remove", "-p", "neo", "--root", place, "in the evening")
+    assert "  stale: another entry by now, so reject it\n" in proposals(place, name).stdout
 
 
 def test_a_stale_one_shows_three_texts(place):
@@ -267,16 +271,14 @@ def test_an_agent_does_not_approve_its_own_and_withdraws_it(place):
     assert proposals(place, "--reject", name, "--as", "neo").stdout.startswith(f"withdrawn {name}")
 
 
-def test_what_expired_is_closed_and_waits_again(place, monkeypatch):
+def test_what_expired_is_closed(place, monkeypatch):
     name = propose(place, "tabs", "Uses spaces.")
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
     listed = proposals(place)
     assert "  expired: its day is over\n" in listed.stdout
-    assert listed.stderr.startswith("'catmem proposals --reopen ID' lets one that expired wait again")
+    assert listed.stderr.startswith("'catmem proposals --expire' closes those that expired.")
     assert proposals(place, "--expire").stdout.startswith(f"expired {name} of neo in neo/user")
     assert proposals(place, "--expire").stdout == ""
-    again = re.fullmatch(rf"{name} waits again as (p-\w+)\n", proposals(place, "--reopen", name).stdout)[1]
-    assert again in proposals(place).stdout
 
 
 @pytest.mark.parametrize(
@@ -285,13 +287,10 @@ def test_what_expired_is_closed_and_waits_again(place, monkeypatch):
         ["--approve"],
         ["--reject", "--reason", "No."],
         ["--edit", "p-0000000000"],
-        ["--reopen"],
         ["--approve", "--reject", "p-0000000000"],
         ["--approve", "p-0000000000", "--reason", "Yes."],
         ["--expire", "neo"],
         ["--expire", "--as", "neo"],
-        ["--export", "folder", "--as", "neo"],
-        ["--merged", "folder", "neo"],
         ["--export", "a", "--merged", "a"],
         ["neo", "trinity"],
         ["--interactive", "--format", "json"],
@@ -301,23 +300,6 @@ def test_options_that_do_not_go_together(place, arguments):
     before = snapshot(place)
     assert "Usage: " in proposals(place, *arguments, status=2).stderr
     assert snapshot(place) == before
-
-
-def test_files_of_a_pull_request(place):
-    first, second = propose(place, "tabs", "Uses spaces."), propose(place, "Fridays", "Never.")
-    folder = place / "review"
-    said = run_json("proposals", "--export", folder, "--root", place)
-    assert sorted(said["files"]) == sorted([f"{first}.md", f"{second}.md"])
-    assert str(folder / f"{first}.md") in proposals(place, "neo", "--export", folder).stdout
-    put(folder / f"{first}.md", "Approved.")
-    result = proposals(place, "--merged", folder, status=3)
-    assert f"{first}: refused\nerror[not_as_exported]: " in result.stderr
-    assert result.stdout.startswith(f"approved {second} of neo in neo/user")
-    assert "Uses tabs." in text(place)
-    assert "Never." in text(place)
-    said = run_json("proposals", "--merged", folder, "--root", place, status=3)
-    assert (said["decided"], [each["id"] for each in said["refused"]]) == ([], [first])
-    assert error_of("proposals", "--merged", place / "none", "--root", place)["code"] == "missing"
 
 
 # --- one by one ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.terminal import run, run_json, snapshot
 from tests.golden.case import put
 
-CONFIG = "approval: {}\non_stale: branch\n"
+CONFIG = "approval: others\non_stale: branch\n"
 USER = """\
 ## Rules
 [verified_date: 2026-11-20] Uses tabs.

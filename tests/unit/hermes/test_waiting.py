@@ -88,11 +88,11 @@ def test_the_words_that_count_are_those_of_hermes_agent(home, said, expected):
     assert read_config(home).write_approval is expected
 
 
-def test_a_rule_may_name_this_interface(home):
+def test_the_root_may_ask_for_it(home):
     put(home.config, CONFIG.replace("SAID", "false"))
     put(
         home.root / "catmem.yaml",
-        (home.root / "catmem.yaml").read_text() + "approval: {rules: [{interface: hermes, add: wait}]}\n",
+        (home.root / "catmem.yaml").read_text() + "approval: all\n",
     )
     provider = opened(home)
     assert "waiting" in call(provider, **ADD)

@@ -7,13 +7,12 @@ from mcp_types import ListToolsResult
 
 from catmem.mcp.introduction import instructions
 from catmem.mcp.tools import tools_of
-from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root
 from tests.unit.mcp.talk import client_of, talks, told
 from tests.unit.mcp.test_introduction import TWELVE
 
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
-CONFIG = "approval: {rules: [{interface: mcp, add: wait}]}\n"
+CONFIG = "approval: all\n"
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ async def test_a_write_waits_and_its_writer_asks_what_became_of_it(ws):
     async with client_of(ws) as client:
         answer = await told(client, "memory_add", content="A new fact.", reason="Ada said so.")
         assert (answer["changed"], "a person decides" in answer["message"]) == (False, True)
-        assert "memory_list with proposal" in answer["message"]
+        assert "Ask for it by its id" in answer["message"]
         ws.reject(answer["waiting"], reason="Ada is on leave.")
         listed = await told(client, "memory_list", proposal="all")
         one = await told(client, "memory_list", proposal=answer["waiting"])
@@ -52,18 +51,9 @@ def test_tools_and_instructions_of_a_specialist_are_short_where_writes_wait(tmp_
     text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
     workspace = make_root(
         tmp_path,
-        config=f"approval: {{}}\ntaxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n",
+        config=f"approval: others\ntaxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n",
         profiles={"neo": f"{profile}prompt: {{budget: {{user: 600, memory: 600}}}}\n"},
         files={"neo/user": text, "neo/memory": text},
     )
     sent = ListToolsResult(tools=tools_of(workspace, "neo")).model_dump_json(by_alias=True, exclude_none=True)
     assert len(sent.encode()) + len(instructions(workspace, "neo").encode()) < 8_000
-
-
-@talks
-async def test_it_is_known_by_which_interface_a_call_came(ws):
-    from catmem.writing.memory_tool import memory_tool
-
-    async with client_of(ws) as client:
-        assert "waiting" in await told(client, "memory_add", content="Over MCP.")
-    assert memory_tool(ws, "neo", {"action": "add", "content": "By the tool."}, session=ToolSession())["changed"]

@@ -240,38 +240,3 @@ def test_words_that_are_given_stand_also_where_the_sides_may_be_additions():
     for one, other in ((ours, theirs), (theirs, ours)):
         assert "short" in merge(base, one, other, precedence="theirs").text
         assert merge(base, one, other, precedence=lambda _: said).text.startswith("## A\ninstead\n§\n")
-
-
-# --- small rewordings ---------------------------------------------------------------------------------------------
-
-BILLS = "[owner: neo] [verified_date: 2026-01-01] Bills are due on the 15th."
-
-
-@together(
-    ("ours", "theirs", "text", "reasons"),
-    [
-        ("Bills|Invoices", "15th|20th", "[owner: neo] Invoices are due on the 20th.", []),
-        ("15th|25th", "15th|20th", None, ["body"]),
-        ("[owner: neo] |", "15th|20th", None, []),
-        ("neo] [verified_date: 2026-01-01] Bills|boss] Invoices", "15th|20th", None, ["body"]),
-        ("Bills|All that has to be paid by anybody", "15th|20th", None, ["body"]),
-    ],
-)
-@together("turned", [False, True])
-def test_small_rewordings_become_one_where_that_is_asked_for(ours, theirs, text, reasons, turned):
-    sides = [BILLS.replace(*edit.split("|")) for edit in (ours, theirs)]
-    merged = merge(BILLS, *(reversed(sides) if turned else sides), within=16)
-    assert [conflict.reason for conflict in merged.conflicts] == reasons
-    assert [each.text for each in merged.combined] == ([] if text is None else [text])
-    if text is not None:
-        assert merged.text == text
-        assert [conflict.reason for conflict in merge(BILLS, *sides).conflicts] == ["body"]
-
-
-def test_one_wording_of_two_stands_once_where_a_side_has_it_already():
-    base = "Bills are due on the 15th.\n§\nlast\n"
-    ours = base.replace("Bills", "Invoices")
-    theirs = base.replace("15th", "20th") + "§\nInvoices are due on the 20th.\n"
-    merged = merge(base, ours, theirs, within=16)
-    assert merged.conflicts == ()
-    assert merged.text.count("Invoices are due on the 20th.") == 1

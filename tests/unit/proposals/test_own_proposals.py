@@ -22,7 +22,9 @@ NEW = "Deploys go out on Mondays."
 
 @pytest.fixture
 def ws(tmp_path):
-    return make_root(tmp_path, config="approval: {}\n", profiles=PROFILES, files={"boss/user": TEXT, "neo/user": TEXT})
+    return make_root(
+        tmp_path, config="approval: others\n", profiles=PROFILES, files={"boss/user": TEXT, "neo/user": TEXT}
+    )
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from catmem.audit.rebuilding import replay
 from catmem.clock import today
 from catmem.errors import ProposalError
-from catmem.proposals.deciding import expire, reopen
+from catmem.proposals.deciding import expire
 from catmem.proposals.proposal import proposals
 from catmem.workspace.copying import copy_root
 from catmem.workspace.workspace import Workspace
@@ -34,7 +34,7 @@ def ws(request, tmp_path):
         pytest.skip(server.MISSING)
     # The folder of a test that passed is removed, and the next one may get its name.
     where = server.url_of(tmp_path / uuid4().hex) if request.param == "postgresql" else request.param
-    put(tmp_path / "catmem.yaml", f"approval: {{}}\nstore: {where}\n")
+    put(tmp_path / "catmem.yaml", f"approval: others\nstore: {where}\n")
     for name, text in PROFILES.items():
         put(tmp_path / "profiles" / f"{name}.yaml", text)
     workspace = Workspace.open(tmp_path)
@@ -78,7 +78,7 @@ def test_a_copy_has_it_and_approves_it(ws):
     rejected = propose(ws, "boss")
     ws.reject(rejected, reason="No.")
     copy_root(ws, "files", "sqlite:///copy.db")
-    put(ws.root / "catmem.yaml", "approval: {}\nstore: sqlite:///copy.db\n")
+    put(ws.root / "catmem.yaml", "approval: others\nstore: sqlite:///copy.db\n")
     copied = Workspace.open(ws.root)
     with closing(copied.store):
         assert said(copied.proposals()) == said(ws.proposals())
@@ -124,16 +124,6 @@ def test_a_proposal_of_a_person_waits_as_any_other(ws):
     assert ws.proposal(done.waiting).agent == "person"
     ws.approve(done.waiting)
     assert ws.list("neo") == []
-
-
-def test_one_that_was_rejected_can_wait_again(ws):
-    name = propose(ws)
-    ws.reject(name)
-    again = reopen(ws, name)
-    assert again != name
-    assert ws.proposal(again).agent == "neo"
-    ws.approve(again)
-    assert ws.list("neo")[0].entry.body == NEW
 
 
 def test_one_whose_day_is_over_cannot_be_approved_and_is_closed(ws):

@@ -16,7 +16,7 @@ def ws(request, tmp_path):
     if request.param == "sqlite":
         pytest.importorskip("sqlalchemy")
     store = "" if request.param == "files" else "store: sqlite:///memory.db\n"
-    put(tmp_path / "catmem.yaml", f"approval: {{}}\n{store}")
+    put(tmp_path / "catmem.yaml", f"approval: others\n{store}")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")
     return Workspace.open(tmp_path)
 

@@ -1,16 +1,10 @@
-"""An approval can be undone, and what was closed or undone can wait again."""
-
-from datetime import timedelta
+"""An approval can be undone, and what it did stays on the record."""
 
 import pytest
 
-from catmem import clock
 from catmem.errors import EditError, ProposalError
-from catmem.proposals.deciding import expire, reopen
 from catmem.proposals.disclosure import disclosed
 from catmem.workspace.blame import blame
-from catmem.workspace.history import restore
-from tests.days import stand_still
 from tests.roots import make_root, text_of
 
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
@@ -19,29 +13,29 @@ TEXT = "## Talk\n[verified_date: 2026-03-02] Prefers short answers.\n§\nNever c
 
 @pytest.fixture
 def ws(tmp_path):
-    return make_root(tmp_path, config="approval: {add: wait}\n", profiles=PROFILES, files={"neo/user": TEXT})
+    return make_root(tmp_path, config="approval: all\n", profiles=PROFILES, files={"neo/user": TEXT})
 
 
 def proposed(ws, words="Prefers long answers."):
     return ws.replace("neo", "Prefers short", content=words, actor="neo", reason="He said so.").waiting
 
 
-def test_undo_takes_an_approval_back_and_says_how_the_proposal_waits_again(ws):
+def test_undo_takes_an_approval_back(ws):
     name = proposed(ws)
     revision = ws.approve(name).revision
     assert "long answers" in text_of(ws)
-    assert not ws.proposal(name).can_reopen
-    done = ws.undo("neo/user", expected=revision)
+    ws.undo("neo/user", expected=revision)
     assert text_of(ws) == TEXT
-    assert any(f"catmem proposals --reopen {name}" in note for note in done.notes)
     assert ws.proposal(name).state == "undone"
-    with pytest.raises(ProposalError, match="undone since") as caught:
+    with pytest.raises(ProposalError, match="undone since"):
         ws.approve(name)
-    assert f"--reopen {name}" in caught.value.hint
-    again = reopen(ws, name)
-    assert ws.proposal(again).state == "waiting"
+    again = proposed(ws)
     ws.approve(again)
     assert "long answers" in text_of(ws)
+    ws.undo("neo/user")
+    assert ws.proposal(again).state == "undone"
+    ws.undo("neo/user")  # the undo of the undo: it is in force again
+    assert ws.proposal(again).state == "approved"
 
 
 def test_what_was_approved_in_other_words_says_which(ws):
@@ -67,23 +61,7 @@ def test_undo_of_the_first_text_of_a_file_takes_it_out(ws):
     assert "A first note." in text_of(ws, "neo/memory")
     ws.undo("neo/memory")
     assert text_of(ws, "neo/memory") == ""
-    assert ws.proposal(name).can_reopen
-
-
-def test_an_approval_that_is_in_force_waits_no_more(ws):
-    name = proposed(ws)
-    ws.approve(name)
-    with pytest.raises(ProposalError):
-        reopen(ws, name)
-    ws.undo("neo/user")
-    assert ws.proposal(name).can_reopen
-    approved = str(int(ws.store.head("neo/user").revision) - 1)
-    restore(ws, "neo/user", approved)  # it is in force again
-    assert "long answers" in text_of(ws)
-    assert not ws.proposal(name).can_reopen
-    ws.add("neo", "Something else.", category="talk")
-    ws.undo("neo/user")  # of what came later
-    assert not ws.proposal(name).can_reopen
+    assert ws.proposal(name).state == "undone"
 
 
 def test_a_rejection_wrote_nothing_that_undo_takes_back(ws):
@@ -92,18 +70,6 @@ def test_a_rejection_wrote_nothing_that_undo_takes_back(ws):
     with pytest.raises(EditError, match=f"{name} was rejected") as caught:
         ws.undo("neo/user", expected=revision)
     assert caught.value.code == "no_undo"
-    assert ws.proposal(reopen(ws, name)).state == "waiting"
-
-
-@pytest.mark.parametrize("closed", [True, False])
-def test_what_expired_waits_again_closed_or_not(ws, monkeypatch, closed):
-    name = proposed(ws)
-    stand_still(monkeypatch, clock.today() + timedelta(days=31))
-    if closed:
-        expire(ws)
-    again = reopen(ws, name)
-    assert ws.proposal(name).decision.verdict == "expired"
-    assert [(each.id, each.state) for each in ws.proposals()] == [(again, "waiting")]
 
 
 @pytest.mark.parametrize("words", [None, "Prefers no answers at all, thank you."])

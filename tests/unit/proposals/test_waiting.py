@@ -10,7 +10,6 @@ from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
-from catmem.workspace.acting import interface
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.operation import Operation
@@ -35,10 +34,10 @@ SAYS = {
     "verify": Operation("verify", old_text="Fridays", as_of=date(2026, 11, 1)),
     "talk": Operation("replace", old_text="Prefers", content="Prefers long answers."),
 }
-VERIFIED = {"replace", "remove", "move"}
+OTHERS = SAYS.keys() - {"add", "verify"}
 
 
-def root(tmp_path, approval="{}"):
+def root(tmp_path, approval="others"):
     ws = make_root(tmp_path, config=f"approval: {approval}\n" if approval else "", profiles=PROFILES)
     ws.store.commit("neo/user", None, lambda _: TEXT.encode(), Change(agent="boss"))
     return ws
@@ -55,24 +54,18 @@ def waits(ws, name, actor="neo"):
 @pytest.mark.parametrize(
     ("approval", "waiting"),
     [
-        ("{}", VERIFIED),
         ("", set()),
-        ("{replace: free, remove: free}", set()),
-        ("{add: wait}", {*VERIFIED, "add"}),
-        ("{replace: wait}", {*VERIFIED, "replace unverified", "talk"}),
-        ("{remove: wait, replace: free}", {"remove", "remove unverified"}),
-        ("{verify: wait}", {*VERIFIED, "verify"}),
-        ("{verify: verified}", {*VERIFIED, "verify"}),
-        ("{rules: [{category: [talk], replace: wait}]}", {*VERIFIED, "talk"}),
-        ("{rules: [{category: ['t*'], replace: wait}, {replace: free, remove: free}]}", {"talk"}),
-        ("{rules: [{profile: [neo], replace: free}, {replace: wait}]}", {"remove"}),
-        ("{rules: [{profile: ['b*'], replace: wait}]}", VERIFIED),
-        ("{rules: [{domain: ['fin*'], replace: wait}]}", {*VERIFIED, "replace unverified"}),
-        ("{rules: [{tier: 2, add: wait}]}", {*VERIFIED, "add"}),
-        ("{rules: [{tier: 1, add: wait}]}", VERIFIED),
-        ("{rules: [{interface: mcp, add: wait}]}", VERIFIED),
-        ("{rules: [{interface: python, add: wait}]}", {*VERIFIED, "add"}),
-        ("{mode: shadow, add: wait}", set()),
+        ("off", set()),
+        ("others", OTHERS),
+        ("{}", OTHERS),
+        ("{agents: others}", OTHERS),
+        ("all", SAYS.keys()),
+        ("{agents: all}", SAYS.keys()),
+        ("{agents: off, categories: [talk]}", {"move", "talk"}),
+        ("{agents: off, categories: ['r*', '!talk']}", SAYS.keys() - {"talk"}),
+        ("{categories: [rules]}", SAYS.keys()),
+        ("{agents: all, mode: shadow}", set()),
+        ("{categories: [rules], mode: shadow}", set()),
     ],
 )
 def test_the_policy_says_what_waits(tmp_path, approval, waiting):
@@ -87,24 +80,7 @@ def test_the_policy_says_what_waits(tmp_path, approval, waiting):
 
 @pytest.mark.parametrize("name", SAYS)
 def test_a_person_is_free(tmp_path, name):
-    assert not waits(root(tmp_path, "{add: wait, replace: wait, remove: wait, verify: wait}"), name, actor=None)
-
-
-def test_the_interface_counts(tmp_path):
-    ws = root(tmp_path, "{rules: [{interface: mcp, add: wait}]}")
-    token = interface.set("mcp")
-    try:
-        assert waits(ws, "add")
-    finally:
-        interface.reset(token)
-
-
-def test_what_a_person_verified_waits_whatever_the_rules_say(tmp_path):
-    ws = root(tmp_path, "{replace: free, remove: free}")
-    ws.verify("neo", "Invoices")
-    assert waits(ws, "replace unverified")
-    ws.verify("neo", "Prefers", actor="neo")
-    assert not waits(ws, "talk")
+    assert not waits(root(tmp_path, "all"), name, actor=None)
 
 
 def test_shadow_mode_says_that_it_would_have_waited(tmp_path):
@@ -144,32 +120,28 @@ def test_a_retry_gives_the_same_proposal(tmp_path):
     ws = root(tmp_path)
     names = {ws.write("neo", [SAYS["remove"]], actor="neo", op_id="one").waiting for _ in range(3)}
     assert len(names) == 1
-    assert ws.proposals()[0].count == 1
 
 
-def test_the_same_again_is_counted_and_no_second_proposal(tmp_path):
+def test_the_same_again_is_no_second_proposal_and_no_second_record(tmp_path):
     ws = root(tmp_path)
     names = {ws.write("neo", [SAYS["remove"]], actor="neo").waiting for _ in range(3)}
     (found,) = ws.proposals()
     assert names == {found.id}
-    assert found.count == 3
+    assert len(list(ws.store.log("neo/user"))) == 2
 
 
-@pytest.mark.parametrize(("later", "left"), [("replace", 1), ("stack", 2)])
-def test_a_later_one_on_the_same_entry_replaces_or_stacks(tmp_path, later, left):
-    ws = root(tmp_path, f"{{later: {later}}}")
+def test_a_later_one_on_the_same_entry_takes_the_place_of_the_first(tmp_path):
+    ws = root(tmp_path)
     first = ws.replace("neo", "Fridays", content="Deploys go out on Mondays.", actor="neo").waiting
     second = ws.replace("neo", "Fridays", content="Deploys go out on Tuesdays.", actor="neo").waiting
-    assert len(ws.proposals()) == left
-    assert ws.proposal(first).state == ("replaced" if left == 1 else "waiting")
+    assert [each.id for each in ws.proposals()] == [second]
+    assert ws.proposal(first).state == "replaced"
     ws.approve(second)
     assert "Tuesdays" in text_of(ws)
-    if left == 2:
-        assert ws.proposal(first).state == "stale"
 
 
 def test_a_flood_stops_at_the_limit_and_leaves_others_alone(tmp_path):
-    ws = root(tmp_path, "{add: wait, most: 3}")
+    ws = root(tmp_path, "{agents: all, most: 3}")
     for number in range(3):
         ws.add("neo", f"Fact {number} of many.", category="rules", actor="neo")
     with pytest.raises(ProposalError) as caught:
@@ -214,7 +186,7 @@ def test_approving_keeps_what_others_wrote_meanwhile(tmp_path, words):
 
 
 def test_approving_keeps_what_another_program_wrote(tmp_path):
-    put(tmp_path / "catmem.yaml", "approval: {}\n")
+    put(tmp_path / "catmem.yaml", "approval: others\n")
     for name, text in PROFILES.items():
         put(tmp_path / "profiles" / f"{name}.yaml", text)
     path = tmp_path / "homes" / "neo" / "USER.md"
@@ -242,7 +214,7 @@ def test_several_operations_wait_together(tmp_path):
 
 
 def test_a_verification_waits_with_its_evidence(tmp_path):
-    ws = root(tmp_path, "{verify: wait}")
+    ws = root(tmp_path, "all")
     name = ws.verify("neo", "Fridays", actor="neo", evidence="calendar of 20 November").waiting
     assert ws.proposal(name).evidence == ("calendar of 20 November",)
     ws.approve(name)
@@ -275,7 +247,7 @@ def test_a_reason_is_looked_at_too(tmp_path, reason):
 
 
 def test_it_cannot_make_a_file_longer_than_it_may_be(tmp_path):
-    ws = root(tmp_path, "{add: wait}\nlimits: {user: 250}")
+    ws = root(tmp_path, "all\nlimits: {user: 250}")
     name = ws.add("neo", "A fact of fifty characters or so, which fits it.", category="rules", actor="neo").waiting
     put_bytes(ws, "neo/user", TEXT + "§\n" + "x" * 40 + "\n")
     with pytest.raises(EditError) as caught:
@@ -310,9 +282,11 @@ def test_a_forged_id_is_unknown(tmp_path, name):
     [
         "[]",
         "{mode: later}",
-        "{add: sometimes}",
-        "{rules: [{tier: x}]}",
-        "{rules: [{profile: [neo]}]}",
+        "sometimes",
+        "true",
+        "{agents: sometimes}",
+        "{categories: rules}",
+        "{categories: ['!talk']}",
         "{promote: ['!talk']}",
         "{promote: [Big Talk]}",
         "{days: 0}",
@@ -327,10 +301,18 @@ def test_a_bad_policy_is_said_with_its_place(tmp_path, approval):
     assert "approval" in str(caught.value.key)
 
 
+@pytest.mark.parametrize("old", ["add: wait", "replace: verified", "rules: []", "later: stack"])
+def test_a_key_of_old_is_told_what_to_write_now(tmp_path, old):
+    with pytest.raises(ConfigError) as caught:
+        root(tmp_path, f"{{{old}}}")
+    assert caught.value.key == f"approval.{old.partition(':')[0]}"
+    assert "Write 'approval: others', or 'approval: {agents: others, categories: [finance]}'." in caught.value.hint
+
+
 def test_what_cannot_wait_is_refused(tmp_path):
     from catmem.workspace.history import restore
 
-    ws = root(tmp_path, "{replace: wait}")
+    ws = root(tmp_path)
     ws.replace("neo", "Prefers", content="Prefers long answers.")
     with pytest.raises(ApprovalError) as caught:
         restore(ws, "neo/user", "1", actor="boss")

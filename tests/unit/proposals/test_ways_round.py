@@ -12,7 +12,6 @@ from catmem.errors import ApprovalError, CatmemError, ConfigError, DriftError, E
 from catmem.proposals import deciding, proposing
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.roots import make_root, text_of
 
@@ -21,65 +20,29 @@ PROFILES = {
     "neo": "seed_from: boss\nuser_memory_categories: [rules, notes]\nwritable_categories: [rules, notes]\nmay_verify: true\n",
 }
 TEXT = "## Rules\n[verified_date: 2026-10-01] Deploys go out on Fridays.\n§\nInvoices are paid in 30 days.\n\n## Notes\nA note.\n"
-ALL = "add: wait, replace: wait, remove: wait, verify: wait"
 
 
-def root(tmp_path, approval="{}"):
+def root(tmp_path, approval="others"):
     ws = make_root(tmp_path, config=f"approval: {approval}\n", profiles=PROFILES)
     for name in PROFILES:
-        ws.store.commit(f"{name}/user", None, lambda _: TEXT.encode(), Change(agent="boss"))
+        ws.store.commit(f"{name}/user", None, lambda _: TEXT.encode(), Change())
     return ws
 
 
-def test_a_move_into_a_guarded_category_is_an_addition_there(tmp_path):
-    ws = root(tmp_path, f"{{replace: free, rules: [{{category: [rules], {ALL}}}]}}")
+def test_a_move_into_a_guarded_category_waits(tmp_path):
+    ws = root(tmp_path, "{agents: off, categories: [rules]}")
     assert ws.add("neo", "Free here.", category="notes", actor="neo").changed
     assert ws.move("neo", "Free here.", "rules", actor="neo").waiting
 
 
-@pytest.mark.parametrize("by", ["new entry", "tags", "text"])
-def test_a_day_of_verification_is_a_verification_however_it_comes(tmp_path, by):
-    ws = root(tmp_path, "{verify: wait, replace: free}")
-    tags = {"verified_date": "2026-11-01"}
-    if by == "new entry":
-        done = ws.add("neo", "Brand new.", category="rules", tags=tags, actor="neo")
-    elif by == "tags":
-        done = ws.write("neo", [Operation("replace", old_text="Invoices", tags=tags)], actor="neo")
-    else:
-        text = TEXT.replace("Invoices", "[verified_date: 2026-11-01] Invoices")
-        done = ws.submit(ws.envelope("boss", text, agent="boss"))
-    assert done.waiting
-
-
-@pytest.mark.parametrize("tags", [{"domain": "finance"}, {"domain": ["other", "finance"]}])
-def test_a_domain_counts_as_it_will_be(tmp_path, tags):
-    ws = root(tmp_path, f"{{replace: free, rules: [{{domain: [finance], {ALL}}}]}}")
-    assert ws.write("neo", [Operation("replace", old_text="Invoices", tags=tags)], actor="neo").waiting
-
-
-@pytest.mark.parametrize("trick", ["nothing", "verify again", "verify with evidence", "a copy"])
-def test_what_a_person_verified_stays_guarded(tmp_path, trick):
-    ws = root(tmp_path, "{replace: free, remove: free}")
-    ws.verify("neo", "Invoices")
-    if trick == "verify again":
-        ws.verify("neo", "Invoices", actor="neo")
-    elif trick == "verify with evidence":
-        ws.verify("neo", "Invoices", actor="neo", evidence="I looked.")
-    elif trick == "a copy":
-        ws.add("neo", "Invoices are paid in 30 days.", category="notes", actor="neo")
-        ws.verify("neo", "Invoices", category="notes", actor="neo")
-    done = ws.replace("neo", "Invoices", content="Invoices are paid never.", category="rules", actor="neo")
-    assert done.waiting
-
-
-def test_new_words_that_a_person_approves_are_guarded_as_the_old_ones_were(tmp_path):
+def test_new_words_that_a_person_approves_are_not_the_agents_own(tmp_path):
     ws = root(tmp_path)
     ws.approve(ws.replace("neo", "Fridays", content="Deploys go out on Mondays.", actor="neo").waiting)
     assert ws.replace("neo", "Mondays", content="Deploys never go out.", actor="neo").waiting
 
 
 def test_an_agent_that_approves_gives_no_words(tmp_path):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     name = ws.add("neo", "From neo.", category="rules", actor="neo").waiting
     with pytest.raises(ForbiddenError):
         ws.approve(name, words="From boss.", actor="boss")
@@ -87,7 +50,7 @@ def test_an_agent_that_approves_gives_no_words(tmp_path):
 
 
 def test_what_was_looked_at_under_an_id_stays_what_it_is(tmp_path):
-    ws = root(tmp_path, f"{{{ALL}}}")
+    ws = root(tmp_path, "all")
     first = ws.add("neo", "The limit is 9.", category="rules", actor="neo", reason="First.").waiting
     tags = {"created": "2020-01-01"}
     again = ws.add("neo", "The limit is 9.", category="rules", tags=tags, actor="neo", reason="Other.").waiting
@@ -101,7 +64,7 @@ def test_what_was_looked_at_under_an_id_stays_what_it_is(tmp_path):
 
 
 def test_a_title_cannot_ride_along(tmp_path):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     text = f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n"
     with pytest.raises(ApprovalError):
         ws.submit(ws.envelope("boss", text, agent="boss"))
@@ -109,22 +72,22 @@ def test_a_title_cannot_ride_along(tmp_path):
 
 
 @pytest.mark.parametrize("selectors", ["['!notes']", "['Rules Of Mine']"])
-def test_a_rule_that_fits_nothing_is_a_fault(tmp_path, selectors):
+def test_a_list_that_fits_nothing_is_a_fault(tmp_path, selectors):
     with pytest.raises(ConfigError) as caught:
-        root(tmp_path, f"{{rules: [{{category: {selectors}, add: wait}}]}}")
+        root(tmp_path, f"{{categories: {selectors}}}")
     assert caught.value.code == "selector"
 
 
-def test_an_alias_in_a_rule_is_its_category(tmp_path):
+def test_an_alias_is_its_category(tmp_path):
     ws = root(
         tmp_path,
-        "{rules: [{category: [law], add: wait}]}\ntaxonomy: {categories: {rules: {title: Rules, aliases: [law]}}}",
+        "{categories: [law]}\ntaxonomy: {categories: {rules: {title: Rules, aliases: [law]}}}",
     )
     assert ws.add("neo", "New.", category="rules", actor="neo").waiting
 
 
 def test_a_decision_between_the_look_and_the_lock_leaves_no_second_one(tmp_path, monkeypatch):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     name = ws.add("neo", "Again and again.", category="rules", actor="neo").waiting
     real, decided = dataclasses.replace, []
 
@@ -134,16 +97,14 @@ def test_a_decision_between_the_look_and_the_lock_leaves_no_second_one(tmp_path,
         return real(*arguments, **more)
 
     monkeypatch.setattr(proposing, "replace", decide_first)
-    with pytest.raises(ProposalError) as caught:
-        ws.add("neo", "Again and again.", category="rules", actor="neo")
-    assert caught.value.code == "rejected_before"
-    assert ws.proposals() == []
+    other = ws.add("neo", "Another one.", category="rules", actor="neo").waiting
+    assert [each.id for each in ws.proposals()] == [other]
     assert ws.proposal(name).state == "rejected"
 
 
 @pytest.mark.parametrize("store", ["files", "sqlite:///.catmem/memory.db"])
-def test_a_limit_and_a_count_hold_among_threads(tmp_path, store):
-    put(tmp_path / "catmem.yaml", f"approval: {{add: wait, most: 3}}\nstore: {store}\n")
+def test_a_limit_holds_among_threads(tmp_path, store):
+    put(tmp_path / "catmem.yaml", f"approval: {{agents: all, most: 3}}\nstore: {store}\n")
     for name, text in PROFILES.items():
         put(tmp_path / "profiles" / f"{name}.yaml", text)
 
@@ -165,27 +126,8 @@ def test_a_limit_and_a_count_hold_among_threads(tmp_path, store):
     assert 1 <= len(found) == len({each.changes[0].after.body for each in found}) <= 3
 
 
-@pytest.mark.parametrize("verdict", ["approve", "reject"])
-def test_what_is_proposed_again_while_it_is_decided_is_decided(tmp_path, monkeypatch, verdict):
-    ws = root(tmp_path, "{add: wait}")
-    name = ws.add("neo", "Said twice.", category="rules", actor="neo").waiting
-    other = ws.add("boss", "Of another.", category="rules", actor="boss").waiting
-    decide = deciding._decide
-
-    def again_first(*arguments, **choices):
-        assert ws.add("neo", "Said twice.", category="rules", actor="neo").waiting == name
-        return decide(*arguments, **choices)
-
-    monkeypatch.setattr(deciding, "_decide", again_first)
-    getattr(ws, verdict)(name)
-    monkeypatch.undo()
-    assert ws.proposal(name).decision.verdict == f"{verdict}ed".replace("ee", "e")
-    assert [each.id for each in ws.proposals()] == [other]
-    assert [each.proposal.id for each in deciding.expire(ws, as_of=date(2100, 1, 1))] == [other]
-
-
 def test_one_that_cannot_be_closed_keeps_no_other_open(tmp_path, monkeypatch):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     names = [ws.add("neo", words, category="rules", actor="neo").waiting for words in ("One.", "Two.")]
     decide = deciding._decide
 
@@ -199,12 +141,11 @@ def test_one_that_cannot_be_closed_keeps_no_other_open(tmp_path, monkeypatch):
 
 
 def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     name = ws.add("neo", "Of the boss.", category="rules", actor="boss", op_id="op-1").waiting
     own = ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1").waiting
     assert own not in {None, name}
     assert ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1").waiting == own
-    assert ws.proposal(own).count == 1
     with pytest.raises(CatmemError) as caught:
         ws.add("neo", "Other words.", category="rules", actor="neo", op_id="op-1")
     assert caught.value.code == "hash_collision"
@@ -213,7 +154,7 @@ def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
 
 
 def test_a_retry_of_what_waits_keeps_the_file_of_the_first_try(tmp_path):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     first = ws.add("neo", "Of neo.", category="rules", target="memory", actor="neo", op_id="op-1")
     again = ws.add("neo", "Of neo.", category="rules", actor="neo", op_id="op-1")
     assert (again.waiting, again.entity, again.repeated) == (first.waiting, "neo/memory", True)
@@ -221,7 +162,7 @@ def test_a_retry_of_what_waits_keeps_the_file_of_the_first_try(tmp_path):
 
 @pytest.mark.parametrize("what", ["replace", "add"])
 def test_words_that_the_file_has_by_now_are_not_approved_into_one_with_it(tmp_path, what):
-    ws = root(tmp_path, "{add: free, rules: []}")
+    ws = root(tmp_path)
     if what == "replace":
         name = ws.replace("neo", "Deploys", content="Pay B.", category="rules", actor="neo").waiting
     else:
@@ -243,25 +184,8 @@ def test_a_new_section_without_entries_cannot_ride_along(tmp_path):
     assert ws.submit(ws.envelope("boss", text, agent="boss")).waiting
 
 
-def test_what_was_proposed_again_is_not_closed_as_expired(tmp_path, monkeypatch):
-    ws = root(tmp_path, "{add: wait}")
-    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 9, 1))
-    name = ws.add("neo", "Again.", category="rules", actor="neo").waiting
-    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
-    assert ws.proposal(name).state == "expired"
-    decide = deciding._decide
-
-    def again_first(*arguments):
-        assert ws.add("neo", "Again.", category="rules", actor="neo").waiting == name
-        return decide(*arguments)
-
-    monkeypatch.setattr(deciding, "_decide", again_first)
-    assert deciding.expire(ws) == []
-    assert ws.proposal(name).state == "waiting"
-
-
 def test_a_file_that_cannot_be_written_keeps_no_other_open(tmp_path):
-    put(tmp_path / "catmem.yaml", "approval: {add: wait}\non_drift: refuse\n")
+    put(tmp_path / "catmem.yaml", "approval: all\non_drift: refuse\n")
     for name, text in PROFILES.items():
         put(tmp_path / "profiles" / f"{name}.yaml", text)
     ws = Workspace.open(tmp_path)
@@ -277,7 +201,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_open(tmp_path):
 
 
 def test_a_retry_says_what_became_of_it(tmp_path):
-    ws = root(tmp_path, "{add: wait}")
+    ws = root(tmp_path, "all")
     again = {"content": "Once.", "category": "rules", "actor": "neo", "op_id": "op-1"}
     name = ws.add("neo", **again).waiting
     ws.reject(name)

@@ -183,9 +183,7 @@ def test_each_target_is_read_by_its_own_selectors(workspace):
 @pytest.mark.parametrize("actor", [None, "ada"])
 def test_the_file_that_is_read_is_named_also_to_a_profile(tmp_path, actor):
     ada = "memory_categories: [notes]\nwritable_categories: [notes, drop]\n"
-    workspace = make_root(
-        tmp_path, profiles={"ada": ada}, config="approval: {rules: [{category: [notes], add: wait}]}\n"
-    )
+    workspace = make_root(tmp_path, profiles={"ada": ada}, config="approval: {agents: off, categories: [notes]}\n")
     (warning,) = workspace.add("ada", "x", category="notes", target="user", actor=actor).warnings
     assert warning == (
         "the profile ada does not read the category notes (user), so this will not be in its prompt; "

@@ -7,7 +7,7 @@ import pytest
 from tests.http_root import AGENTS, plain, served_root
 from tests.roots import text_of
 
-CONFIG = f"{AGENTS}approval: {{add: wait, rules: [{{interface: http, tier: 1, add: free}}]}}\n"
+CONFIG = f"{AGENTS}approval: {{agents: off, categories: [talk]}}\n"
 APPROVES = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\nmay_approve: [talk]\n"
 
 
@@ -62,7 +62,7 @@ def test_an_envelope_waits_too(served, neo):
 def test_a_reason_is_a_text_and_kept_of_a_write_that_does_not_wait(served, neo, boss):
     base = boss.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
     for reason, status in ((7, 422), ("x" * 501, 422), ("Ada said so.", 200)):
-        response = boss.post("/mem/write", json=plain("hello", reason=reason), headers={"If-Match": base})
+        response = boss.post("/mem/write", json=plain("hello", "rules", reason=reason), headers={"If-Match": base})
         assert response.status_code == status, response.text
     assert served.workspace.store.head("neo/user").note["reason"] == "Ada said so."
 

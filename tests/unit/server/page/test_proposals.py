@@ -18,7 +18,7 @@ from tests.unit.server.page.markup import Markup
 QUEUE = "/proposals"
 CONFIG = """\
 taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}}}
-approval: {add: wait, replace: wait, remove: wait, verify: wait}
+approval: {agents: all}
 """
 ANN = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n"
 
@@ -128,11 +128,6 @@ def test_a_verification_says_what_it_was_checked_against(client, workspace):
     made = read(client, f"{QUEUE}/{name}")
     assert "Evidence: chat 7" in made.text
     assert clock.today().isoformat() in marked(made)
-
-
-def test_how_often_it_was_proposed(client, workspace):
-    assert reword(workspace) == reword(workspace)
-    assert "proposed 2 times" in read(client).text
 
 
 def test_a_tag_that_differs_is_marked(client, workspace):
@@ -318,34 +313,33 @@ def test_a_decided_one_says_who_decided_and_why(client, workspace):
     who = workspace.proposal(name).decision.by
     assert f"Proposed by neo, rejected by {who}" in made.text
     assert "Not true." in made.text
-    assert Forms(client.get(f"{QUEUE}/{name}").text).named("Let it wait again")["buttons"] == ["Let it wait again"]
 
 
-def test_a_rejected_one_waits_again(client, workspace):
-    name = reword(workspace)
-    alone(client, "reject", name)
-    form = shown(client, f"{QUEUE}/{name}").named("Let it wait again")
-    made = told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
-    (again,) = workspace.proposals()
-    assert f"Proposal {again.id}" in made.text
-    assert "Proposed: Changed in talk" in made.text
-    assert "Bring them together" not in made.text
-
-
-def test_one_whose_day_is_over_is_closed_or_waits_again(client, workspace, monkeypatch):
+def test_one_whose_day_is_over_is_closed(client, workspace, monkeypatch):
     name = reword(workspace)
     stand_still(monkeypatch, clock.today() + timedelta(days=31))
     assert "expired" in read(client).text
     form = shown(client, f"{QUEUE}/{name}").named("Reject")
-    assert form["buttons"] == ["Reject", "Let it wait again"]
-    told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
-    assert [each.state for each in workspace.proposals()] == ["waiting"]
+    assert form["buttons"] == ["Reject"]
+    told(client, sent(client, form))
+    assert workspace.proposals() == []
+
+
+def test_one_that_a_person_made_by_hand_is_done_and_leaves_the_queue(client, workspace):
+    name = reword(workspace)
+    workspace.replace("neo", "Prefers short", content="Prefers long answers.")
+    made = read(client)
+    assert "Nothing waits" in made.text
+    assert "Proposals 1" not in made.text
+    page = client.get(f"{QUEUE}/{name}").text
+    assert "It is done: the file says by now what it proposes." in Markup(page).text
+    assert "Reject" not in [button for form in Forms(page).all for button in form["buttons"]]
 
 
 # --- back ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_approval_is_taken_back_and_the_proposal_waits_again(client, workspace):
+def test_an_approval_is_taken_back(client, workspace):
     name = reword(workspace)
     answer = press(client, "approve", name)
     made = told(client, answer)
@@ -355,9 +349,6 @@ def test_an_approval_is_taken_back_and_the_proposal_waits_again(client, workspac
     assert text_of(workspace) == TEXT
     (address,) = {each["href"] for each in made.all("a") if name in (each.get("href") or "")}
     assert "That was taken back since." in read(client, address).text
-    form = shown(client, address).named("Let it wait again")
-    told(client, sent(client, {**form, "action": "/page/change/proposals/reopen"}))
-    assert [each.state for each in workspace.proposals()] == ["waiting"]
 
 
 def test_a_rejection_offers_no_undo(client, workspace):
@@ -421,7 +412,7 @@ def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp
             assert client.get(address, headers={"Authorization": f"Bearer {neo}"}).status_code == 403
 
 
-@pytest.mark.parametrize("verdict", ["approve", "reject", "reopen"])
+@pytest.mark.parametrize("verdict", ["approve", "reject"])
 def test_a_form_of_another_site_decides_nothing(client, workspace, verdict):
     name = reword(workspace)
     answer = client.post(f"/page/change/proposals/{verdict}", data={"csrf": "odd", f"tick-{name}": "on"})

@@ -47,13 +47,11 @@ def status(as_of: date | None) -> None:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
     refused = sum(bool(each.problems) for each in seeds)
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
-    policy, learned = workspace.config.approval, 0
-    up = () if policy and policy.promote else ("*",)
-    sort, promote = f"catmem sort -p {first} -t {target}", "catmem promote --all" + (" -c '*'" if up else "")
+    learned = 0
     try:
-        learned = sum(each.error is None for each in promote_learned(workspace, categories=up, dry_run=True))
+        learned = sum(each.error is None for each in promote_learned(workspace, dry_run=True))
     except CatmemError as error:
-        wrong.append(error)
+        wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
     clashing = any(each.conflicts for each in seeds)
     seed = f"catmem seed --all{' --interactive' if clashing else ''}"
     topics = (
@@ -61,8 +59,14 @@ def status(as_of: date | None) -> None:
         ("stale", states["stale"], "proposal", " whose entry changed since", "catmem proposals"),
         ("expired", states["expired"], "proposal", " whose day is over", "catmem proposals --expire"),
         ("due", sum(overview.due.values()), "fact", f" due for review ({due})", "catmem review"),
-        ("unsorted", sum(unsorted.values()), "entry|entries", " without a category", sort),
-        ("learned", learned, "entry|entries", " that specialists learned", promote),
+        (
+            "unsorted",
+            sum(unsorted.values()),
+            "entry|entries",
+            " without a category",
+            f"catmem sort -p {first} -t {target}",
+        ),
+        ("learned", learned, "entry|entries", " that specialists learned", "catmem promote --all"),
         ("branches", smooth, "branch|branches", " to merge", "catmem merge --all"),
         ("conflicts", len(rough), "branch|branches", " with conflicts", settle),
         ("seeds", len(seeds) - refused, "profile", " behind what seeds it", seed),

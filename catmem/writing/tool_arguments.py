@@ -156,7 +156,10 @@ def _categories(given: Mapping[str, Any]) -> tuple[str, ...] | None:
 def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     """One change. For a move, the category that a model names is where the entry goes."""
     own = (name for name in given if name in _OF_ONE_CHANGE and name != "action")
-    refuse_untaken(given["action"], own, TAKES[given["action"]], "bad_arguments", key)
+    # Of several operations, ``expected`` is the entry that one of them changes, and an addition changes none.
+    adds = key is not None and given["action"] == "add"
+    takes = [name for name in TAKES[given["action"]] if not (adds and name == "expected")]
+    refuse_untaken(given["action"], own, takes, "bad_arguments", key)
     moves = given["action"] == "move"
     if moves and "category" not in given:
         raise _bad("move needs category", "Name the category that the entry goes to.", key)

@@ -219,7 +219,8 @@ def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
     run("reconcile", copy, "--all", "--dry-run")
     assert call(**add)["reason"] == "drift"
     assert "is accepted" in run("reconcile", copy, "--all").stderr
-    assert call(**CHANGE)["success"]
+    answer = call(**CHANGE)
+    assert answer["success"], answer
     assert call(**add)["success"]
 
 

@@ -199,7 +199,6 @@ def test_a_date_in_the_future_is_a_finding(memory, when):
 
 @pytest.mark.parametrize("tags", [{}, {"verified_date": ago(91)}, {"expires": ago(1)}, {"verified_date": DAY}])
 def test_every_answer_with_a_fact_that_is_not_fresh_has_one_sentence(memory, tags):
-    memory.configure("approval: {}\n", "")
     memory.write(entry(OFFICE, **tags))
     http = by_http(memory)
     answers = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -19,8 +18,8 @@ from catmem import __version__
 from catmem.cli.command import Command
 from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
-from catmem.errors import CatmemError, ConfigError, UnreadableError
-from catmem.files import os_errors, read_bounded
+from catmem.errors import CatmemError, ConfigError
+from catmem.files import os_errors
 from catmem.text import plural
 
 if TYPE_CHECKING:
@@ -33,17 +32,9 @@ if TYPE_CHECKING:
     from catmem.linting.rule import Rule
 
 
-_BASELINE = "catmem.lint.json"
-_LARGEST = 64 << 20
 _EVERY = 0.5
 """Seconds between two looks; what takes less shows nothing."""
 _CLEAR = "\r\x1b[K"
-_REPORTING = ("statistics", "output", "form")
-_APART = {
-    "diff": (("fix", "write_baseline", "baseline", *_REPORTING), "it writes nothing, and reports no findings."),
-    "write_baseline": (_REPORTING, "it writes the findings to the baseline alone."),
-}
-"""Options that leave others nothing to do."""
 
 
 def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -72,8 +63,6 @@ def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     help="Show nothing milder, and fail for nothing milder; it is counted all the same.",
 )
 @as_of_option
-@click.option("--baseline", metavar="FILE", help="Findings that do not count. By default what catmem.yaml says.")
-@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline, so that none of them counts.")
 @click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
 @click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
 @root_option
@@ -85,12 +74,10 @@ def lint(  # noqa: PLR0913 - one parameter an option
     form: Format,
     min_severity: Severity | None,
     as_of: date | None,
-    baseline: str | None,
     output: str | None,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
-    write_baseline: bool,
     statistics: bool,
 ) -> None:
     """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
@@ -102,8 +89,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
     if statistics and form != "text":
         raise click.UsageError("--statistics goes with --format text.")
-    for option, (others, why) in _APART.items():
-        refuse_beside(option, *others, why=why)
+    refuse_beside("diff", "fix", "statistics", "output", "form", why="it writes nothing, and reports no findings.")
 
     from catmem.config.profile import refuse_no_root
     from catmem.linting.root_lint import Linter
@@ -130,12 +116,6 @@ def lint(  # noqa: PLR0913 - one parameter an option
             path=paths[0],
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
-    known = _baseline_path(linter, baseline, must_be_there=not write_baseline)
-    if write_baseline:
-        _write_baseline(found, known or linter.root.path(_BASELINE))
-        raise SystemExit(2 * bool(found.errors))
-    if known is not None:
-        found = linter.without_baseline(found, known)
     _report(linter, found, form, statistics=statistics, output=output)
     print_unreadable(found.errors)
     raise SystemExit(max(status, found.exit_status))
@@ -179,18 +159,23 @@ def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool
     text = render(report, form, statistics=statistics)
     if output is None:
         emit(text)
+    elif Path(output).suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
+        raise ConfigError(
+            "findings are not written over files that lint reads",
+            code="would_replace",
+            path=output,
+            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
+        )
     else:
-        _refuse_source(Path(output))
-        _write_text(Path(output), text)
+        with os_errors("cannot be written", path=output, hint="Name another file."):
+            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     if form == "text":
         said = ", ".join(
             f"{count} {plural(count, name)}{' (not shown)' if rank(name) > rank(found.min_severity) else ''}"
             for name, count in report.severities().items()
             if count
         )
-        hidden = len(report.diagnostics) - len(report.counting)
-        extra = f", {hidden} suppressed" if hidden else ""
-        say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}{extra}")
+        say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}")
 
 
 def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) -> Diagnostic:
@@ -203,69 +188,6 @@ def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) ->
 
 def _shown(linter: Linter, name: str) -> str:
     return shown_path(linter.root.path(name))
-
-
-def _baseline_path(linter: Linter, given: str | None, *, must_be_there: bool) -> Path | None:
-    if given is not None:
-        path = Path(given)
-        if must_be_there and not path.exists():
-            raise UnreadableError("no such baseline", code="missing", path=path, hint="--write-baseline makes one.")
-        return path
-    if linter.settings.baseline is None:
-        return None
-    path, root = linter.root.path(linter.settings.baseline), linter.root.path(".").resolve()
-    if not path.resolve().is_relative_to(root):
-        raise ConfigError(
-            f"the baseline {linter.settings.baseline!r} leads out of the root",
-            code="outside_root",
-            path=root / "catmem.yaml",
-            key="lint.baseline",
-            hint="Choose a file inside, or name one with --baseline.",
-        )
-    return path
-
-
-def _write_baseline(found: LintResult, path: Path) -> None:
-    from catmem.linting.suppress import write_baseline
-
-    _refuse_to_replace(path, _is_baseline)
-    _write_text(path, write_baseline(found.diagnostics))
-    say(f"wrote {printable(shown_path(path))}; name it as 'baseline' under 'lint' in catmem.yaml, or with --baseline")
-
-
-def _refuse_to_replace(path: Path, is_ours: Callable[[bytes], bool]) -> None:
-    """Raise ``ConfigError`` for a file that this command did not write: a slip must not cost a memory file."""
-    if path.is_file() and not is_ours(read_bounded(path, _LARGEST)):
-        raise ConfigError(
-            "is there already, and is not what this command writes",
-            code="would_replace",
-            path=path,
-            hint="Nothing was written. Name another file, or move this one away first.",
-        )
-
-
-def _refuse_source(path: Path) -> None:
-    """Raise ``ConfigError`` for a file of the kinds that lint reads: findings go to a file of their own."""
-    if path.suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
-        raise ConfigError(
-            "findings are not written over files that lint reads",
-            code="would_replace",
-            path=path,
-            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
-        )
-
-
-def _is_baseline(data: bytes) -> bool:
-    try:
-        said = json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(said, dict) and {"version", "findings"} <= said.keys()
-
-
-def _write_text(path: Path, text: str) -> None:
-    with os_errors("cannot be written", path=path, hint="Name another file."):
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 @contextmanager
@@ -302,7 +224,7 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
         stderr.flush()
 
 
-@click.command(cls=Command, examples=("catmem rule CM190", "catmem rule --all"))
+@click.command(cls=Command, examples=("catmem rule CM203", "catmem rule --all"))
 @click.argument("code", required=False)
 @click.option("--all", "every", is_flag=True, help="One line for each rule.")
 @format_option
@@ -332,6 +254,6 @@ def rule(code: str | None, *, every: bool) -> None:
 
 
 def _rule_dict(rule: Rule) -> dict[str, Any]:
-    fields = ("code", "name", "severity", "scope", "fixes", "suppressible", "summary", "options", "page")
+    fields = ("code", "name", "severity", "scope", "fixes", "summary", "options", "page")
     options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
     return {field: options if field == "options" else getattr(rule, field) for field in fields}

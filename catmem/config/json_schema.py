@@ -116,8 +116,8 @@ def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
     """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
 
-    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that
-    ``pattern_fault`` lets pass.
+    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that no text
+    takes long.
     """
     for key, message, _ in _faults(_meta_checker(), contents):
         return key, message
@@ -212,7 +212,7 @@ def _meta_checker() -> _Checker:
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
-    """References that lead out of a schema or nowhere, and patterns that do not compile, with their keys."""
+    """References that lead out of a schema or nowhere, and patterns that may take long, with their keys."""
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
     while waiting:
         key, value = waiting.pop()
@@ -221,8 +221,9 @@ def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 -
             waiting.append(((*key, name), part))
             if name in {"$ref", "$dynamicRef"} and isinstance(part, str) and not _leads_somewhere(part, contents):
                 yield (*key, name), f"{shown(part)} is not a place in this schema"
-            wrong = pattern_fault(part) if name == "pattern" and isinstance(part, str) else None
-            if wrong is not None:
+            if name == "patternProperties":
+                yield (*key, name), "patternProperties cannot be used; name the keys under properties"
+            if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part, value.get("maxLength"))):
                 yield (*key, name), f"{shown(part)} {wrong}"
 
 
@@ -242,8 +243,8 @@ def _make_validator(contents: dict[str, Any]) -> Validator:
     from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
-    def pattern(_: Validator, wanted: str, value: object, __: object) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not _matches(wanted, value):
+    def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
+        if isinstance(value, str) and not _matches(wanted, value, where):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
@@ -276,10 +277,11 @@ def surely_fits(value: Any, schema: Mapping[str, Any] | Literal[True, False]) ->
     )
 
 
-def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern of a schema is found in a text."""
+def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
+    """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
+    longest: int = where.get("maxLength", len(text))
     # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
-    return re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
+    return len(text) > longest or re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
 
 
 def is_date(text: str) -> bool:
@@ -318,7 +320,7 @@ _RULES: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
     "type": lambda value, said, _: isinstance(said, str) and type(value) is _TYPES.get(said),
     "enum": lambda value, said, _: any(_same(value, each) for each in said),
     "const": lambda value, said, _: _same(value, said),
-    "pattern": lambda value, said, _: not isinstance(value, str) or _matches(said, value),
+    "pattern": lambda value, said, where: not isinstance(value, str) or _matches(said, value, where),
     "format": lambda value, said, _: said in _FORMATS and (not isinstance(value, str) or _FORMATS[said](value)),
     "minLength": lambda value, said, _: not isinstance(value, str) or len(value) >= said,
     "maxLength": lambda value, said, _: not isinstance(value, str) or len(value) <= said,
@@ -510,47 +512,25 @@ def meant_tag(name: str, known: Collection[str]) -> str | None:
     return SLIPS.get(name) or nearest(name, known)
 
 
-# These are compiled when a pattern is looked at, which few runs do.
-_PARTS = (
-    r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?#[^)]*+\)|\((?>(?:\?(?:<?[=!]|[:>]|P?<\w++>|[aiLmsux-]++:))?)|[)|]|"
-    r"(?P<repeat>[*+]|\{[0-9]*+,[0-9]*+\}|\{[0-9]++\}|\?)(?P<kind>[+?]?)|."
-)
-_OPEN = r"[*+]|\{[0-9]*,\}"
-_BOUND = r"\{(?P<least>[0-9]*)(?:,(?P<most>[0-9]+))?\}"
-_LONG = 32
+_SHORT = 100
+"""Characters of a pattern, and of a text on which one that can match in several ways is tried."""
+_SIGNS = 3
+_ATOM = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
 
 
-def pattern_fault(pattern: str) -> str | None:
-    """Why ``pattern`` cannot be used; ``None`` if it can."""
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        return f"is no regular expression: {error}"
-    # Per open group: whether it can be matched in several ways. The first is the pattern itself.
-    open_groups = [False]
-    closed: bool | None = None
-    for token in re.finditer(_PARTS, pattern):
-        text = token.group()
-        several, closed = closed, None
-        if token["repeat"]:
-            if _repeats_long(token["repeat"]):
-                if several and token["kind"] != "+":
-                    return "repeats a group that repeats or has alternatives, which may take very long"
-                open_groups[-1] = open_groups[-1] or token["kind"] != "+"
-            elif several:
-                closed = several
-        elif text.startswith("(") and not text.startswith("(?#"):
-            open_groups.append(False)
-        elif text == ")" and len(open_groups) > 1:
-            closed = open_groups.pop()
-            open_groups[-1] = open_groups[-1] or closed
-        elif text == "|":
-            open_groups[-1] = True
-    return None
-
-
-def _repeats_long(repeat: str) -> bool:
-    if re.fullmatch(_OPEN, repeat):
-        return True
-    bound = re.fullmatch(_BOUND, repeat)
-    return bound is not None and int(bound["most"] or bound["least"] or 0) > _LONG
+def _pattern_fault(pattern: str, longest: object) -> str | None:
+    """Why a pattern with this ``maxLength`` beside it cannot be used; ``None`` if no text takes it long."""
+    if len(pattern) <= _SHORT:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError) as error:
+            return f"is no regular expression: {error}"
+        plain = re.sub(_ATOM, "x", pattern)
+        signs = len(re.findall(r"(?<!\()\?|[*+{|]", plain))
+        is_bounded = not signs or (isinstance(longest, int) and longest <= _SHORT)
+        if is_bounded and signs <= _SIGNS and not re.search(r"\)[*+{]|\(\?[\w#]", plain):
+            return None
+    return (
+        f"may take very long: a pattern has at most {_SHORT} characters and {_SIGNS} of * + ? {{ |, repeats no group "
+        f"and sets no flag; with one of these signs it needs a maxLength of at most {_SHORT} beside it"
+    )

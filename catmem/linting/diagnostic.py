@@ -8,11 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from catmem.model.edit import TextEdit
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from catmem.model.edit import TextEdit
     from catmem.text import LineIndex
 
 Severity = Literal["error", "warning", "hint"]
@@ -40,12 +37,6 @@ class Fix:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {"message": self.message, "safe": self.safe, "edits": [edit._asdict() for edit in self.edits]}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Fix:
-        """The fix that ``to_dict`` gave this form of."""
-        edits = tuple(TextEdit(**edit) for edit in data["edits"])
-        return cls(edits, data["safe"], data["message"])
 
 
 class Region(NamedTuple):
@@ -80,10 +71,6 @@ class Related:
     line: int = 1
     column: int = 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -106,8 +93,8 @@ class Finding:
 class Diagnostic:
     """A finding with its rule, its severity and its place; ``path`` is from the root, with ``/``.
 
-    ``fingerprint`` names what the finding is about (an entry's id, else a digest of the words), so that a baseline
-    knows it again after lines have moved. ``suppressed`` is ``inline`` or ``baseline`` for one that does not count.
+    ``fingerprint`` names what the finding is about (an entry's id, else a digest of the words), so that a code scanner
+    knows it again after lines have moved.
     """
 
     path: str
@@ -122,7 +109,6 @@ class Diagnostic:
     fix: Fix | None = None
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
-    suppressed: Literal["", "inline", "baseline"] = ""
 
     @property
     def line(self) -> int:
@@ -144,7 +130,7 @@ class Diagnostic:
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; ``from_dict`` reads it."""
+        """The JSON form."""
         return {
             "path": self.path,
             **self.region._asdict(),
@@ -156,18 +142,6 @@ class Diagnostic:
             "message": self.message,
             "hint": self.hint,
             "fix": None if self.fix is None else self.fix.to_dict(),
-            "related": [other.to_dict() for other in self.related],
+            "related": [asdict(other) for other in self.related],
             "fingerprint": self.fingerprint,
-            "suppressed": self.suppressed,
         }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Diagnostic:
-        """The diagnostic that ``to_dict`` gave this form of. Raises ``KeyError`` or ``TypeError`` for another."""
-        plain = ("path", "start", "end", "code", "name", "severity", "message", "hint", "fingerprint", "suppressed")
-        return cls(
-            region=Region(*(data[name] for name in Region._fields)),
-            fix=None if data["fix"] is None else Fix.from_dict(data["fix"]),
-            related=tuple(Related(**other) for other in data["related"]),
-            **{name: data[name] for name in plain},
-        )

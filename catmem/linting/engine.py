@@ -1,16 +1,11 @@
-"""Running the rules: on one file, on what is known of all files, and bringing the two together (``lint``).
-
-::
-
-    file ── lint_file ──> FileResult ─┐
-    all files ── lint_root ───────────┴── finished ──> diagnostics, in order
-"""
+"""Running the rules: on one file, across files, on what a store said, or all of them on one document (``lint``)."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from catmem.config.config import NO_ROOT
@@ -19,10 +14,9 @@ from catmem.linting.diagnostic import NOWHERE, Diagnostic
 from catmem.linting.linted import Context, LintedFile, LintedYaml
 from catmem.linting.rule import all_rules
 from catmem.linting.settings import read_settings
-from catmem.linting.suppress import SuppressionMark, covering, marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from catmem.config.config import Config
     from catmem.linting.diagnostic import Finding, Related
@@ -30,9 +24,6 @@ if TYPE_CHECKING:
     from catmem.linting.rule import Rule
     from catmem.linting.settings import LintSettings
     from catmem.model.document import Document
-
-NEEDLESS = "CM190"
-"""The rule for marks that suppress nothing: only known once every other rule has run."""
 
 _DIGESTED = 4096
 
@@ -42,8 +33,7 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
 
     ``config`` is that of a root: its categories, tags, and ``lint`` settings count. Without ``as_of`` the rules that
     look at the day (stale, expired, a date in the future) are left out. What needs other files, profiles or a store is
-    left out too: ``catmem lint`` looks at those. What an inline mark suppresses is in the list and says so
-    (``suppressed``). Raises ``ConfigError`` for ``lint`` settings that are not right.
+    left out too: ``catmem lint`` looks at those. Raises ``ConfigError`` for ``lint`` settings that are not right.
     """
     config = config or NO_ROOT
     settings = read_settings(config.lint, path=config.path)
@@ -51,35 +41,20 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
         settings = settings.narrowed(ignore=[code for code, rule in all_rules().items() if rule.dated])
     context = Context(config, as_of or date.min, rule_options=settings.options)
     file = LintedFile("", document.to_bytes(), document=document)
-    result = lint_file(file, context, settings)
     across = lint_root({"": file}, context, settings, lambda path: LintedYaml(path) if path else file)
-    return finished({"": result}, [each for each in across if not each.path], settings)
+    found = (*lint_file(file, context, settings), *(each for each in across if not each.path))
+    return sorted(found, key=attrgetter("sort_key"))
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What one file comes to by itself: its findings and its marks."""
-
-    diagnostics: tuple[Diagnostic, ...] = ()
-    marks: tuple[SuppressionMark, ...] = ()
-
-
-def lint_file(file: LintedFile | LintedYaml, context: Context, settings: LintSettings) -> FileResult:
-    """Run the rules of one file: a memory file (scope ``file``), a profile, the configuration or a schema (``config``).
-
-    Marks are read here and counted by ``finished``.
-    """
-    if isinstance(file, LintedFile):
-        scope, found_marks = "file", marks(file.document)
-    else:
-        scope, found_marks = "profile" if file.kind == "profile" else "config", ()
-    found = (
+def lint_file(file: LintedFile | LintedYaml, context: Context, settings: LintSettings) -> list[Diagnostic]:
+    """Run the rules of one file: a memory file (scope ``file``), a profile, the configuration or a schema."""
+    scope = "file" if isinstance(file, LintedFile) else "profile" if file.kind == "profile" else "config"
+    return [
         _diagnostic(file, rule, finding, settings)
         for rule in settings.rules(file.path)
         if rule.scope == scope
         for finding in rule.check(file, context)
-    )
-    return FileResult(tuple(found), found_marks)
+    ]
 
 
 def lint_root(
@@ -116,51 +91,6 @@ def lint_store(faults: Sequence[StoreFault], context: Context, settings: LintSet
         for finding in rule.check(faults, context)
         if rule in settings.rules(finding.path)
     ]
-
-
-def finished(
-    results: Mapping[str, FileResult], others: Iterable[Diagnostic], settings: LintSettings
-) -> list[Diagnostic]:
-    """All diagnostics in order, those that a mark covers as suppressed, with one for each mark that is needless."""
-    known = all_rules()
-    done: list[Diagnostic] = []
-    used: set[tuple[str, int, str]] = set()
-    for diagnostic in (*(each for result in results.values() for each in result.diagnostics), *others):
-        found = results.get(diagnostic.path, FileResult()).marks if known[diagnostic.code].suppressible else ()
-        mark = covering(found, diagnostic.code, diagnostic.start)
-        if mark is None:
-            done.append(diagnostic)
-        else:
-            used.add((diagnostic.path, mark.start, diagnostic.code))
-            done.append(replace(diagnostic, suppressed="inline"))
-    for path, result in results.items():
-        done += _needless(path, result.marks, used, settings) if result.marks else ()
-    return sorted(done, key=lambda diagnostic: diagnostic.sort_key)
-
-
-def _needless(
-    path: str, found: Iterable[SuppressionMark], used: set[tuple[str, int, str]], settings: LintSettings
-) -> Iterator[Diagnostic]:
-    # A code whose rule does not look at this file says nothing: switch the rule on, and the mark may be needed.
-    on = {rule.code: rule for rule in settings.rules(path)}
-    rule = on.get(NEEDLESS)
-    if rule is None:
-        return
-    for mark in found:
-        for code in mark.codes:
-            if code in on and on[code].suppressible and (path, mark.start, code) not in used:
-                yield Diagnostic(
-                    path=path,
-                    start=mark.start,
-                    end=mark.end,
-                    region=mark.region,
-                    code=rule.code,
-                    name=rule.name,
-                    severity=settings.severity_of(rule),
-                    message=f"this mark suppresses {code}, and {code} finds nothing here",
-                    hint="Remove the code from the mark, or the mark.",
-                    fingerprint=content_digest([code]),
-                )
 
 
 def _diagnostic(

@@ -36,12 +36,6 @@ class Fixed:
     fighting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def can_be_fixed(diagnostic: Diagnostic, *, unsafe: bool = False) -> bool:
-    """Whether there is a fix to apply: a safe one, or with ``unsafe`` any, of a finding that counts."""
-    fix = diagnostic.fix
-    return fix is not None and not diagnostic.suppressed and (fix.safe or unsafe) and bool(fix.edits)
-
-
 def fix_all(
     texts: Callable[[str], str],
     lint: Callable[[Mapping[str, str]], Sequence[Diagnostic]],
@@ -125,7 +119,8 @@ def fix_once(
 def _by_path(found: Iterable[Diagnostic], *, unsafe: bool) -> dict[str, list[Diagnostic]]:
     by_path: dict[str, list[Diagnostic]] = {}
     for diagnostic in found:
-        if can_be_fixed(diagnostic, unsafe=unsafe):
+        fix = diagnostic.fix
+        if fix is not None and fix.edits and (fix.safe or unsafe):
             by_path.setdefault(diagnostic.path, []).append(diagnostic)
     return by_path
 

@@ -11,7 +11,6 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.linting.diagnostic import NOWHERE, Region
 from catmem.linting.similar import distinct_words
-from catmem.linting.suppress import is_only_marks, without_marks
 from catmem.model.document import first_of_each, parse
 from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
@@ -42,9 +41,9 @@ class LintedEntry:
     """An entry with body, tags and dates read once, however many rules ask for them.
 
     ``start`` and ``end`` are its span in the file, ``raw`` the text that stands there. ``body`` is the text without
-    tags, escapes undone, lines ending in LF, ``words`` the same without marks of lint and with one blank between its
-    words; ``pairs`` each key and value of the tags, repeated keys too; ``tags`` of a repeated key the first; ``dates``
-    the days that tags of ``DATES`` hold, without what is no date.
+    tags, escapes undone, lines ending in LF, ``words`` the same with one blank between its words; ``pairs`` each key
+    and value of the tags, repeated keys too; ``tags`` of a repeated key the first; ``dates`` the days that tags of
+    ``DATES`` hold, without what is no date.
     """
 
     __slots__ = ("_tokens", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
@@ -67,7 +66,7 @@ class LintedEntry:
             self.body = entry.text
         else:
             self.body = raw  # nearly every entry: the text as it stands
-        self.words = " ".join(without_marks(self.body).split())
+        self.words = " ".join(self.body.split())
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -157,8 +156,8 @@ class LintedFile(_Text):
 
     @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
-        """The entries, in file order, but those that hold only marks of lint."""
-        return tuple(LintedEntry(entry) for entry in self.document.entries if not is_only_marks(entry))
+        """The entries, in file order."""
+        return tuple(map(LintedEntry, self.document.entries))
 
     @property
     def headers(self) -> tuple[Header, ...]:

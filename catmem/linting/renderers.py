@@ -37,7 +37,6 @@ _TAB = 4
 _CUT = "…"
 
 Format = Literal["text", "json", "github", "sarif"]
-FORMATS: tuple[Format, ...] = ("text", "json", "github", "sarif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +52,23 @@ class Report:
     """Milder findings are counted and not shown."""
 
     @property
-    def counting(self) -> list[Diagnostic]:
-        """The diagnostics that no mark and no baseline suppresses."""
-        return [diagnostic for diagnostic in self.diagnostics if not diagnostic.suppressed]
-
-    @property
     def shown(self) -> list[Diagnostic]:
-        """Those of them that are shown, in order."""
-        return [each for each in self.severe if not each.suppressed]
-
-    @property
-    def severe(self) -> list[Diagnostic]:
-        """All that are severe enough to be shown, suppressed ones too."""
+        """All that are severe enough to be shown, in order."""
         return [each for each in self.diagnostics if rank(each.severity) <= rank(self.min_severity)]
 
     def severities(self) -> dict[Severity, int]:
-        """How many count, by severity, from the worst to the mildest."""
-        found = Counter(diagnostic.severity for diagnostic in self.counting)
+        """How many there are, by severity, from the worst to the mildest."""
+        found = Counter(diagnostic.severity for diagnostic in self.diagnostics)
         return {severity: found[severity] for severity in SEVERITIES}
 
     def statistics(self) -> dict[str, int]:
-        """How many count, by code, the most frequent first."""
-        found = Counter(diagnostic.code for diagnostic in self.counting)
+        """How many there are, by code, the most frequent first."""
+        found = Counter(diagnostic.code for diagnostic in self.diagnostics)
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def render(report: Report, form: Format, *, statistics: bool = False) -> str:
-    """The report in one of ``FORMATS``, ending in a newline unless it is empty. ``statistics`` are for ``text``.
+    """The report in one ``form``, ending in a newline unless it is empty. ``statistics`` are for ``text``.
 
     No secret of a file is in it.
     """
@@ -184,11 +173,10 @@ def _is_selector(character: str) -> bool:
 
 
 def _json(report: Report) -> str:
-    counting = report.counting
     value: dict[str, Any] = {
         "version": 1,
         "files": report.files,
-        "counts": {**report.severities(), "suppressed": len(report.diagnostics) - len(counting)},
+        "counts": report.severities(),
         "statistics": report.statistics(),
         "diagnostics": [diagnostic.to_dict() for diagnostic in report.shown],
     }
@@ -231,14 +219,13 @@ def _property(text: str) -> str:
 # --- SARIF ---------------------------------------------------------------------------------------------------------
 
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
-_KINDS = {"inline": "inSource", "baseline": "external"}
 _BASE = "%SRCROOT%"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 def _sarif(report: Report) -> str:
     known = all_rules()
-    codes = sorted({diagnostic.code for diagnostic in report.severe})
+    codes = sorted({diagnostic.code for diagnostic in report.shown})
     places = {code: index for index, code in enumerate(codes)}
 
     @cache
@@ -251,7 +238,7 @@ def _sarif(report: Report) -> str:
             "driver": {"name": "catmem", "version": report.version, "rules": [_rule(known[code]) for code in codes]}
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.severe],
+        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.shown],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return printable_json(log, indent=1) + "\n"
@@ -298,8 +285,6 @@ def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex
         ]
     if diagnostic.fix is not None and diagnostic.fix.edits:
         result["fixes"] = [_fix(diagnostic.path, diagnostic.fix, index(diagnostic.path))]
-    # Every result says so once one does; an empty list is a result that counts.
-    result["suppressions"] = [{"kind": _KINDS[diagnostic.suppressed]}] if diagnostic.suppressed else []
     return result
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from catmem import clock
@@ -20,12 +21,11 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.files import read_bounded, rewrite_file
 from catmem.linting.diagnostic import rank
-from catmem.linting.engine import FileResult, finished, lint_file, lint_root, lint_store
+from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.fixing import Fixed, fix_all
 from catmem.linting.linted import Context, LintedFile, StoreFault
 from catmem.linting.settings import LintSettings, read_settings
 from catmem.linting.sources import LintRoot, LintSource
-from catmem.linting.suppress import read_baseline, without_old
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import copies_in
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Revision, Store
 
 
-_BASELINE_LIMIT = 1 << 26
 _BY_CONFIGURATION = (
     *("CM103", "CM112", "CM302", "CM303", "CM307", "CM309", "CM403", "CM405", "CM406", "CM409", "CM410"),
     *("CM501", "CM502", "CM503", "CM607", "CM608"),
@@ -67,11 +66,11 @@ class LintResult:
 
     @property
     def exit_status(self) -> int:
-        """2 where the configuration is not right, 1 with an error or warning that counts, else 0."""
+        """2 where the configuration is not right, 1 with an error or warning that is shown, else 0."""
         if self.errors:
             return 2
         mildest = min(rank("warning"), rank(self.min_severity))
-        return int(any(rank(each.severity) <= mildest and not each.suppressed for each in self.diagnostics))
+        return int(any(rank(each.severity) <= mildest for each in self.diagnostics))
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ class Linter:
     begins: Callable[[str], None] | None = None
     """Called with what a run looks at next: a file, or a rule across files."""
     _sources: dict[str, LintSource] = field(default_factory=dict)
-    _looked: dict[str, tuple[LintedFile, FileResult]] = field(default_factory=dict)
+    _looked: dict[str, tuple[LintedFile, list[Diagnostic]]] = field(default_factory=dict)
     """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
     _wanted: frozenset[str] = frozenset()
     _store: list[Diagnostic] | None = None
@@ -123,8 +122,9 @@ class Linter:
         errors: list[CatmemError] = [*failed]
         root = LintRoot(config, failed)
         said = LintSettings()
+        file = root.yaml.get(CONFIG_NAME)
         try:
-            said = read_settings(config.lint, path=config.path, positions=root.config_positions)
+            said = read_settings(config.lint, path=config.path, positions=file.positions if file else None)
         except CatmemError as error:
             errors.append(error)
             root.blame(error)
@@ -149,35 +149,27 @@ class Linter:
             schemas=self.root.schemas,
             config_file=self.root.yaml.get(CONFIG_NAME),
         )
-        results: dict[str, FileResult] = {}
+        found: list[Diagnostic] = []
         files: dict[str, LintedFile] = {}
         for number, (name, source) in enumerate(self._sources.items(), 1):
             if self.begins is not None:
                 self.begins(f"file {number} of {len(self._sources)}, {name}")
             if source.kind != "memory":
-                results[name] = lint_file(self.root.yaml[name], context, self.settings)
+                found += lint_file(self.root.yaml[name], context, self.settings)
                 continue
             file = self.linted(source, overlay)
             known = self._looked.get(name)
             if known is None or known[0] is not file:
                 known = self._looked[name] = file, lint_file(file, context, self.settings)
-            results[name] = known[1]
+            found += known[1]
             if file.data or file.error is None:
                 files[name] = file
-        across = lint_root(
+        found += lint_root(
             files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name], self.begins
         )
-        done = finished(results, [*across, *self._store_diagnostics(context)], self.settings)
-        wanted = tuple(each for each in done if self._is_wanted(each))
-        return LintResult(wanted, len(self._wanted), tuple(self.errors), self.settings.min_severity)
-
-    def without_baseline(self, found: LintResult, path: Path) -> LintResult:
-        """The same with the findings of a baseline suppressed; one that is not right is among the errors."""
-        try:
-            old = read_baseline(read_bounded(path, _BASELINE_LIMIT), path)
-        except CatmemError as error:
-            return replace(found, errors=(*found.errors, error))
-        return replace(found, diagnostics=tuple(without_old(found.diagnostics, old)))
+        found += self._store_diagnostics(context)
+        wanted = sorted(filter(self._is_wanted, found), key=attrgetter("sort_key"))
+        return LintResult(tuple(wanted), len(self._wanted), tuple(self.errors), self.settings.min_severity)
 
     def text(self, name: str) -> str | None:
         """The text of a file of the last run as it is now; ``None`` if it cannot be read."""

@@ -44,9 +44,6 @@ _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 _TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
 _HEADING = re.compile(r"^##(## (?:Why|Example|Fix|Options))$", re.MULTILINE)
 
-# The writer of an entry could write the mark too, so these are switched off in catmem.yaml alone.
-_NOT_INLINE = ("CM6", "CM9")
-
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -67,11 +64,6 @@ class Rule:
     fixes: Literal["", "safe", "unsafe"] = ""
     dated: bool = False
     private: bool = False
-
-    @property
-    def suppressible(self) -> bool:
-        """Whether a mark beside an entry may suppress it: never in safety and store."""
-        return not self.code.startswith(_NOT_INLINE)
 
     @property
     def page(self) -> str:

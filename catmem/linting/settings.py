@@ -34,7 +34,6 @@ class LintSettings:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     per_file: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    baseline: str | None = None
     min_severity: Severity = "hint"
     _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -102,7 +101,6 @@ def read_settings(
         severity=dict(said.get("severity", {})),
         options={code: source.options(code, options) for code, options in said.get("options", {}).items()},
         per_file=tuple((pattern, tuple(codes)) for pattern, codes in said.get("per_file", {}).items()),
-        baseline=said.get("baseline"),
         min_severity=said.get("min_severity", "hint"),
     )
 

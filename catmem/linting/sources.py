@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from catmem.config.config import Config
     from catmem.config.profile import Profile
-    from catmem.config.yamlfile import KeyPath
     from catmem.linting.linted import Target
 
 SCHEMAS = "schemas"
@@ -78,12 +77,6 @@ class LintRoot:
             self._add("profile", path)
         for path in _children(config.root / SCHEMAS, (".json", *_YAML)) if config.path is not None else ():
             self._add("schema", path)
-
-    @property
-    def config_positions(self) -> Mapping[KeyPath, tuple[int, int]]:
-        """The line and column of each key of ``catmem.yaml``."""
-        file = self.yaml.get(CONFIG_NAME)
-        return {} if file is None else file.positions
 
     def blame(self, error: CatmemError) -> None:
         """Note what is wrong in ``catmem.yaml`` that only showed after it was read."""

@@ -141,7 +141,6 @@ _TO_A_MODEL = pattern(
     r"do not (?:tell|mention)|note to (?:the )?(?:ai|agent|model))\b",
     re.IGNORECASE,
 )
-_SUPPRESSION = pattern(r"<!--\s{0,8}catmem:\s{0,8}ignore(?:[\s,]{1,4}[A-Z]{2}\d{3}){1,20}\s{0,8}-->")
 _LINK_COMMENT = pattern(r"\]:[ \t]{0,4}<?#>?[ \t]{1,4}[(\"']")
 _COMMENT_REACH = 4096
 
@@ -190,7 +189,7 @@ def _comments(text: str, openings: Iterable[int]) -> Iterator[Threat]:
         close = text.find("-->", start, start + _COMMENT_REACH)
         # A comment that never ends hides all that follows it, as far as one looks.
         end = close + len("-->") if close >= 0 else min(len(text), start + _COMMENT_REACH)
-        if not _SUPPRESSION.fullmatch(text, start, end) and _TO_A_MODEL.search(text, start, end):
+        if _TO_A_MODEL.search(text, start, end):
             yield Threat("hidden-markup", start, end)
 
 

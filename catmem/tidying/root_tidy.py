@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, refuse_no_root
 from catmem.errors import CatmemError
-from catmem.linting.suppress import is_only_marks
 from catmem.threats import BuiltinScanner, scan, scan_each
 from catmem.tidying.suggestions import TidyEntry, suggestions, untouched
 from catmem.workspace.everywhere import list_everywhere
@@ -72,8 +71,7 @@ def _entries(seen: Sequence[SeenEntry], profiles: Sequence[Profile]) -> list[Tid
     for each in seen:
         source = f"{sources[each.entity.partition('/')[0]]}/{each.target}"
         copied = (source, each.entry.category, each.entry.body) in said
-        if not is_only_marks(each.entry):
-            found.append(TidyEntry(each.entity, each.line, each.entry, copied=copied))
+        found.append(TidyEntry(each.entity, each.line, each.entry, copied=copied))
     return found
 
 

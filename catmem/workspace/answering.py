@@ -228,9 +228,6 @@ def lint_answer(workspace: Root, actor: str | None, *, as_of: date | None = None
     linter = Linter.open(workspace.root, search=False, as_of=as_of)
     try:
         found = linter.run()
-        baseline = linter.settings.baseline
-        if baseline is not None and linter.root.path(baseline).resolve().is_relative_to(workspace.root.resolve()):
-            found = linter.without_baseline(found, linter.root.path(baseline))
         text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
     finally:
         linter.close()

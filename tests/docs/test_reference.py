@@ -89,7 +89,7 @@ JSON_CALLS = {
     "sort": ["sort", "--dry-run", "--yes", "--root", "demo", "demo/homes/trinity/USER.md"],
     "tidy": ["tidy", "--as-of", "2026-11-21", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
-    "rule": ["rule", "CM190"],
+    "rule": ["rule", "CM203"],
     "schema": ["schema"],
     "add": ["add", "-p", "neo", "-c", "projects", "The test runs.", "--root", "demo"],
     "replace": ["replace", "-p", "neo", "The test runs", "The test passes.", "--root", "demo"],

@@ -22,8 +22,6 @@ APART = [
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
     (("lint", "--diff", "--output", "out.txt"), "--diff does not go with --output"),
     (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),
-    (("lint", "--diff", "--baseline", "base.json"), "--diff does not go with --baseline"),
-    (("lint", "--write-baseline", "--output", "out.txt"), "--write-baseline does not go with --output"),
     (("merge", "neo", "8a", "--drop", "--ours"), "exclude each other"),
 ]
 

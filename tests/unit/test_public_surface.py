@@ -104,8 +104,8 @@ MEMBERS = {
     "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
     "Merge": {"conflicts", "doubles", "text"},
     "Diagnostic": {
-        "code", "column", "end", "fingerprint", "fix", "from_dict", "hint", "line", "message", "name", "path", "region",
-        "related", "severity", "sort_key", "start", "suppressed", "to_dict",
+        "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",
+        "related", "severity", "sort_key", "start", "to_dict",
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {

@@ -9,7 +9,6 @@ from catmem.config.access import visible_categories
 from catmem.config.profile import HERMES_LIMITS, limit_of
 from catmem.linting.diagnostic import Finding
 from catmem.linting.rule import rule
-from catmem.linting.suppress import without_marks
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.text import size_of
 
@@ -82,7 +81,7 @@ def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Ite
             among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
             if target != "total":
                 among = [(own[target].path, entry) for entry in shown.get(target, ())]
-            size = sum(_size(entry) for _, entry in among)
+            size = sum(len(entry.body) for _, entry in among)
             if size > budget:
                 path, first = _first_over([*among], budget)
                 message = (
@@ -93,15 +92,11 @@ def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Ite
                 yield Finding(first.start, first.end, message, hint, path=path)
 
 
-def _size(entry: LintedEntry) -> int:
-    return len(without_marks(entry.body))
-
-
 def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str, LintedEntry]:
     """The first entry that no longer fits when they are taken in order."""
     size = 0
     for path, entry in among:
-        size += _size(entry)
+        size += len(entry.body)
         if size > budget:
             return path, entry
     return among[-1]

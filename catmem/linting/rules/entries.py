@@ -9,7 +9,6 @@ from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.rule import rule
 from catmem.linting.similar import similar_pairs
 from catmem.linting.spans import first_line, removal
-from catmem.linting.suppress import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,14 +33,14 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         body = entry.body
         if len(body) > _SHORT and not body.startswith(_MAY_BEGIN_LONG):
             continue
-        what = _garbage(without_marks(body), words)
+        what = _garbage(body, words)
         if what:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
 _SHORT = 120
-_MAY_BEGIN_LONG = ("Lorem", "lorem", "<!--")
+_MAY_BEGIN_LONG = ("Lorem", "lorem")
 _FRAME = " \t\r\n.,;:!?…-\u2013\u2014*_~`'\"()[]{}<>#|/\\=+"
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|\[(?:insert|your|enter|add|describe|fill)\b[^\[\]\n]{0,80}\]|x{3,}|_{3,}"
@@ -55,7 +54,7 @@ _NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 def _garbage(body: str, words: Collection[str]) -> str:
     """What kind of nothing a body is; empty for one that says something."""
     if not body:
-        return ""  # a rule of its own, or a mark
+        return ""  # a rule of its own
     if _PLACEHOLDER.fullmatch(body):
         return "a placeholder"
     bare = body.strip(_FRAME)

@@ -28,7 +28,6 @@ _NO_PATTERN = frozenset({_UNSCANNED, _BIDI, _MIXED, *_INVISIBLE, *SECRETS})
 
 _COMMENT = re.compile(r"<!--(?!>|->)")
 _COMMENT_END = "-->"
-_MARK = re.compile(r"<!--[ \t]{0,8}catmem[ \t]{0,8}:", re.IGNORECASE)
 _SHOWN = 8
 
 
@@ -180,7 +179,7 @@ def _comments(raw: str) -> Iterator[tuple[int, int]]:
         if code is None:
             code = [span for span in closed_spans(raw) if not raw[span[0] :].lstrip(" ").startswith("<")]
         in_code = any(first <= start < last for first, last in code) or _is_in_code_span(raw, start)
-        if not in_code and not _MARK.match(raw, start):
+        if not in_code:
             yield start, end
 
 

@@ -1,4 +1,4 @@
-"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters, labels and marks.
+"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters and labels.
 
 A file that cannot be read is here too.
 """
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from catmem.config.labels import NOT_LABELS
 from catmem.errors import NotUtf8Error
 from catmem.linting.diagnostic import Finding, Fix
-from catmem.linting.rule import all_rules, rule
-from catmem.linting.settings import unknown_rule
+from catmem.linting.rule import rule
 from catmem.linting.spans import ClosedSpans, entry_at
-from catmem.linting.suppress import marks
 from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
 from catmem.names import UNCATEGORIZED
@@ -181,39 +179,3 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
             message = f"the label {shown} names the category {category}, and the entry stands in {entry.category}"
             hint = f"Move it (catmem move -c {category}); catmem migrate does that for a whole file."
         yield Finding(start, end, message, hint)
-
-
-_TAGS_BELOW = re.compile(r"\r?\n(?:[-*+] )?\[[a-z][a-z0-9_-]*:[ \t]|\r?\n---[ \t]*\r?\n")
-
-
-@rule("CM190", "needless-suppression")
-def needless_suppression(_: LintedFile, __: Context) -> Iterator[Finding]:
-    """Find marks that suppress nothing."""
-    # Only known when all other rules have run, those across files too: the engine reports it.
-    yield from ()
-
-
-@rule("CM191", "bad-suppression")
-def bad_suppression(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find marks that cannot work: of the wrong form, with a code that no rule has, or above a tag block."""
-    known = all_rules()
-    text = file.text
-    for mark in marks(file.document):
-        if not mark.codes:
-            hint = "Write <!-- catmem: ignore CM203 --> with the codes of the rules, on a line of its own."
-            yield Finding(mark.start, mark.end, "this mark does not have the right form, so it does nothing", hint)
-        for code in mark.codes:
-            if code not in known:
-                hint = unknown_rule(code).hint or ""
-                yield Finding(mark.start, mark.end, f"there is no rule {code} to suppress", hint)
-            elif not known[code].suppressible:
-                hint = "Switch it off with ignore or per_file under lint in catmem.yaml, if it is wrong here."
-                yield Finding(mark.start, mark.end, f"{code} cannot be suppressed by a mark", hint)
-        start, end = mark.covers
-        if start == mark.start and _TAGS_BELOW.match(text, mark.end):
-            below = text.index("\n", mark.end) + 1
-            moved = file.document.newline + text[mark.start : mark.end]
-            edits = (TextEdit(mark.start, below, ""), TextEdit(end, end, moved))
-            fix = Fix(edits, safe=False, message="Move the mark to the end of the entry")
-            message = "the tags below this mark are text, since a tag block has to come first in an entry"
-            yield Finding(mark.start, mark.end, message, "Put the mark at the end of the entry.", fix)

@@ -66,7 +66,7 @@ def lint(asked: PageRequest) -> Page:
     linter = Linter.open(asked.workspace.root, search=False)
     try:
         found = linter.run()
-        counted = [each for each in found.diagnostics if not each.suppressed]
+        counted = found.diagnostics
         severity = asked.choice("severity", SEVERITIES)
         rule = asked.if_there("rule", [each.code for each in counted])
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
@@ -103,7 +103,6 @@ def lint(asked: PageRequest) -> Page:
             "rules": {code: f"{code} {names[code]}" for code, _ in rules.most_common()},
             "paged": some,
             "files": files,
-            "suppressed": len(found.diagnostics) - len(counted),
             "total": len(counted),
             "in_copies": len(chosen) - len(listed),
         },

@@ -104,7 +104,7 @@ def test_what_is_milder_is_counted_and_not_shown(place, by):
     assert (result.exit_code, "CM297" in result.stdout) == (1, False)
     assert result.stderr == "4 files: 2 warnings, 1 hint (not shown)\n"
     said = json.loads(lint(*given, "--format", "json").stdout)
-    assert said["counts"] == {"error": 0, "warning": 2, "hint": 1, "suppressed": 0}
+    assert said["counts"] == {"error": 0, "warning": 2, "hint": 1}
     assert [each["code"] for each in said["diagnostics"]] == ["CM298", "CM299"]
     assert "notice" not in lint(*given, "--format", "github").stdout
     (run,) = json.loads(lint(*given, "--format", "sarif").stdout)["runs"]
@@ -169,27 +169,6 @@ def test_a_file_that_cannot_be_written_is_an_error_and_others_are_fixed(place, u
     assert user.read_text().startswith("todo")
 
 
-def test_a_baseline(place, user):
-    assert lint("--write-baseline").exit_code == 0
-    put(place / "catmem.yaml", "lint: {baseline: catmem.lint.json}\n")
-    result = lint()
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "4 files: nothing found, 3 suppressed\n")
-    user.write_text("todo this\n§\nlater\n§\ntodo that\n")
-    assert lint().stdout.startswith("homes/neo/USER.md:5:1: warning CM299")
-
-
-def test_a_baseline_by_option(place):
-    assert lint("--write-baseline", "--baseline", "old.json").exit_code == 0
-    assert lint("--baseline", "old.json").exit_code == 0
-    missing = lint("--baseline", "none.json")
-    assert (missing.exit_code, "no such baseline" in missing.stderr) == (2, True)
-    put(place / "old.json", '{"version": 7}')
-    broken = lint("--baseline", "old.json")
-    assert broken.exit_code == 2
-    assert "CM299" in broken.stdout
-    assert "error[bad_baseline]" in broken.stderr
-
-
 @pytest.mark.parametrize(
     ("config", "code"), [("version: [", "yaml_syntax"), ("lint: {ignore: [CM295]}\n", "unknown_rule")]
 )
@@ -242,7 +221,7 @@ def test_all_rules_one_a_line():
 
 def test_a_rule_as_json():
     said = json.loads(run("rule", "CM299", "--format", "json").stdout)
-    assert (said["code"], said["options"], said["suppressible"]) == ("CM299", {"words": ["a", "b"]}, True)
+    assert (said["code"], said["options"]) == ("CM299", {"words": ["a", "b"]})
 
 
 @pytest.mark.parametrize("arguments", [[], ["CM299", "--all"]])
@@ -256,24 +235,13 @@ def test_an_unknown_rule_has_a_hint():
     assert "Did you mean 'CM29" in result.stderr
 
 
-@pytest.mark.parametrize("option", [["--output"], ["--write-baseline", "--baseline"]])
-def test_findings_are_never_written_over_a_memory_file(tmp_path, option):
+def test_findings_are_never_written_over_a_memory_file(tmp_path):
     file = tmp_path / "USER.md"
     file.write_text("## A\none\n")
-    result = CliRunner().invoke(group, ["lint", "--root", str(tmp_path), str(file), *option, str(file)])
+    result = CliRunner().invoke(group, ["lint", "--root", str(tmp_path), str(file), "--output", str(file)])
     assert result.exit_code == 2
     assert "would_replace" in result.stderr
     assert file.read_text() == "## A\none\n"
-
-
-def test_a_baseline_of_the_configuration_does_not_leave_the_root(tmp_path):
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "catmem.yaml").write_text("lint: {baseline: ../outside.json}\n")
-    (root / "USER.md").write_text("## A\none\n")
-    result = CliRunner().invoke(group, ["lint", "--root", str(root), "--write-baseline"])
-    assert result.exit_code == 2
-    assert not (tmp_path / "outside.json").exists()
 
 
 def test_no_codes_are_not_all_codes(tmp_path):

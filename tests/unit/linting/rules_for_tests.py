@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.config.config import Config
 from catmem.linting import rule as registry
 from catmem.linting.diagnostic import Finding, Fix
-from catmem.linting.engine import finished, lint_file
+from catmem.linting.engine import lint_file
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.settings import LintSettings
 from catmem.model.edit import TextEdit
@@ -62,7 +63,7 @@ def lint(text: str | bytes, settings: LintSettings | None = None, path: str = "U
     data = text if isinstance(text, bytes) else text.encode()
     settings = settings or LintSettings()
     file = LintedFile.of(path, data, CONTEXT.config)
-    return finished({path: lint_file(file, CONTEXT, settings)}, (), settings)
+    return sorted(lint_file(file, CONTEXT, settings), key=attrgetter("sort_key"))
 
 
 def only(*codes: str) -> LintSettings:

@@ -6,8 +6,9 @@ import pytest
 
 from catmem.errors import UnreadableError
 from catmem.linting.diagnostic import Finding, Related
-from catmem.linting.engine import finished, lint_file, lint_root, lint_store
+from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
+from catmem.linting.root_lint import Linter
 from catmem.linting.rule import rule
 from catmem.linting.settings import LintSettings
 from tests.unit.linting.rules_for_tests import CONTEXT, lint, only, registered, word_rule
@@ -34,14 +35,12 @@ def test_place_and_words_of_a_diagnostic():
     assert str(found) == "USER.md:3:9: CM299 todo stands here"
 
 
-def test_the_order_is_path_place_code():
+def test_the_order_is_path_place_code(tmp_path):
     with registered(word_rule("CM299", "b"), word_rule("CM298", "a"), word_rule("CM297", "b", name="no-b-either")):
-        settings = only("CM29")
-        results = {}
         for path in ("z.md", "a.md"):
-            file = LintedFile.of(path, b"b a", CONTEXT.config)
-            results[path] = lint_file(file, CONTEXT, settings)
-        found = [(each.path, each.column, each.code) for each in finished(results, (), settings)]
+            (tmp_path / path).write_text("b a")
+        linter = Linter.open(tmp_path, search=False, paths=(tmp_path / "z.md", tmp_path / "a.md"), select=["CM29"])
+        found = [(each.path, each.column, each.code) for each in linter.run().diagnostics]
     in_a_file = [(1, "CM297"), (1, "CM299"), (3, "CM298")]
     assert found == [(path, *place) for path in ("a.md", "z.md") for place in in_a_file]
 
@@ -64,7 +63,7 @@ def test_bytes_that_are_not_utf_8_have_a_place_in_the_text_with_marks_for_them()
 
 def test_a_file_that_could_not_be_read_is_one_finding():
     file = LintedFile("gone.md", b"", UnreadableError("no such file", code="missing"))
-    (found,) = lint_file(file, CONTEXT, only("CM192")).diagnostics
+    (found,) = lint_file(file, CONTEXT, only("CM192"))
     assert (found.code, found.line, found.column, found.severity) == ("CM192", 1, 1, "error")
     assert found.message == "cannot be read: no such file"
 
@@ -87,19 +86,6 @@ def test_rules_across_files_speak_of_a_place_in_each():
     assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
 
 
-def test_a_mark_covers_what_is_found_across_files():
-    def first_of_all(root, context):
-        yield from (Finding(0, 4, "met", path=path) for path in root)
-
-    file = LintedFile.of("a.md", b"todo\n<!-- catmem: ignore CM298 -->", CONTEXT.config)
-    with registered(making("CM298", "root", first_of_all)):
-        settings = only("CM298", "CM190")
-        results = {"a.md": lint_file(file, CONTEXT, settings)}
-        others = lint_root({"a.md": file}, CONTEXT, settings, lambda _: file)
-        found = finished(results, others, settings)
-    assert [(each.code, each.suppressed) for each in found] == [("CM298", "inline")]
-
-
 def faults(store, context):
     yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store)
 
@@ -120,6 +106,6 @@ def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
 
     yaml = LintedYaml("x.yaml", b"a: 1\nb: {d: 2}\n", kind=kind, positions={("a",): (1, 1), ("b",): (2, 1)})
     with registered(making("CM498", "config", first), making("CM499", "profile", first)):
-        (found,) = lint_file(yaml, CONTEXT, only("CM498", "CM499")).diagnostics
+        (found,) = lint_file(yaml, CONTEXT, only("CM498", "CM499"))
     assert found.code == {"config": "CM498", "profile": "CM499"}[scope]
     assert found.region == (2, 1, 2, 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.linting.diagnostic import Diagnostic, Fix, Region
-from catmem.linting.fixing import can_be_fixed, fix_all, fix_once
+from catmem.linting.fixing import fix_all, fix_once
 from catmem.model.document import parse
 from catmem.model.edit import TextEdit
 from tests.unit.linting.rules_for_tests import lint, only, registered, word_rule
@@ -62,11 +62,6 @@ def test_a_fix_that_never_ends_leaves_the_file_as_it_was():
     with registered(word_rule("CM299", "a", "a a")):
         result = fixed("a", "CM299")
     assert (result.texts, result.fighting) == ({}, {"USER.md": ("CM299",)})
-
-
-def test_what_is_suppressed_is_not_fixed():
-    with registered(word_rule("CM299", "todo", "done")):
-        assert fixed("todo\n<!-- catmem: ignore CM299 -->", "CM299").texts == {}
 
 
 @pytest.mark.parametrize(
@@ -146,4 +141,7 @@ def test_a_fix_may_open_a_section_for_what_follows():
     ],
 )
 def test_which_findings_can_be_fixed(diagnostic, unsafe, can):
-    assert can_be_fixed(diagnostic, unsafe=unsafe) is can
+    result = fix_all(
+        lambda _: "one", lambda texts: [] if texts else [diagnostic], lambda _, text: parse(text), unsafe=unsafe
+    )
+    assert result.texts == ({"USER.md": "ne"} if can else {})

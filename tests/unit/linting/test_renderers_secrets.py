@@ -84,11 +84,6 @@ def test_nor_does_a_diff(root):
     assert (root / "USER.md").read_text() == TEXT
 
 
-def test_nor_does_a_baseline(root):
-    run("--write-baseline")
-    assert shows_none((root / "catmem.lint.json").read_text())
-
-
 def test_a_fix_is_made_all_the_same(root):
     assert shows_none(run("--fix"))
     fixed = (root / "USER.md").read_text()

@@ -23,7 +23,7 @@ CASES = [
     for case in json.loads(path.read_bytes())["cases"]
 ]
 FAMILIES = ("CM1", "CM2", "CM30", "CM32", "CM5")
-TESTED_ELSEWHERE = {"CM190", "CM191", "CM192"}
+TESTED_ELSEWHERE = {"CM192"}
 
 
 @pytest.fixture

@@ -18,22 +18,22 @@ def rules():
         yield
 
 
-def on(settings, path="homes/neo/USER.md", among=("CM191", "CM298", "CM299")):
+def on(settings, path="homes/neo/USER.md", among=("CM192", "CM298", "CM299")):
     return [rule.code for rule in settings.rules(path) if rule.code in among]
 
 
 @pytest.mark.parametrize(
     ("said", "codes"),
     [
-        ({}, ["CM191", "CM298", "CM299"]),
+        ({}, ["CM192", "CM298", "CM299"]),
         ({"select": ["CM2"]}, ["CM298", "CM299"]),
         ({"select": ["CM298"]}, ["CM298"]),
-        ({"ignore": ["CM2"]}, ["CM191"]),
+        ({"ignore": ["CM2"]}, ["CM192"]),
         ({"select": ["CM298"], "ignore": ["CM2"]}, ["CM298"]),
         ({"select": ["CM2"], "ignore": ["CM298"]}, ["CM299"]),
         ({"select": ["CM298"], "ignore": ["CM298"]}, []),
-        ({"per_file": {"homes/*/USER.md": ["CM29"]}}, ["CM191"]),
-        ({"per_file": {"other/*": ["CM29"]}}, ["CM191", "CM298", "CM299"]),
+        ({"per_file": {"homes/*/USER.md": ["CM29"]}}, ["CM192"]),
+        ({"per_file": {"other/*": ["CM29"]}}, ["CM192", "CM298", "CM299"]),
         ({"select": ["CM298"], "per_file": {"*": ["CM2"]}}, []),
     ],
 )
@@ -43,10 +43,10 @@ def test_which_rules_look_at_a_file(said, codes):
 
 
 def test_a_run_selects_in_place_of_the_file_and_ignores_beside_it():
-    settings = read_settings({"select": ["CM191"], "ignore": ["CM298"]})
+    settings = read_settings({"select": ["CM192"], "ignore": ["CM298"]})
     assert on(settings.narrowed(select=["CM2"])) == ["CM299"]
-    assert on(settings.narrowed(ignore=["CM191"])) == []
-    assert on(settings.narrowed()) == ["CM191"]
+    assert on(settings.narrowed(ignore=["CM192"])) == []
+    assert on(settings.narrowed()) == ["CM192"]
 
 
 def test_severities():

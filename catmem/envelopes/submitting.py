@@ -282,14 +282,23 @@ class Submission(Pipeline):
             raise DriftError(f"{self.terms.entity} was changed where this write would change it", hint=_AGAIN)
         if merged.text == document.text:
             return Plan(document, (), (), plan.notes, plan.warnings)
-        return plan._replace(document=self.workspace.parse(merged.text.encode()))
+        new = self.workspace.parse(merged.text.encode())
+        self._refuse_unseen(document, new)
+        return plan._replace(document=new)
 
     def _refuse_unseen(self, document: Document, new: Document) -> None:
-        """Refuse a whole text that takes away an entry which the conversation does not know as it is now."""
-        if self.write.session is not None:
-            entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
-            if entry is not None:
-                raise unseen(entry, self.terms)
+        """Refuse a whole text that takes away an entry or a heading which the conversation does not know as it is."""
+        if self.write.session is None:
+            return
+        entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
+        if entry is not None:
+            raise unseen(entry, self.terms)
+        heading = self.write.session.lost_heading(self.terms.entity, document, new)
+        if heading is not None:
+            raise DriftError(
+                f"your text of {self.terms.entity} lacks the heading {shown(heading)}, which another program wrote",
+                hint="Nothing was written. Put the heading into your text, and write it again.",
+            )
 
     def _alert(self, document: Document) -> None:
         """Refuse, once, a document that has little in common with the old one. Operations say what they change."""

@@ -59,11 +59,11 @@ class _McpRoute:
 
 
 def _as_client(scope: Scope, caller: Caller) -> Scope:
-    """The request for the SDK: a session is good for the agent that began it, and for no other of its profile."""
+    """The request for the SDK: a session is good for the token that began it, and for no other."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
-    return {**scope, "user": AuthenticatedUser(AccessToken(token="", client_id=caller.label, scopes=[]))}
+    return {**scope, "user": AuthenticatedUser(AccessToken(token="", client_id=caller.token_id, scopes=[]))}
 
 
 async def _answered(request: Request, app: ASGIApp, scope: Scope, send: Send) -> None:

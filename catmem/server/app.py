@@ -73,7 +73,7 @@ def create_app(
     app.state.answers = AnswerCache()
     app.state.sessions = Sessions(workspace, most=None)
     for caller in () if tokens is None else tokens.agents():
-        app.state.sessions.session((caller.label, caller.profile), str(caller.profile))
+        app.state.sessions.session((caller.token_id, caller.profile), str(caller.profile))
     app.state.stopping = asyncio.Event()
     app.state.endings = []
     if settings.page:

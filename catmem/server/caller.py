@@ -23,13 +23,15 @@ class Caller:
     """Who calls. ``agent`` writes, ``profile`` is what it sees and may do; ``None`` is a person, who sees all.
 
     ``scope`` is what its token is good for: ``write`` (reading too), ``read``, or ``metrics`` (nothing but
-    ``/metrics``). ``label`` is what the log calls it: the name that the token was given.
+    ``/metrics``). ``label`` is what the log calls it: the name that the token was given. ``token_id`` is that of the
+    token: all that comes with one token is one conversation.
     """
 
     agent: str
     profile: str | None
     scope: Scope = "write"
     label: str = ""
+    token_id: str = ""
 
     @property
     def is_person(self) -> bool:

@@ -77,7 +77,7 @@ class Token:
     def caller(self) -> Caller:
         """Who calls with it."""
         is_person = self.profile is None and self.scope != "metrics"
-        return Caller(PERSON if is_person else self.label, self.profile, self.scope, self.label)
+        return Caller(PERSON if is_person else self.label, self.profile, self.scope, self.label, self.token_id)
 
 
 class Tokens:

@@ -1,9 +1,10 @@
 """The guard that keeps agents from writing over what they have not seen; the same for every interface of an agent.
 
-It has two rules (docs/writing.md, "After an external change"). While a file shows a *sign* that another program wrote
+It has two rules (docs/writing.md, "What an agent may change"). While a file shows a *sign* that another program wrote
 into it, no agent changes it. And an agent changes the entries alone that its conversation knows: an answer that
-succeeded showed them whole, it wrote them itself, or they stood in the file when it began, where the history had them
-too. A refusal is no look: what lifts it is an answer with the entry, or the ``text_digest`` that the refusal names.
+succeeded showed them whole, it wrote them itself, or they stood in the file when it began; where the file has a history
+then, only those that it has, and that no other program put there since it began. A refusal is no look: what lifts it is
+an answer with the entry, or the ``text_digest`` that the refusal names.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.config.profile import limit_of
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
 from catmem.names import TARGETS, is_declared
-from catmem.store.contract import PERSON
+from catmem.store.contract import EXTERNAL, PERSON
 from catmem.text import unify_newlines
 from catmem.workspace.stores import hermes_edits
 
@@ -42,7 +44,7 @@ MOST_SESSIONS = 256
 """Conversations that are remembered; the one that was quiet longest is forgotten first."""
 
 Words: TypeAlias = tuple[str, frozenset[tuple[str, Any]] | None]
-"""What an entry says: its body, and its tags but for ``_DATES``; its whole text where a tag stands there twice."""
+"""What an entry says: its body, and its tags but for dates in ``_DATES``; its whole text where a tag stands twice."""
 _DATES = frozenset({"verified_date", "created", "expires"})
 
 
@@ -125,7 +127,7 @@ class ToolSession:
     proposes: bool = False
     """Whether every write waits for a person, whatever the policy of the root says."""
     _known: set[Words | str] = field(default_factory=set, repr=False)
-    _began: dict[str, _Beginning] = field(default_factory=dict, repr=False)
+    _began: dict[str, _Beginning | None] = field(default_factory=dict, repr=False)
 
     def new_turn(self) -> None:
         """Start counting refusals anew."""
@@ -138,7 +140,7 @@ class ToolSession:
     def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
         """Begin with both files of a profile, or with ``entity``, if that was not done before.
 
-        What cannot be read now is begun with later: a write says what is wrong with it.
+        Of what cannot be read now nothing is known.
         """
         for each in (f"{profile}/{target}" for target in TARGETS) if entity is None else (entity,):
             if each in self._began:
@@ -146,7 +148,7 @@ class ToolSession:
             try:
                 self._began[each] = _Beginning.of(root, root.profile(profile), each)
             except CatmemError:
-                continue
+                self._began[each] = None
 
     def learn(self, shown: Iterable[Words | str]) -> None:
         """Remember what an answer showed; see ``shown_in``."""
@@ -154,7 +156,8 @@ class ToolSession:
 
     def wrote(self, entries: Iterable[Entry]) -> None:
         """Remember entries that this conversation wrote."""
-        self._known.update(map(words_of_entry, entries))
+        for each in entries:
+            self._known |= {words_of_entry(each), heading(each.category)}
 
     def knows(self, entity: str, entry: Entry) -> bool:
         """Whether the conversation knows the words of an entry of an entity."""
@@ -164,8 +167,15 @@ class ToolSession:
         """Whether it knows the content of a declared entity, by the digest of its bytes."""
         return self._has(entity, digest)
 
+    def lost_heading(self, entity: str, old: Document, new: Document) -> str | None:
+        """The first heading that only the old text of an entity has, and that the conversation does not know."""
+        stays = headings_of(new)
+        gone = ((key, said) for key, said in headings_of(old).items() if key not in stays)
+        return next((said for key, said in gone if not self._has(entity, key)), None)
+
     def _has(self, entity: str, known: Words | str) -> bool:
-        return known in self._known or (entity in self._began and known in self._began[entity].known)
+        began = self._began.get(entity)
+        return known in self._known or (began is not None and known in began.known)
 
 
 def words_of_entry(entry: Entry) -> Words:
@@ -175,12 +185,26 @@ def words_of_entry(entry: Entry) -> Words:
 
 def _words(body: str, tags: Mapping[str, Any]) -> Words:
     said = ((name, value if isinstance(value, str) else tuple(value)) for name, value in tags.items())
-    return body, frozenset(each for each in said if each[0] not in _DATES)
+    return body, frozenset(each for each in said if each[0] not in _DATES or read_date(each[1]) is None)
+
+
+def heading(category: str) -> str:
+    """How a conversation knows the header of a category: an answer has the slug that its title makes."""
+    return f"## {category}"
+
+
+def headings_of(document: Document) -> dict[str, str]:
+    """The title and the headers of a document, with how a conversation knows them."""
+    title = {} if document.title is None else {f"# {document.title}": document.title}
+    return title | {heading(each.category): each.title for each in document.sections}
 
 
 @dataclass
 class _Beginning:
-    """What stood in an entity when a conversation began; ``recorded`` is the text of the head, ``None`` without one."""
+    """What stood in an entity when a conversation began; ``recorded`` is the text of the head, ``None`` without one.
+
+    ``sequence`` is that of the head.
+    """
 
     root: Root
     actor: Profile
@@ -188,13 +212,14 @@ class _Beginning:
     now: bytes
     digest: str
     recorded: bytes | None
+    sequence: int
 
     @classmethod
     def of(cls, root: Root, actor: Profile, entity: str) -> _Beginning:
         now, head = root.store.read(entity), root.store.head(entity)
         is_head = head is not None and head.digest == now.digest
         recorded = None if head is None else now.data if is_head else root.store.read(entity, head.revision).data
-        return cls(root, actor, entity, now.data, now.digest, recorded)
+        return cls(root, actor, entity, now.data, now.digest, recorded, 0 if head is None else head.sequence)
 
     @cached_property
     def known(self) -> frozenset[Words | str]:
@@ -202,34 +227,53 @@ class _Beginning:
         is_recorded = self.recorded in {None, self.now}
         if is_declared(self.entity):
             return frozenset({self.digest} if is_recorded else ())
-        now = self._entries(self.now)
-        return now if is_recorded else now & self._entries(self.recorded or b"")
+        now = self._said(self.now)
+        now = now if is_recorded else now & self._said(self.recorded or b"")
+        log = [
+            each for each in self.root.store.log(self.entity) if not each.is_branch and each.sequence <= self.sequence
+        ]
+        return now & self._written() if any(each.agent == EXTERNAL for each in log[:-1]) else now
 
-    def _entries(self, data: bytes) -> frozenset[Words | str]:
+    def _written(self) -> set[Words | str]:
+        """What writers of catmem put there. What another program did at first is what they went on from."""
+        from catmem.staleness.first_seen import steps
+
+        written: set[Words | str] = set()
+        before: dict[str, str] | None = None
+        for revision, after, found in steps(self.root.store.replay(self.entity), None, self.root.parse):
+            if revision.is_branch or after is None:
+                continue
+            headings = headings_of(after)
+            if before is None or revision.agent != EXTERNAL:
+                written |= {*map(words_of_entry, found.new)}.difference(map(words_of_entry, found.old))
+                written |= headings.keys() - (before or {}).keys()
+            before = headings
+        return written
+
+    def _said(self, data: bytes) -> frozenset[Words | str]:
         try:
             document = self.root.parse(data)
         except CatmemError:
             return frozenset()  # a text that cannot be read was shown to no writer
         rights = Rights(self.actor, self.entity.partition("/")[2], self.root.config.taxonomy)
-        return frozenset(map(words_of_entry, rights.in_sight(document)))
+        return frozenset([*map(words_of_entry, rights.in_sight(document)), *headings_of(document)])
 
 
 def shown_in(answer: dict[str, Any]) -> set[Words | str]:
     """What the entries say that an answer shows whole; of the content of a declared entity the digest."""
     rows = answer.get("entries", ())
-    shown: set[Words | str] = {
-        _words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))
-    }
+    shown: set[Words | str] = {heading(row["category"]) for row in rows if "category" in row}
+    shown |= {_words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))}
     if "content" in answer:
         shown.add(answer["digest"])
     return shown | set(answer.pop(SHOWN, ()))
 
 
-def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[Words]:
+def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[Words | str]:
     """What the entries of a prompt say, but for those with words in their tags, which it leaves out."""
     within = {row.id for row in prompt.manifest.rows if row.status == "in"}
     entries = [entry for document in documents.values() for entry in document.entries if entry.id in within]
-    return [words_of_entry(entry) for entry in entries if entry.tags.keys() <= {*_DATES, "domain"}]
+    return [words for entry in entries if (words := words_of_entry(entry))[1] == frozenset()]
 
 
 class Sessions:

@@ -310,16 +310,19 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
     state, accept = request.app.state, request.headers.get("accept", "")
     as_json = endpoint.as_text and JSON_TYPE in accept and TEXT_TYPE not in accept
     try:
-        made = await in_thread(request, _made, endpoint, state, caller, asked, as_json)
+        made, session = await in_thread(request, _made, endpoint, state, caller, asked, as_json)
     except CatmemError as error:
         status = _status(endpoint, asked, error)
         if status is None:
             raise
         data = answer_of(error, bounded=not caller.is_person, status=status)[1]
         return JSONResponse(data, status, _NO_STORE)
-    if not endpoint.writes and is_known(request.headers.get("if-none-match"), made.headers["etag"]):
-        return Response(None, 304, {name: value for name, value in made.headers.items() if name not in OF_THE_BODY})
-    return made
+    sent = made.response
+    if not endpoint.writes and is_known(request.headers.get("if-none-match"), sent.headers["etag"]):
+        return Response(None, 304, {name: value for name, value in sent.headers.items() if name not in OF_THE_BODY})
+    if session is not None and request.method != "HEAD":  # what is sent without a body shows nothing
+        session.learn(made.shown)
+    return sent
 
 
 async def _asked(request: Request, endpoint: Endpoint) -> ApiRequest:
@@ -384,14 +387,14 @@ def _made(
     caller: Caller,
     asked: ApiRequest,
     as_json: bool,  # noqa: FBT001
-) -> Response:
+) -> tuple[Made, ToolSession | None]:
     """The answer of an endpoint, made in the same thread: that of a large file takes its time.
 
-    ``as_json``: a caller who could have a text wants JSON. An agent knows then what it was shown.
+    ``as_json``: a caller who could have a text wants JSON. With it goes the conversation of an agent.
     """
     workspace: Workspace = state.workspace
     if caller.profile is not None:
-        asked = replace(asked, session=state.sessions.session((caller.label, caller.profile), caller.profile))
+        asked = replace(asked, session=state.sessions.session((caller.token_id, caller.profile), caller.profile))
     with discreet(workspace, caller.profile):
         answer = endpoint.answer(workspace, caller, asked)
         if isinstance(answer, Answer):
@@ -401,9 +404,7 @@ def _made(
             made = state.answers.get(
                 question, answer.made_of, lambda: _encoded(endpoint, answer.make(), as_json=as_json)
             )
-    if asked.session is not None:
-        asked.session.learn(made.shown)
-    return made.response
+    return made, asked.session
 
 
 class Made(NamedTuple):

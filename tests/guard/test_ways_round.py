@@ -1,0 +1,163 @@
+"""Ways in which an agent got past the guard without a look at the text: each found by use, and closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem import memory_tool
+from catmem.workspace.history import adopt
+from catmem.workspace.workspace import Workspace
+from catmem.writing.drift_guard import ToolSession
+from tests.golden.case import put
+
+TEXT = "## Projects\nUses tabs for indentation.\n§\nLikes tea.\n"
+MORE = "a note of the plugin"
+PROFILE = "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n"
+REMOVE = {"action": "remove", "target": "user", "old_text": "Uses tabs"}
+
+
+@pytest.fixture
+def ws(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", PROFILE)
+    put(tmp_path / "homes" / "neo" / "USER.md", TEXT)
+    return Workspace.open(tmp_path)
+
+
+@pytest.fixture
+def file(ws):
+    ws.add("neo", "Has a cat.", target="user", category="projects")
+    return ws.path("neo", "user")
+
+
+def change(file, old, new):
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def begun(ws):
+    session = ToolSession()
+    session.begin(ws, "neo")
+    return session
+
+
+def refused(ws, session, **arguments):
+    answer = memory_tool(ws, "neo", arguments or REMOVE, session=session)
+    return (answer["success"], answer.get("reason")) == (False, "drift")
+
+
+@pytest.mark.parametrize("tag", ["created", "expires", "verified_date", "domain", "source"])
+def test_words_in_a_tag_are_not_shown_by_a_prompt_nor_passed_over(ws, file, tag):
+    session = begun(ws)
+    change(file, "Uses tabs", f"[{tag}: {MORE}] Uses tabs")
+    assert memory_tool(ws, "neo", {"action": "prompt"}, session=session)["success"]
+    assert refused(ws, session)
+    assert memory_tool(ws, "neo", {"action": "list", "target": "user"}, session=session)["success"]
+    assert memory_tool(ws, "neo", REMOVE, session=session)["success"]
+
+
+def test_a_date_that_another_program_gave_is_no_obstacle(ws, file):
+    session = begun(ws)
+    change(file, "Uses tabs", "[verified_date: 2026-11-01] Uses tabs")
+    assert memory_tool(ws, "neo", REMOVE, session=session)["success"]
+
+
+@pytest.mark.parametrize("between", ["a refusal", "an addition", "a person's write", "a person's look"])
+def test_a_new_conversation_knows_nothing_of_what_another_program_wrote(ws, file, between):
+    session = begun(ws)
+    change(file, "Uses tabs", f"Uses tabs, {MORE},")
+    if between == "a refusal":
+        assert refused(ws, session)
+    elif between == "an addition":
+        assert memory_tool(
+            ws, "neo", {"action": "add", "content": "One more.", "category": "projects"}, session=session
+        )
+    elif between == "a person's write":
+        ws.add("neo", "By hand.", target="user", category="projects")
+    else:
+        adopt(ws, "neo/user")
+    assert refused(ws, begun(Workspace.open(ws.root)))
+    # What catmem wrote, and what stood there at first, a new conversation does know.
+    for wanted in ("Likes tea", "Has a cat"):
+        done = {"action": "remove", "target": "user", "old_text": wanted}
+        assert memory_tool(ws, "neo", done, session=begun(ws))["success"]
+
+
+def test_of_a_file_that_could_not_be_read_at_the_beginning_nothing_is_known(ws):
+    path = ws.path("neo", "memory")
+    path.mkdir()
+    session = begun(ws)
+    path.rmdir()
+    path.write_text(f"Uses tabs, {MORE}.\n", encoding="utf-8")
+    assert refused(ws, session, **{**REMOVE, "target": "memory"})
+
+
+# --- HTTP -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(ws, file, tmp_path):
+    """A function that gives a client with a token of its own."""
+    pytest.importorskip("starlette", reason="NOT TESTED: the extra server is not installed")
+    from starlette.testclient import TestClient
+
+    from catmem.server.app import create_app
+    from catmem.server.guard import ServerSettings
+    from catmem.server.tokens import new_token
+    from tests.http_root import ADDRESS
+
+    tokens = tmp_path / "tokens" / "tokens.json"
+    texts = [new_token(ws.config, tokens, "neo")[1] for _ in range(2)]
+    app = create_app(ws, ServerSettings(tokens=tokens, page=False))
+    return [TestClient(app, base_url=ADDRESS, headers={"Authorization": f"Bearer {text}"}) for text in texts]
+
+
+READ = {"entity_id": "neo/user"}
+
+
+def replaced(client):
+    change = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
+    match = {"If-Match": client.head("/mem/read", params=READ).headers["etag"]}
+    return client.post("/mem/write", json=READ | {"content": [change]}, headers=match)
+
+
+@pytest.mark.parametrize("address", ["/mem/read", "/prompt/neo"])
+def test_an_answer_without_a_body_shows_nothing(served, file, address):
+    client, _ = served
+    change(file, "Uses tabs", f"Uses tabs, {MORE},")
+    params = READ if address == "/mem/read" else {}
+    assert client.head(address, params=params).status_code == 200
+    assert client.get(address, params=params, headers={"If-None-Match": "*"}).status_code == 304
+    assert replaced(client).json()["code"] == "drift"
+    assert client.get(address, params=params).status_code == 200
+    assert replaced(client).status_code == 200
+
+
+def test_what_one_token_read_another_was_not_shown(served, file):
+    one, other = served
+    change(file, "Uses tabs", f"Uses tabs, {MORE},")
+    assert one.get("/mem/read", params=READ).status_code == 200
+    assert replaced(other).json()["code"] == "drift"
+    assert replaced(one).status_code == 200
+
+
+def test_a_whole_text_keeps_the_headings_that_it_was_not_shown(served, file):
+    client, _ = served
+    change(file, "## Projects", "# A plan of the plugin\n\n## Projects")
+    file.write_text(file.read_text(encoding="utf-8") + "\n## Empty words\n", encoding="utf-8")
+    read = client.get("/mem/read", params=READ)
+
+    def write(text):
+        match = {"If-Match": client.get("/mem/read", params=READ).headers["etag"]}
+        return client.post("/mem/write", json=READ | {"content": text}, headers=match)
+
+    before = file.read_bytes()
+    text = "## Projects\n" + "\n§\n".join(each["body"] for each in read.json()["entries"][:-1]) + "\n"
+    for _ in range(2):
+        said = write(text).json()
+        assert said["code"] == "drift"
+        assert "A plan of the plugin" in said["message"]
+    assert file.read_bytes() == before
+    assert "Empty words" in write(f"# A plan of the plugin\n\n{text}").json()["message"]
+    assert write(f"# A plan of the plugin\n\n{text}\n## Empty words\n").status_code == 200

@@ -12,6 +12,7 @@ from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, RefusedError, UnreadableError
+from catmem.names import FILE_NAMES
 
 GROUPS = {
     "Every day": {
@@ -167,8 +168,11 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
     """Have a refusal that says to repeat the command with what was found spell the option, where there is one."""
     if not isinstance(error, RefusedError) or not error.hint or error.found is None:
         return
-    if any(each.name == "expected" for each in _load(str(ctx.invoked_subcommand)).params):
-        error.hint = error.hint.replace(f"what was found as expected ({error.found})", f"--expected {error.found}")
+    options = {each.name for each in _load(str(ctx.invoked_subcommand)).params}
+    if "expected" in options:
+        in_notes = "target" in options and str(error.path).endswith(FILE_NAMES["memory"])
+        said = f"--expected {error.found}" + (" -t memory" if in_notes else "")
+        error.hint = error.hint.replace(f"what was found as expected ({error.found})", said)
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:

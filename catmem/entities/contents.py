@@ -13,7 +13,6 @@ from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
 from catmem.envelopes.parsing import fields_of, json_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
-from catmem.model.merged_string import merge_strings
 from catmem.text import decode, equal_ends
 
 if TYPE_CHECKING:
@@ -150,11 +149,6 @@ def _merge_values(values: Sequence[Any], place: str, settle: Settle, conflicts: 
             if value is not _NOTHING:
                 merged[key] = value
         return merged
-    # A date or a name is one value, of which half of each side would be a third; a sentence is not.
-    if all(isinstance(side, str) and " " in side for side in values):
-        merged_string = merge_strings(base, ours, theirs)
-        if merged_string is not None:
-            return merged_string
     conflicts.append(ContentConflict(place, _says(base), _says(ours), _says(theirs)))
     return theirs if settle(conflicts[-1]) == "theirs" else ours
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from catmem.errors import RequestError
-from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.types import Scope as Sent
 
 KEY = "catmem.caller"
 """Where the scope of a request keeps its caller."""
@@ -63,8 +61,3 @@ def no_token() -> RequestError:
         code="no_token",
         hint="Send the header 'Authorization: Bearer TOKEN'; 'catmem token new AGENT' makes a token.",
     )
-
-
-def anyone(_scope: Sent) -> Caller:
-    """The caller where there are no tokens: a person, since only this machine is listened to."""
-    return Caller(PERSON, None, label=PERSON)

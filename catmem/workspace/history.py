@@ -73,11 +73,6 @@ def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision
     return list(islice(workspace.store.log(entity_of(workspace, entity)), limit))
 
 
-def text_at(workspace: Root, entity: str, revision: str | None = None) -> bytes:
-    """The bytes of an entity at a revision, or as they are now. Raises ``UnknownRevisionError``."""
-    return workspace.store.read(entity_of(workspace, entity), revision).data
-
-
 def shown_text(workspace: Root, entity: str, data: bytes) -> str:
     """Bytes of an entity for a person to compare: JSON with a line for each value, what is no UTF-8 as escapes."""
     from catmem.entities.contents import content_of

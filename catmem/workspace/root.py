@@ -201,11 +201,6 @@ class Root:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
         return self._cache.text(data).document
 
-    @property
-    def keeps_files(self) -> bool:
-        """Whether the root's entities are files, which others may read and write too."""
-        return backend_of(self.config).has_files
-
     def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
         """The bytes of a profile's file as they are now: the one place where they are read to be shown.
 

@@ -84,7 +84,8 @@ def test_a_person_at_the_command_line(file, verb):
         assert file.read_bytes() == text
         told(said["message"], file)
         assert "bring over what is missing" in said["hint"]
-        assert f"repeat the change, with --expected {said['found']}." in said["hint"]
+        where = " -t memory" if target_of(file) == "memory" else ""
+        assert f"repeat the change, with --expected {said['found']}{where}." in said["hint"]
     run(*write, "--expected", said["found"])
     assert MORE.strip() not in file.read_text(encoding="utf-8")
 

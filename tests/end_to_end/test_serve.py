@@ -276,18 +276,18 @@ def test_bodies_that_do_not_come_are_left_and_stop_nobody(running):
 @pytest.mark.parametrize(
     "said", [b"", b"G", b"GET /healthz HTTP/1.1\r\nHost: loc", HEALTH], ids=["0", "1", "half", "one"]
 )
-def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(running, said):
+def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(patient, said):
     """The oldest end, so that one which waits for its answer never does."""
-    with running.connect() as waiting:
+    with patient.connect() as waiting:
         waiting.sendall(BEGUN)
         silent = []
         try:
             for _ in range(CONNECTIONS + 20):
-                silent.append(running.connect())
+                silent.append(patient.connect())
                 silent[-1].sendall(said)
             for path in ("/healthz", "/readyz", "/healthz"):
-                assert running.get_status(path) == 200
-            assert running.write("boss/user", 0, "x")[0] in {200, 409}
+                assert patient.get_status(path) == 200
+            assert patient.write("boss/user", 0, "x")[0] in {200, 409}
             waiting.sendall(b'"a":  1}')
             assert b" 422 " in waiting.recv(100)
         finally:

@@ -138,6 +138,8 @@ def _setting(chance: Random) -> Setting:
     if by_init:  # which takes the limit of Hermes Agent for a file that has room
         limit = 1_375 if len(text) <= 1_375 else None
         last = None if limit is not None and len(f"{text}{last}") > 1_300 else last
+    if limit == 40_000 and len(f"{text}{last}") > limit - 100:
+        last = None  # there is no room for it
     return Setting(text, last, None if flat else chance.choice(list(TITLES)), chance.choice([1, 2]), limit, by_init)
 
 

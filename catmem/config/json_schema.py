@@ -368,12 +368,10 @@ def _best(error: ValidationError) -> ValidationError:
         forms: dict[object, list[ValidationError]] = {}
         for inner in error.context:
             forms.setdefault(inner.schema_path[0], []).append(inner)
-        error = min(forms.values(), key=lambda found: (_is_of_wrong_kind(found), len(found)))[0]
+        error = min(
+            forms.values(), key=lambda found: (any(_is_kind_error(each) for each in found if not each.path), len(found))
+        )[0]
     return error
-
-
-def _is_of_wrong_kind(found: list[ValidationError]) -> bool:
-    return any(_is_kind_error(error) for error in found if not error.path)
 
 
 def _is_kind_error(error: ValidationError) -> bool:

@@ -264,11 +264,6 @@ _TEMPLATES = (
 )
 
 
-def _uri_of(category: str) -> str:
-    """``memory://talk``; letters other than ASCII are percent-encoded."""
-    return _SCHEME + quote(category, safe="")
-
-
 def _categories(workspace: Workspace, profile: str) -> tuple[str, ...]:
     """The categories with entries that the profile sees, those of its ``user`` file first, each in its own order."""
     seen = [name for target in TARGETS for name in workspace.view(profile, target).categories]
@@ -278,7 +273,7 @@ def _categories(workspace: Workspace, profile: str) -> tuple[str, ...]:
 def _resources(workspace: Workspace, profile: str) -> list[types.Resource]:
     return [
         types.Resource(
-            uri=_uri_of(category),
+            uri=_SCHEME + quote(category, safe=""),
             name=category,
             title=_title(workspace, category),
             description=f"What {profile} sees of this category, in both of its files.",

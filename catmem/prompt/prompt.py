@@ -18,7 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
-    FORMS,
+    BETWEEN,
     STYLES,
     Block,
     Fact,
@@ -236,7 +236,7 @@ class _Draft:
         """The rendered pieces of what is in."""
         joined: list[Piece] = []
         for pieces in self.rendered.values():
-            joined += [Piece(FORMS[self.style].between, None)] if joined and FORMS[self.style].between else []
+            joined += [Piece(BETWEEN[self.style], None)] if joined else []
             joined += pieces
         return joined
 

@@ -20,7 +20,7 @@ from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from catmem.staleness.freshness import Freshness
 
@@ -32,6 +32,7 @@ _REPLACEMENT = "\ufffd"
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
 # it.
 _HERMES_RULE = "═" * 46
+_HERMES_DELIMITER = "\n§\n"
 _BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
 _HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
@@ -55,20 +56,17 @@ class Fact:
     note: str | None
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
-    _noted: str | None = None
-    _stated: str | None = None
+    _shown: tuple[object, str] | None = None
 
-    def text(self, form: Form, *, stated: bool) -> str:
-        """The entry in a style, rendered once; ``stated``: its category says its note."""
-        if stated:
-            self._stated = form.entry(self, stated=True) if self._stated is None else self._stated
-            return self._stated
-        self._noted = form.entry(self, stated=False) if self._noted is None else self._noted
-        return self._noted
+    def shown(self, entry: Callable[[Fact, str | None], str], note: str | None) -> str:
+        """What ``entry`` makes of it, where it says this note; made once."""
+        if self._shown is None or self._shown[0] != note:
+            self._shown = note, entry(self, note)
+        return self._shown[1]
 
     def withhold(self, rules: str) -> None:
         """Show the names of rules in its place."""
-        self.blocked, self._noted, self._stated = rules, None, None
+        self.blocked, self._shown = rules, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,59 +100,18 @@ class Piece(NamedTuple):
     owner: int | str | None
 
 
-class Form:
-    """What a style puts around entries: the frame of a target, of a category, and of an entry."""
-
-    between = "\n"
-    """Between two targets."""
-    delimiter = ""
-    """Between two entries."""
-    closing = category_end = ""
-    shares_notes = True
-    """Whether a category can say the note of all its entries."""
-    counts_frame = True
-    """Whether a target's budget counts its frame too."""
-
-    def opening(self, target: str, limit: int | None, letters: int) -> str:
-        """What a target begins with; ``letters`` are those of its entries with what stands between them."""
-        raise NotImplementedError
-
-    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
-        """What a category begins with; ``note`` is that of all its entries."""
-        raise NotImplementedError
-
-    def entry(self, fact: Fact, *, stated: bool) -> str:
-        """One entry; ``stated``: its category says its note."""
-        raise NotImplementedError
+_HERMES_DELIMITER_PIECE = Piece(_HERMES_DELIMITER, None)
 
 
 def render(block: Block, style: Style) -> list[Piece]:
-    """The pieces of a target, the first of which opens and the last may close it; without facts there are none.
-
-    A category without facts is left out.
-    """
-    form, inside, letters = FORMS[style], list[Piece](), 0
-    for category in block.categories:
-        note = category.shared_note if form.shares_notes and category.facts else None
-        inside += form.heading(category, note) if category.facts else []
-        for fact in category.facts:
-            if letters and form.delimiter:
-                inside.append(Piece(form.delimiter, None))
-                letters += len(form.delimiter)
-            text = fact.text(form, stated=note is not None)
-            letters += len(text)
-            inside.append(Piece(text, fact.row))
-        if form.category_end and category.facts:
-            inside.append(Piece(form.category_end, None))
-    if not inside:
-        return []
-    closing = [Piece(form.closing, None)] if form.closing else []
-    return [Piece(form.opening(block.target, block.limit, letters), None), *inside, *closing]
+    """The pieces of a target, of which the first opens it; without facts there are none. So for a category."""
+    filled = tuple(category for category in block.categories if category.facts)
+    return list(_RENDERERS[style](Block(block.target, filled, block.limit))) if filled else []
 
 
 def counted(pieces: Sequence[Piece], style: Style) -> str:
     """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
-    return text_of(pieces if FORMS[style].counts_frame else pieces[1:-1])
+    return text_of(pieces[1:-1] if style == "hermes" else pieces)
 
 
 def text_of(pieces: Iterable[Piece]) -> str:
@@ -189,28 +146,26 @@ def _lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-class _Markdown(Form):
-    def opening(self, target: str, limit: int | None, letters: int) -> str:
-        del limit, letters
-        return f"# {_HEADINGS.get(target, target)}\n"
-
-    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
-        title = Piece(_heading(category), category.slug)
-        return [Piece("\n## ", None), title, Piece(f" ({note})\n" if note else "\n", None)]
-
-    def entry(self, fact: Fact, *, stated: bool) -> str:
-        return f"{_bullet(fact, None if stated else fact.note)}\n"
+def _markdown(block: Block) -> Iterator[Piece]:
+    yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
+    for category in block.categories:
+        shared = category.shared_note
+        yield Piece("\n## ", None)
+        yield Piece(_heading(category), category.slug)
+        yield Piece(f" ({shared})\n" if shared else "\n", None)
+        for fact in category.facts:
+            yield Piece(fact.shown(_bullet, None if shared else fact.note), fact.row)
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
     lines = _lines(_shown_body(fact))
     is_list = lines[0][:2] in _BULLETS
     if is_list and note is None:
-        return "\n".join(map(_listed, lines))
+        return "\n".join(map(_listed, lines)) + "\n"
     if is_list and not any(line[:2] in _BULLETS for line in lines[1:]):
         lines = [lines[0][2:], *(line.removeprefix("  ") for line in lines[1:])]  # a list of one is not put into a list
     first, *others = _noted([_unlike_note(lines[0]), *lines[1:]], note)
-    return "\n".join([f"- {first}", *map(_indented, others)])
+    return "\n".join([f"- {first}", *map(_indented, others)]) + "\n"
 
 
 def _listed(line: str) -> str:
@@ -256,46 +211,38 @@ def _noted(lines: list[str], note: str | None) -> list[str]:
     return [f"({note}) {lines[0]}"] if len(lines) == 1 else [f"({note})", *lines]
 
 
-def _shown_title(category: StyledCategory) -> str:
-    return blocked_line("title") if category.title is None else category.title
-
-
 def _heading(category: StyledCategory) -> str:
     """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
-    title = " ".join(_lines(_shown_title(category)))
+    title = " ".join(_lines(blocked_line("title") if category.title is None else category.title))
     brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]
     if not brackets or _note_at(title[brackets[-1] :]) is None:
         return title
     return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
 
 
-class _Xml(Form):
-    between = ""
-    closing = "</memory>\n"
-    category_end = "</category>\n"
-
-    def opening(self, target: str, limit: int | None, letters: int) -> str:
-        del limit, letters
-        return f'<memory target="{target}">\n'
-
-    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
-        name = Piece(f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
-        return [Piece("<category name=", None), name, Piece(' state="unverified">\n' if note else ">\n", None)]
-
-    def entry(self, fact: Fact, *, stated: bool) -> str:
-        return f"{_element(fact, stated=stated)}\n"
+def _xml(block: Block) -> Iterator[Piece]:
+    yield Piece(f'<memory target="{block.target}">\n', None)
+    for category in block.categories:
+        shared = category.shared_note
+        yield Piece("<category name=", None)
+        yield Piece(f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
+        yield Piece(' state="unverified">\n' if shared else ">\n", None)
+        for fact in category.facts:
+            yield Piece(fact.shown(_element, None if shared else fact.note), fact.row)
+        yield Piece("</category>\n", None)
+    yield Piece("</memory>\n", None)
 
 
-def _element(fact: Fact, *, stated: bool) -> str:
-    """One entry; ``stated`` says that its category names its state already."""
+def _element(fact: Fact, note: str | None) -> str:
+    """One entry; without a ``note`` its category names its state already."""
     attributes = ""
     if fact.freshness.basis:
         name = {"verified_date": "verified", "created": "created", "expires": "expired"}[fact.freshness.basis]
         attributes += f' {name}="{fact.freshness.day}"'
-    if fact.note and not stated and fact.freshness.state in {"stale", "unverified"}:
+    if note and fact.freshness.state in {"stale", "unverified"}:
         attributes += f' state="{fact.freshness.state}"'
     text = "\n".join(_lines(_shown_body(fact)))
-    return f"<entry{attributes}>{_XML_CANNOT_HOLD.sub(_REPLACEMENT, _encoded(text))}</entry>"
+    return f"<entry{attributes}>{_XML_CANNOT_HOLD.sub(_REPLACEMENT, _encoded(text))}</entry>\n"
 
 
 def _encoded(text: str) -> str:
@@ -303,39 +250,36 @@ def _encoded(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-class _Hermes(Form):
-    delimiter = "\n§\n"
-    closing = "\n"
-    shares_notes = counts_frame = False
-
-    def opening(self, target: str, limit: int | None, letters: int) -> str:
-        header = _HERMES_HEADERS.get(target, target)
-        if limit is None:
-            header += f" [{letters:,} chars]"
-        else:
-            percent = min(100, int(letters / limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
-            header += f" [{percent}% — {letters:,}/{limit:,} chars]"
-        return f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n"
-
-    def heading(self, category: StyledCategory, note: str | None) -> list[Piece]:
-        del category, note
-        return []
-
-    def entry(self, fact: Fact, *, stated: bool) -> str:
-        del stated
-        return _hermes_entry(fact)
+def _hermes(block: Block) -> Iterator[Piece]:
+    facts = [fact for category in block.categories for fact in category.facts]
+    texts = [fact.shown(_hermes_entry, fact.note) for fact in facts]
+    size = len(_HERMES_DELIMITER.join(texts))
+    header = _HERMES_HEADERS.get(block.target, block.target)
+    if block.limit is None:
+        header += f" [{size:,} chars]"
+    else:
+        percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
+        header += f" [{percent}% — {size:,}/{block.limit:,} chars]"
+    yield Piece(f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n", None)
+    for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
+        if index:
+            yield _HERMES_DELIMITER_PIECE
+        yield Piece(text, fact.row)
+    yield Piece("\n", None)
 
 
-def _hermes_entry(fact: Fact) -> str:
-    if fact.blocked is None and fact.note in {None, UNVERIFIED.note}:
+def _hermes_entry(fact: Fact, note: str | None) -> str:
+    if fact.blocked is None and note in {None, UNVERIFIED.note}:
         lines = _lines(fact.body)
         # Nearly every entry: one line, and no line of the frame or note begins with a letter but these.
         if len(lines) == 1 and lines[0][0].isalnum() and not lines[0].startswith(("USER PROFILE (", "MEMORY (")):
             return lines[0]
     lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
     # Hermes shows unverified entries as they are, and nearly all of its files are undated: only dates are said here.
-    return "\n".join(_noted(lines, None if fact.note == UNVERIFIED.note else fact.note))
+    return "\n".join(_noted(lines, None if note == UNVERIFIED.note else note))
 
 
-FORMS: dict[Style, Form] = {"markdown": _Markdown(), "xml": _Xml(), "hermes": _Hermes()}
-STYLES = tuple(FORMS)
+_RENDERERS: dict[Style, Callable[[Block], Iterator[Piece]]] = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
+STYLES: tuple[Style, ...] = tuple(_RENDERERS)
+BETWEEN: dict[Style, str] = {"markdown": "\n", "xml": "", "hermes": "\n"}
+"""What stands between two targets."""

@@ -123,11 +123,6 @@ def wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-def _is_from_page(request: Request) -> bool:
-    """Whether a page of ours asks: its browser knows the person's token, and sends it where it is asked for one."""
-    return request.headers.get("sec-fetch-site") == "same-origin"
-
-
 def error_response(request: Request, error: Exception) -> JSONResponse:
     """The answer for programs to a request that an error ended."""
     if isinstance(error, HTTPException):
@@ -140,7 +135,8 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
     status, said = answer_of(error, bounded=bounded)
     headers = dict(error.headers) if isinstance(error, RequestError) else {}
     if status == _UNAUTHORIZED:
-        asks_person = wants_page(request) or _is_from_page(request)
+        # A browser at a page of ours knows the person's token, and sends it where it is asked for one.
+        asks_person = wants_page(request) or request.headers.get("sec-fetch-site") == "same-origin"
         headers["WWW-Authenticate"] = _ASKS_PERSON if asks_person else _ASKS_PROGRAM
     if status >= _SERVER_ERROR and not isinstance(error, RequestError):
         LOG.warning("%s %s: %s", request.method, path_of(request.scope), ascii(str(error)))

@@ -382,7 +382,9 @@ def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], lis
         changed = False
         left.clear()
         with closing(kept(folder, name)) as texts:
-            paths = {each.path: each.whole for each in texts if _is_retired(each) and _goes(each, erasure)}
+            paths = {
+                each.path: each.whole for each in texts if _is_retired(each) and (not each.whole or erasure.holds(each))
+            }
         for path, whole in paths.items():
             if not whole:
                 left[path] = UNREADABLE
@@ -408,10 +410,6 @@ def take_in_late(outside: Outside) -> None:
 
 def _is_retired(each: Kept) -> bool:
     return each.kind in {"retired", "left"} or (each.kind == "aside" and not _is_of_journal(each))
-
-
-def _goes(each: Kept, erasure: Erasure) -> bool:
-    return not each.whole or erasure.holds(each)
 
 
 def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:

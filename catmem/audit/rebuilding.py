@@ -47,23 +47,15 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class RebuiltHead:
+class RebuiltHead(Replayed):
     """The head of an entity, rebuilt and written out.
 
     ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file has an external change that
     the log does not hold yet.
     """
 
-    entity: str
-    revision: str
-    path: Path
-    digest: str
     branches: tuple[str, ...] = ()
     unrecorded: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """The head as JSON-ready data."""
-        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool, adopt:
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
     difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
     if adopt and new is None:
-        new = history.adopt(workspace, entity, expected=bytes_digest(after))
+        new = history.adopt(workspace, entity, expected=bytes_digest(after), seen=True)
         say(f"what is there now is revision {new} of {entity}")
     if in_json():
         emit_json({"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference})

@@ -75,7 +75,7 @@ def status(as_of: date | None) -> None:
         ("marked", marked, "file", " with git's conflict markers", "catmem lint"),
     )
     if in_json():
-        said = [{"topic": topic, "count": number, "command": command} for topic, number, _, _, command in topics]
+        said = [{"topic": topic, "count": n, "command": command if n else None} for topic, n, _, _, command in topics]
         emit_json({"as_of": overview.as_of.isoformat(), "topics": said})
     else:
         rows = [(counted(n, *thing.split("|")) + words, command) for _, n, thing, words, command in topics if n]

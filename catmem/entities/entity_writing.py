@@ -182,19 +182,18 @@ class EntityWrite:
         )
 
 
-def _texts(content: Any, key: str | None = None) -> Iterator[str]:  # noqa: ANN401 - any JSON value
-    """Every text in a content, the keys of objects too, and each value behind its ``key``: that says what it is."""
+def _texts(content: Any, keys: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Every text in a content, the keys of objects too, and each value behind the ``keys`` that say what it is."""
     if isinstance(content, Mapping):
         for name, value in content.items():
             yield name
-            yield from _texts(value, name)
+            yield from _texts(value, (*keys, name))
     elif isinstance(content, list):
         for value in content:
-            yield from _texts(value, key)
+            yield from _texts(value, keys)
     elif content is not None:
         yield str(content)
-        if key is not None:
-            yield f"{key}: {content}"
+        yield from (f"{key}: {content}" for key in keys)
 
 
 def write_entity(  # noqa: PLR0913 - each is a choice of the caller's, by keyword

@@ -30,10 +30,11 @@ from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.config.profile import Profile
     from catmem.model.document import Entry
+    from catmem.proposals.proposal import Proposal
     from catmem.workspace.root import Root
     from catmem.writing.written import Written
 
@@ -110,6 +111,7 @@ def promote_learned(
             learned = _Learned(workspace, profile, source, target)
             entity = f"{source.name}/{target}"
             there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
+            rejected = _rejected(workspace, entity, profile.name) if dry_run else set()
             among = {each.category for each in learned.entries}
             if selected.patterns:
                 among = set(filter(selected.matches, among))
@@ -117,7 +119,7 @@ def promote_learned(
                 for each in (profile, source):
                     among = named_of(among, target, each, workspace.config.taxonomy)
             for entry in learned.entries:
-                if entry.body in there or entry.category not in among or learned.is_copy(entry):
+                if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
                 done = Promoted(profile.name, source.name, target, entry)
                 try:
@@ -166,8 +168,16 @@ def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict
 
 def _waiting(workspace: Root, entity: str) -> set[str]:
     """The words that wait to come into a file, from any proposer."""
-    waiting = (each for each in ProposalReader(workspace, entity).open() if each.state == "waiting")
-    return {change.after.body for each in waiting for change in each.changes if change.after is not None}
+    return _proposed(each for each in ProposalReader(workspace, entity).open() if each.state == "waiting")
+
+
+def _rejected(workspace: Root, entity: str, agent: str) -> set[str]:
+    """The words of an agent that a person rejected lately: it does not propose them again."""
+    return _proposed(each for each in ProposalReader(workspace, entity).past(agent) if each.state == "rejected")
+
+
+def _proposed(some: Iterable[Proposal]) -> set[str]:
+    return {change.after.body for each in some for change in each.changes if change.after is not None}
 
 
 def source_of(workspace: Root, profile: Profile) -> str:

@@ -63,7 +63,7 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
     ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
     if change.op_id is not None:
-        change = replace(change, op_id=gate.proposal_op_id(change.note.get("actor") or PERSON, change.op_id))
+        change = replace(change, op_id=gate.proposal_op_id(change.agent, change.op_id))
         first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
         if first is not None and repeated(first, change):
             made = ProposalReader(workspace, attempt.entity).find(str(first.note[PROPOSAL]["id"]))

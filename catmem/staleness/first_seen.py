@@ -122,7 +122,7 @@ class EntryHistory:
                     older = None if origin is None else known.get(body_key(origin.body))
                     own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
                     known.setdefault(key, Known(own))
-        self._credit(revision, changed, keys)
+        self._credit(revision, changed, keys, after)
         # Those that went away last are the last to be forgotten.
         for key in {body_key(entry.body) for entry in changed.old} - set(keys):
             if key in known:
@@ -134,7 +134,7 @@ class EntryHistory:
         if len(known) > 2 * MOST:
             self._forget(after)
 
-    def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str]) -> None:
+    def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str], after: Document) -> None:
         """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides.
 
         Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no file.
@@ -145,7 +145,14 @@ class EntryHistory:
         by = {writer_of(revision), proposer, EXTERNAL if revision.op == "seed" else None} - {None}
         made = Counter((key, repr(sorted(entry.tags.items()))) for entry, key in zip(changed.new, keys, strict=True))
         made.subtract((body_key(entry.body), repr(sorted(entry.tags.items()))) for entry in changed.old)
-        for key in {key for (key, _), times in made.items() if times > 0}:
+        credited = {key for (key, _), times in made.items() if times > 0}
+        if revision.is_branch:  # what it is based on was written before, and may differ from the head
+            credited = {key for key in credited if not self.known[key].writers}
+        elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
+            said = (each.get("id") for each in revision.note.get("actions", ()))
+            ids = {entry.id: body_key(entry.body) for entry in after.entries}
+            credited = self.known.keys() & {ids[each] for each in said if each in ids}
+        for key in credited:
             self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
 
     def _in_sight(self, found: Differing) -> Differing:

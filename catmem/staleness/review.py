@@ -306,8 +306,12 @@ class Review:
             return self._pass(answer, due, answering.notes)
         name, _, target = due.entity.partition("/")
         try:
-            written = write_operations(self.workspace, name, [answering.operation], target=target)
-        except (NoMatchError, DriftError) as error:
+            # The person was shown the fact as it is in this text; one that no history has can be no base.
+            base = None if (base := self.base(due.entity)).startswith("sha256:") else base
+            written = write_operations(
+                self.workspace, name, [answering.operation], target=target, expected=base, on_drift="merge"
+            )
+        except (NoMatchError, DriftError, StaleError) as error:
             if isinstance(error, DriftError) and error.code != "drift":
                 raise
             self._look_again(due.entity)

@@ -214,7 +214,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     if verdict.kind == "stale":
         raise stale(entity, expected or known, known)
     point = verdict.point
-    data = None if point is None else _bytes_at(store, entity, point)
+    data = b"" if point is NOTHING else None if point is None else store.read(entity, point.revision).data
     if verdict.kind == "branch" and point is not None and data is not None:
         return Rehearsal(Current(data, point.revision, None), now.revision, is_branch=True)
     current = Current(now.data, now.revision or known, data, lambda: unread(own))
@@ -223,7 +223,3 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
 
 def _point(revision: Revision) -> Point:
     return Point(revision.revision, revision.digest, revision.sequence)
-
-
-def _bytes_at(store: Store, entity: str, point: Point) -> bytes:
-    return b"" if point is NOTHING else store.read(entity, point.revision).data

@@ -274,15 +274,19 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
     )
 
 
-def adopt(workspace: Root, entity: str, *, expected: str | int | None = None) -> str:
+def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, seen: bool = False) -> str:
     """Take an external change of an entity into its history; the revision of what is there afterwards.
 
-    No byte of the file changes, and what has a revision already keeps it. Raises ``RefusedError`` and its kinds, and
+    No byte of the file changes, and what has a revision already keeps it. ``seen``: the person saw the change, which
+    is a revision too, so that writes without a view go on. Raises ``RefusedError`` and its kinds, and
     ``UnknownNameError``.
     """
     with gate.attempt(workspace, entity, op="adopt", agent=PERSON, prev=expected) as trying:
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
+        if seen and written.revision is not None:
+            look = Change(op="adopt", note={"seen": written.revision}, keeps_note=True)
+            written = trying.commit(written.revision, lambda current: current.data, look)
         return written.revision or "0"
 
 

@@ -103,14 +103,10 @@ class Attempt:
         another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
-        if not (approved or change.waits) and (change.op_id or "").startswith((DECIDES, PROPOSES)):
-            raise EditError(
-                f"an op_id that begins with {(change.op_id or '').partition(' ')[0]!r} is that of a proposal",
-                code="bad_operation",
-                hint="Nothing was written. Choose another op_id.",
-            )
-        if change.op_id is not None:
-            self._check_op_id(change.op_id, to_agent=change.agent != PERSON)
+        role = change.note.get("envelope", {}).get("role_id")
+        for name, said in (("op_id", change.op_id), ("role_id", role)):
+            if said is not None:
+                self._check_name(name, said, to_agent=change.agent != PERSON)
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
         if expected is not None:
@@ -138,12 +134,12 @@ class Attempt:
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
-    def _check_op_id(self, op_id: str, *, to_agent: bool) -> None:
+    def _check_name(self, key: str, said: str, *, to_agent: bool) -> None:
         """Raise ``EditError`` for one that holds what no text may hold: it is kept as long as the revision."""
         try:
-            check_threats([op_id], self.workspace.config, to_agent=to_agent, allow_secret=False)
+            check_threats([said], self.workspace.config, to_agent=to_agent, allow_secret=False)
         except EditError as error:
-            error.key = "op_id"
+            error.key = key
             raise
 
     def refuse_signs(self, change: Change, current: Current) -> None:
@@ -361,7 +357,7 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
 
 DECIDES = "decision "
 PROPOSES = "propose "
-"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal: no other write may block these."""
+"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal."""
 
 
 def proposal_op_id(actor: str, op_id: str) -> str:

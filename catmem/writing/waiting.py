@@ -43,10 +43,11 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     A person is free, and so is what is no memory file, or no text.
     """
     policy, writer = workspace.config.approval, writer_of(change)
-    if policy is None or is_declared(entity) or before == after or writer in {PERSON, EXTERNAL}:
+    if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
         return False
-    if policy.agents == "all":
-        return True
+    closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
+    if closes or before == after or policy.agents == "all":
+        return closes or before != after
     try:
         changed = differing(workspace.parse(before), workspace.parse(after))
     except CatmemError:  # what is no text cannot be changed by an agent; another check says so
@@ -55,9 +56,7 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     gone, come = old - new, new - old
     if any(policy.categories.matches(each.category) for each in gone | come):
         return True
-    # What only has a later day of verification now does not wait.
-    dated = {each[:3]: each for each in come if each.verified}
-    taken = [each for each in gone if not _is_later(dated.get(each[:3]), each) or come[dated[each[:3]]] < gone[each]]
+    taken = _taken(gone, come)
     if policy.agents == "off" or not taken:
         return False
     from catmem.staleness.ages import histories_of
@@ -66,5 +65,24 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     return any(history.writers(each.body) != {writer} for each in taken)
 
 
-def _is_later(now: _Said | None, was: _Said) -> bool:
-    return now is not None and now.verified is not None and now.verified >= (was.verified or date.min)
+def _taken(gone: Counter[_Said], come: Counter[_Said]) -> list[_Said]:
+    """What is gone, but for what only has a later day of verification now: each such entry stands for one."""
+    dated = sorted((each for each in come.elements() if each.verified), key=lambda each: each.verified or date.min)
+    taken = []
+    for each in sorted(gone.elements(), key=lambda each: each.verified or date.min):
+        later = (other for other in dated if other[:3] == each[:3] and str(other.verified) >= str(each.verified or ""))
+        now = next(later, None)
+        if now is None:
+            taken.append(each)
+        else:
+            dated.remove(now)
+    return taken
+
+
+def _closes_unmerged(workspace: Root, entity: str, change: Change, writer: str) -> bool:
+    """Whether it closes a branch of another writer and need not bring in its text."""
+    is_merge = change.op == "merge" and "dropped" not in change.note
+    return not is_merge and any(
+        each.is_branch and each.revision in change.merges and writer_of(each) != writer
+        for each in (workspace.store.log(entity) if change.merges else ())
+    )

@@ -113,26 +113,6 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))
 
 
-@rule("CM202", "near-duplicate", severity="hint", scope="root", options={"similarity": 0.8, "words": 5})
-def near_duplicate(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries of one profile (or of one file without a profile) that say nearly the same."""
-    options = context.options("CM202")
-    for group in _groups(files).values():
-        long = [place for place in group if len(place[1].tokens) >= options["words"]]
-        reported: set[int] = set()
-        for pair in similar_pairs([entry.tokens for _, entry in long], options["similarity"]):
-            (file, one), (other_file, other) = long[pair.first], long[pair.second]
-            if pair.second in reported or one.words == other.words or _contradict(one, other) or _records(one, other):
-                continue
-            reported.add(pair.second)
-            place = _line_of(file, one, other_file)
-            message = f"this says nearly the same as {place} ({pair.similarity:.0%} of the words)"
-            related = Related(file.path, one.start, one.end, "the other of the two")
-            yield Finding(
-                other.start, other.end, message, "Join the two into one.", related=(related,), path=other_file.path
-            )
-
-
 @rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
 def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that say nearly the same with another value, at different dates."""
@@ -231,11 +211,6 @@ def _contradict(one: LintedEntry, other: LintedEntry) -> bool:
 def _side_by_side(some: Sequence[str], words: Sequence[str]) -> bool:
     """Whether some of the words stand together, with one other between them at most."""
     return words.index(some[-1]) - words.index(some[0]) <= len(some)
-
-
-def _records(one: LintedEntry, other: LintedEntry) -> bool:
-    """Whether two similar entries differ in a number: the second line of a list rather than the same fact again."""
-    return any(map(_DIGIT.search, set(one.tokens) ^ set(other.tokens)))
 
 
 def _numbered(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -121,3 +121,11 @@ def test_what_a_person_rejected_is_no_failure_of_a_nightly_run(place):
     (waiting,) = run_json("proposals")["proposals"]
     run("proposals", "--reject", waiting["id"], "--reason", "Known.")
     assert "left: this was proposed before" in run("promote", "--all", "-c", "vendors").stderr
+
+
+def test_what_a_person_rejected_is_nothing_to_do(place):
+    run("promote", "--all", "-c", "vendors")
+    (waiting,) = run_json("proposals")["proposals"]
+    run("proposals", "--reject", waiting["id"], "--reason", "Known.")
+    learned = next(each for each in run_json("status")["topics"] if each["topic"] == "learned")
+    assert (learned["count"], learned["command"]) == (0, None)

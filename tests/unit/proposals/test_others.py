@@ -224,6 +224,40 @@ def test_it_can_add_where_it_sees_nothing(ws):
     assert not waits(ws, replace("the code", "x"))  # the same words stand where it does not see them
 
 
+def test_a_verification_hides_no_removal_of_a_twin(ws):
+    twins = "## Talk\n[verified_date: 2026-01-02] Twin.\n§\n[verified_date: 2026-02-02] Twin.\n"
+    put_bytes(ws, "neo/user", twins)
+    one, other = (entry.id for entry in ws.read("neo", "user").document.entries)
+    assert waits(ws, Operation("verify", old_text=one), Operation("remove", old_text=other))
+    assert not waits(ws, Operation("verify", old_text=one), Operation("verify", old_text=other))
+
+
+def test_what_a_person_verified_on_the_day_that_it_had_is_not_the_agents(ws):
+    words = own(ws, tags={"verified_date": "2026-11-21"})
+    assert not waits(ws, Operation("verify", old_text=words, as_of=date(2026, 11, 21)))
+    ws.verify("neo", words, as_of=date(2026, 11, 21), evidence="The signed letter.")
+    assert waits(ws, replace(words, "The opposite."))
+
+
+def test_a_branch_on_older_text_makes_no_entry_foreign(ws):
+    words = own(ws)
+    before = ws.store.head("neo/user").revision
+    assert not waits(ws, replace(words, tags={"source": "letter"}))
+    assert ws.add("neo", "By hand.", category="talk", expected=before, on_stale="branch").branch
+    assert not waits(ws, replace(words, "A note in other words."))
+
+
+def test_no_agent_drops_the_branch_of_another(ws):
+    ws.add("neo", "First.", category="talk")
+    before = ws.store.head("neo/user").revision
+    ws.add("neo", "Second.", category="talk")
+    branch = ws.add("neo", "By hand.", category="talk", expected=before, on_stale="branch").revision
+    with pytest.raises(ApprovalError):
+        ws.merge("neo/user", [branch], drop=True, actor="boss")
+    assert ws.merge("neo/user", [branch], actor="boss").revision
+    assert "By hand." in text_of(ws)
+
+
 # --- how often it is read ------------------------------------------------------------------------------------------
 
 

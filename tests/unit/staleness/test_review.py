@@ -21,6 +21,7 @@ from catmem.errors import (
 )
 from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
+from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
@@ -367,6 +368,15 @@ def test_what_others_do_elsewhere_in_the_file_is_no_hindrance(place):
     review.keep(shown)
     assert "by hand" in text(place)
     assert "[verified_date: 2026-11-21] stale" in text(place)
+
+
+def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
+    workspace_of(place).add("neo", "So that there is a history.", category="talk")
+    put(place / "homes" / "neo" / "USER.md", text(place).replace("older", "by hand"))
+    adopt(workspace_of(place), "neo/user")
+    review = opened(place)
+    review.keep(at(review, "by hand"))
+    assert "by hand" not in bodies(review)
 
 
 def test_the_next_fact_is_shown_as_its_file_is_now(place):

@@ -65,6 +65,7 @@ APART = {
     "a value": lambda ws: ws.put("project:alpha", {"password": CHOSEN}, expected=0),
     "a number": lambda ws: ws.put("project:alpha", {"card": {"pin": 471122}}, expected=0),
     "values": lambda ws: ws.put("project:alpha", [{"password": ["Deploys", CHOSEN]}], expected=0),
+    "further down": lambda ws: ws.put("project:alpha", {"password": {"value": CHOSEN}}, expected=0),
     "a tag": lambda ws: ws.add("neo", "x", category="work", tags={"password": CHOSEN}),
     "tags": lambda ws: ws.add("neo", "x", category="work", tags={"password": ["Deploys", CHOSEN]}),
     "a tag of an entry": lambda ws: ws.replace("neo", "Deploys", None, tags={"password": CHOSEN}),
@@ -87,6 +88,15 @@ def test_a_secret_is_found_by_the_word_before_it_also_where_the_two_are_kept_apa
     assert caught.value.code == "secret"
     kept = everything_in(tmp_path)
     assert not any(each in kept for each in (CHOSEN, CHOSEN.lower(), "471122"))
+
+
+def test_a_version_of_a_role_is_kept_and_holds_no_secret(tmp_path):
+    workspace = opened(tmp_path, "secrets: refuse\n")
+    envelope = workspace.envelope("neo", [{"action": "add", "content": "New.", "category": "work"}], agent="neo")
+    said = envelope.to_dict() | {"role_id": f"neo@{KEY}"}
+    assert refusal(lambda: workspace.submit(said)).key == "role_id"
+    assert KEY not in everything_in(tmp_path)
+    assert workspace.submit(envelope.to_dict() | {"role_id": "neo@2"}).changed
 
 
 @pytest.mark.parametrize("value", ["", "x", True, None, 7, ["Deploys", None], {"set": "in June"}])

@@ -202,7 +202,8 @@ def _command(diagnostic: Diagnostic) -> str:
     }
     if region.line == region.end_line:  # GitHub takes columns for one line only
         properties |= {"col": region.column, "endColumn": region.end_column}
-    said = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    escaped = {name: _data(str(value)).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
+    said = ",".join(f"{name}={value}" for name, value in escaped.items())
     words = "\n".join(part for part in (diagnostic.message, diagnostic.hint) if part)
     return f"::{_GITHUB_LEVELS[diagnostic.severity]} {said}::{_data(words)}"
 
@@ -210,10 +211,6 @@ def _command(diagnostic: Diagnostic) -> str:
 def _data(text: str) -> str:
     # The log of a run is read in a terminal, or as one.
     return plain.printable(text).replace("%", "%25").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # --- SARIF ---------------------------------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
     required: list[set[int] | None] = [None for _ in sources]
     for term in query.terms:
         found = [_in_sight(source, source.index.places(term)) for source in sources]
-        weight = _rarity(count, sum(map(len, found)))
+        having = sum(map(len, found))
+        weight = log(1 + (count - having + 0.5) / (having + 0.5))
         for number, places in enumerate(found):
             _add(scores[number], sources[number].index, places, weight, average)
             if term.is_phrase:
@@ -93,10 +94,6 @@ def _in_sight(source: SearchSource, places: Mapping[int, float]) -> Mapping[int,
     if 0 not in seen:
         return places
     return {piece: count for piece, count in places.items() if seen[piece]}
-
-
-def _rarity(count: int, having: int) -> float:
-    return log(1 + (count - having + 0.5) / (having + 0.5))
 
 
 def _add(scores: dict[int, float], index: Index, places: Mapping[int, float], weight: float, average: float) -> None:

@@ -233,7 +233,9 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     refuse_bounded(workspace, name)
     plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories, fit=fit)
     result = apply_seed(workspace, plan)
-    rows = [*map(_refused_row, result.refused), *map(_row, sorted(result.files, key=_urgency))]
+    # What needs a look comes first, then what changed.
+    files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
+    rows = [*map(_refused_row, result.refused), *map(_row, files)]
     left_out = len(rows) - _MOST_ROWS
     answer: dict[str, Any] = {
         "success": not (result.refused or result.unreadable),
@@ -263,11 +265,6 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     if result.unreadable:
         answer |= {"unreadable": [{"code": error.code} for error in result.unreadable]}
     return {**answer, "message": _message(result)}
-
-
-def _urgency(each: SeededFile) -> int:
-    """What needs a look comes first, then what changed."""
-    return 0 if each.plan.conflicts else 1 if each.revision is not None else 2
 
 
 def _row(each: SeededFile) -> dict[str, Any]:

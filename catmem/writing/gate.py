@@ -103,6 +103,12 @@ class Attempt:
         another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
+        if not (approved or change.waits) and (change.op_id or "").startswith((DECIDES, PROPOSES)):
+            raise EditError(
+                f"an op_id that begins with {(change.op_id or '').partition(' ')[0]!r} is that of a proposal",
+                code="bad_operation",
+                hint="Nothing was written. Choose another op_id.",
+            )
         role = change.note.get("envelope", {}).get("role_id")
         for name, said in (("op_id", change.op_id), ("role_id", role)):
             if said is not None:
@@ -357,7 +363,7 @@ def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
 
 DECIDES = "decision "
 PROPOSES = "propose "
-"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal."""
+"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal: no other write may block these."""
 
 
 def proposal_op_id(actor: str, op_id: str) -> str:

@@ -14,7 +14,7 @@ from catmem.server.page.page_view import Page
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from catmem.linting.diagnostic import Diagnostic
     from catmem.model.document import Entry
@@ -85,7 +85,8 @@ def lint(asked: PageRequest) -> Page:
     for each in some.rows:
         path = each.finding.path
         if not files or files[-1].path != path:
-            address = _of_profile(path, profiles) if each.entity is None else f"/page/files/{each.entity}"
+            of_profile = (f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml")
+            address = next(of_profile, None) if each.entity is None else f"/page/files/{each.entity}"
             files.append(FileFindings(path, address, each.entity is not None, []))
         files[-1].findings.append(each)
     names = {each.code: each.name for each in counted}
@@ -155,11 +156,6 @@ def _first_of(finding: About, known: Collection[Same], copies: Copies) -> str | 
 
 def _entries(linter: Linter, path: str) -> Sequence[Entry]:
     return linter.linted(linter.source(path)).document.entries
-
-
-def _of_profile(path: str, profiles: Iterable[str]) -> str | None:
-    """The page of the profile that a file of settings is, if it can be read."""
-    return next((f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml"), None)
 
 
 def _entity(linter: Linter, path: str) -> str | None:

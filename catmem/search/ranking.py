@@ -74,8 +74,8 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
     required: list[set[int] | None] = [None for _ in sources]
     for term in query.terms:
         found = [_in_sight(source, source.index.places(term)) for source in sources]
-        having = sum(map(len, found))
-        weight = log(1 + (count - having + 0.5) / (having + 0.5))
+        owners = sum(map(len, found))
+        weight = log(1 + (count - owners + 0.5) / (owners + 0.5))
         for number, places in enumerate(found):
             _add(scores[number], sources[number].index, places, weight, average)
             if term.is_phrase:

@@ -134,13 +134,21 @@ def init(  # noqa: PLR0913 - one parameter an option
 def _made(
     folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool
 ) -> tuple[NewRoot, GitSetup | None]:
+    from catmem.workspace.history import adopt
     from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
+    from catmem.workspace.workspace import Workspace
 
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
     git_alone = with_git and is_root and not (example or profiles or start)
     made = NewRoot(folder, (), ()) if git_alone else make_root(folder, example=example, profiles=profiles, start=start)
+    if start:  # with a history from the first day, what another program writes later is known as such
+        workspace = Workspace.open(made.root, search=False)
+        for target, name in FILE_NAMES.items():
+            if f"homes/orchestrator/{name}" in made.written:
+                adopt(workspace, f"orchestrator/{target}")
+        workspace.store.close()
     return made, set_up_git(folder) if with_git else None
 
 

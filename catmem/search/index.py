@@ -147,7 +147,8 @@ class Index:
     def _look_for(self, term: Term) -> Mapping[int, float]:
         found = self._in_bodies(term)
         for stretch in self.stretches:
-            if stretch.category != UNCATEGORIZED and in_name(term, _name_words(stretch.category, stretch.title)):
+            words = frozenset((*words_of(stretch.category), *words_of(stretch.title)))
+            if stretch.category != UNCATEGORIZED and in_name(term, words):
                 for piece in range(stretch.first, stretch.end):
                     if piece in found or not self._is_blank(piece):
                         found[piece] = found.get(piece, 0.0) + IN_CATEGORY
@@ -228,7 +229,3 @@ def _days(pairs: Sequence[tuple[str, str | tuple[str, ...]]]) -> tuple[int, ...]
         first.setdefault(key, value)
     days: list[date | None] = [read_date(first.get(key)) for key in DATED_BY]
     return tuple(day.toordinal() for day in days if day is not None)
-
-
-def _name_words(category: str, title: str) -> frozenset[str]:
-    return frozenset((*words_of(category), *words_of(title)))

@@ -8,6 +8,7 @@ from catmem import memory_tool
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 
 TEXT = "## Projects\nUses tabs for indentation.\n§\nLikes tea.\n"
@@ -161,3 +162,15 @@ def test_a_whole_text_keeps_the_headings_that_it_was_not_shown(served, file):
     assert file.read_bytes() == before
     assert "Empty words" in write(f"# A plan of the plugin\n\n{text}").json()["message"]
     assert write(f"# A plan of the plugin\n\n{text}\n## Empty words\n").status_code == 200
+
+
+def test_a_root_from_flat_files_has_a_history_from_the_first_day(tmp_path):
+    put(tmp_path / "flat" / "USER.md", TEXT)
+    run("init", tmp_path / "root", "--start", tmp_path / "flat")
+    ws = Workspace.open(tmp_path / "root")
+    assert [each.agent for each in ws.store.log("orchestrator/user")] == ["external"]
+    change(ws.path("orchestrator", "user"), "Uses tabs", f"Uses tabs, {MORE},")
+    for _ in range(2):  # the second conversation begins after the first was refused
+        session = ToolSession()
+        session.begin(ws, "orchestrator")
+        assert not memory_tool(ws, "orchestrator", REMOVE, session=session)["success"]

@@ -139,14 +139,11 @@ def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
             continue
         keys = [key for key, _ in pairs]
         repeated = dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index])
-        fix = _without_repeats(entry, same=all(value == _as_read(entry.tags[key]) for key, value in pairs))
+        read = {key: value if isinstance(value, str) else tuple(value) for key, value in entry.tags.items()}
+        fix = _without_repeats(entry, same=all(value == read[key] for key, value in pairs))
         for key in repeated:
             yield Finding(*key_span(entry, key), f"the tag {key} is given twice; the first counts", "Keep one.", fix)
             fix = None  # it takes every repeated tag away
-
-
-def _as_read(value: str | list[str]) -> str | tuple[str, ...]:
-    return value if isinstance(value, str) else tuple(value)
 
 
 def _without_repeats(entry: LintedEntry, *, same: bool) -> Fix | None:

@@ -8,19 +8,26 @@ from tests.sql.drift import REFUSALS, lost, race
 from tests.sql.texts import tokens, with_entry
 from tests.store.stores import kinds
 
-WRITES = 500  # a busy machine takes in several rows at once: of 240 it made nine adoptions
+WRITES, MOST_TURNS = 500, 4  # a busy machine takes in many rows at once, so there may be few adoptions in a turn
 DATABASES = [kind for kind in kinds() if kind.id in {"sqlite", "postgresql"}]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kind", DATABASES)
 def test_no_row_of_a_direct_client_is_ever_lost(kind, tmp_path):
-    ended = race(kind.name, tmp_path, WRITES)
-    assert (ended.lost, ended.dropped, ended.wrong) == ([], [], [])
-    assert ended.made > 0.6 * WRITES
-    assert ended.commits > 10
-    assert ended.adopted > 10
-    assert {"insert", "append", "replace", "move", "delete"} <= set(ended.ways)
-    assert set(ended.refused) <= REFUSALS
+    adopted = 0
+    for turn in range(MOST_TURNS):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        ended = race(kind.name, folder, WRITES)
+        assert (ended.lost, ended.dropped, ended.wrong) == ([], [], [])
+        assert ended.made > 0.6 * WRITES
+        assert ended.commits > 10
+        assert {"insert", "append", "replace", "move", "delete"} <= set(ended.ways)
+        assert set(ended.refused) <= REFUSALS
+        adopted += ended.adopted
+        if adopted > 10:
+            return
+    pytest.fail(f"{MOST_TURNS} races met {adopted} external changes")
 
 
 def test_what_nobody_has_any_more_is_lost():

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from catmem.threats import Scanner
 
 _PREVIEW = 80
+_OWN = BuiltinScanner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     style = style or profile.prompt.style
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
-    draft = _Draft(profile, as_of, config, style, scanner or BuiltinScanner(), counter)
+    draft = _Draft(profile, as_of, config, style, scanner or _OWN, counter)
     draft.missing = tuple(target for target in TARGETS if target in missing or target not in documents)
     for target in TARGETS:
         if target in documents:
@@ -270,7 +271,7 @@ class _Draft:
         One look at the whole text finds where anything could start. An entry that the style shows otherwise than it is
         stored could hide that: it is looked at by itself too.
         """
-        found = Candidates(text) if isinstance(self.scanner, BuiltinScanner) else None
+        found = Candidates(text) if self.scanner is _OWN else None
         held = None if found is None or found.places is None else _owners(pieces, found.places)
         suspects: list[_Candidate] = []
         for owner, shown in [(piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int)]:

@@ -468,3 +468,14 @@ def test_lines_that_a_style_indents_hide_nothing_from_the_scan(body, style):
     assert BuiltinScanner().scan(document.entries[0].body)
     text = make(f"## A\n{body}\n§\nother\n", style=style).text
     assert "[BLOCKED: role-marker]" in text
+
+
+def test_a_scanner_made_of_the_built_in_one_is_asked_about_each_entry_and_the_whole():
+    class Stricter(BuiltinScanner):
+        def scan(self, text):
+            place = text.find("tea")
+            return super().scan(text) + ([Threat("tea", place, place + 3)] if place >= 0 else [])
+
+    prompt = make("## A\nLikes tea.\n§\nLikes rain.\n", scanner=Stricter(limit=10_000))
+    assert [row.status for row in prompt.manifest.rows] == ["blocked", "in"]
+    assert "tea." not in prompt.text

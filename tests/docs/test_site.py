@@ -20,8 +20,11 @@ def test_every_page_stands_in_the_index_once():
     assert sorted(page for _, pages in GROUPS for page in pages) == PAGES
 
 
-def test_the_pages_are_grouped_by_purpose():
-    assert [title for title, _ in GROUPS] == ["Start", "Do", "Look up", "Understand"]
+def test_the_index_has_a_door_for_each_kind_of_reader_and_groups_for_the_rest():
+    doors, rest = GROUPS[:4], [title for title, _ in GROUPS[4:]]
+    assert [len(pages) for _, pages in doors] == [5] * 4
+    assert all(title.startswith("You ") for title, _ in doors)
+    assert rest == ["Many writers and control", "Run it", "Look up", "For contributors"]
 
 
 @pytest.mark.parametrize("page", ["index", *PAGES])

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +27,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Records say what they say on every machine: no one's name.
 os.environ["CATMEM_PERSON"] = ""
 places.use_memory()
+# What is known of the user's files stays out of the home of who runs the tests; the workers share it.
+if "XDG_CACHE_HOME" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="catmem-cache-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # No deadline: a slow machine is no bug, and growth is measured by the benchmarks.
 # In CI the same commit gives the same answer each time; the search for new examples goes on everywhere else.

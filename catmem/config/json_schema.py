@@ -1,8 +1,7 @@
 """Validation by the JSON schemas in ``schemas/``, with the place of each fault and words that a person can act on.
 
-What does not surely fit is given to jsonschema, which finds the faults. What it says of them speaks of
-"additionalProperties" and "instances", so each is said again here. A schema's ``description`` and ``examples`` serve as
-the hint for a value of the wrong form.
+jsonschema finds the faults. What it says of them speaks of "additionalProperties" and "instances", so each is said
+again here. A schema's ``description`` and ``examples`` serve as the hint for a value of the wrong form.
 """
 
 from __future__ import annotations
@@ -10,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
+from catmem.known_valid import digest_of, is_known, remember
 from catmem.names import slugify
-from catmem.resources import schema
+from catmem.resources import schema, schema_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ _SHOWN = 60
 _FEW = 15
 _COMPARED = 100
 _LOOKS_LIKE = 0.6
+_MOST_REFERENCES = 200
 
 _KINDS = {
     "object": "a mapping of keys to values",
@@ -62,12 +63,20 @@ def validate(
     positions: Mapping[KeyPath, tuple[int, int]] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> list[SchemaFault]:
-    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
+    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``.
+
+    That a file without a fault, one with a ``path``, is valid is kept for the next process.
+    """
+    digest = None if path is None else digest_of(data, schema_text(schema_name))
+    if digest is not None and is_known(digest):
+        return []
     found: dict[tuple[KeyPath, str], SchemaFault] = {}
-    for key, message, hint in _faults(_checker(schema_name), data):
+    for key, message, hint in _faults(_validator(schema_name), data):
         line, column = _place(key, positions or {})
         file = None if path is None else str(path)
         found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
+    if digest is not None and not found:
+        remember(digest)
     return sorted(found.values(), key=lambda fault: (fault.line or 0, fault.column or 0, key_text(fault.key) or ""))
 
 
@@ -91,18 +100,32 @@ def tag_faults(
     """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
     ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
     """  # noqa: D205 - one sentence
-    if not tags:
+    given = {tag: value for tag, value in tags.items() if not _is_plain(tag, value)}
+    if not given:
         return []
     extra = json.dumps(extra_schema or {}, sort_keys=True)
-    return [(tag, message) for tag in tags for message in _faults_of_tag(extra, json.dumps({tag: tags[tag]}))]
+    return [(tag, message) for tag in given for message in _faults_of_tag(extra, json.dumps({tag: given[tag]}))]
+
+
+def _is_plain(tag: str, value: object) -> bool:
+    """Whether a tag of the format has a value as nearly all have, for which jsonschema need not be loaded."""
+    if tag == "domain":
+        return isinstance(value, str) and len(value) <= _COMPARED and is_slug(value)
+    return isinstance(value, str) and (tag == "source" or (tag in _DATES and is_date(value)))
 
 
 # The entries of a root share most of their dates and domains.
 @lru_cache(maxsize=4096)
 def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
     """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
-    faults = _faults(_tag_checker(extra_json), json.loads(tag_json))
-    return tuple(dict.fromkeys(message for _, message, _ in faults))
+    digest = digest_of(tag_json, schema_text("tags") + extra_json)
+    if is_known(digest):
+        return ()
+    faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
+    messages = tuple(dict.fromkeys(message for _, message, _ in faults))
+    if not messages:
+        remember(digest)
+    return messages
 
 
 def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
@@ -110,7 +133,7 @@ def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]
 
     The schema has to be one in which ``schema_fault`` finds nothing.
     """
-    return list(dict.fromkeys(_faults(_own_checker(contents), data)))
+    return list(dict.fromkeys(_faults(_own_validator(contents), data)))
 
 
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
@@ -119,7 +142,7 @@ def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 -
     A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that no text
     takes long.
     """
-    for key, message, _ in _faults(_meta_checker(), contents):
+    for key, message, _ in _faults(_meta_validator(), contents):
         return key, message
     return next(_unusable(contents), None)
 
@@ -159,72 +182,62 @@ def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
 # --- validators ----------------------------------------------------------------------------------------------------
 
 
-class _Checker:
-    """A schema, and jsonschema's validator for it, which is made when something does not surely fit."""
-
-    def __init__(self, contents: dict[str, Any]) -> None:
-        self.contents = contents
-
-    @cached_property
-    def validator(self) -> Validator:
-        return _make_validator(self.contents)
-
-
 @cache
-def _checker(name: str) -> _Checker:
-    contents = schema(name)
-    return _Checker(_written_out(contents, contents.get("$defs", {})))
-
-
-def _written_out(part: Any, definitions: Mapping[str, Any], inside: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401
-    """A part of a JSON Schema with its definitions in place of the references: jsonschema then takes half the time.
-
-    A definition that refers to itself keeps that reference.
-    """
-    if isinstance(part, list):
-        return [_written_out(each, definitions, inside) for each in part]
-    if not isinstance(part, dict):
-        return part
-    name = str(part.get("$ref", "")).removeprefix("#/$defs/")
-    if name in definitions and name not in inside:
-        more = {key: each for key, each in part.items() if key != "$ref"}
-        return _written_out({**definitions[name], **more}, definitions, inside | {name})
-    return {key: each if key == "$defs" else _written_out(each, definitions, inside) for key, each in part.items()}
+def _validator(name: str) -> Validator:
+    return _make_validator(schema(name))
 
 
 @lru_cache(maxsize=16)
-def _tag_checker(extra_json: str) -> _Checker:
+def _tag_validator(extra_json: str) -> Validator:
     tags = schema("tags")
-    with_extra = {**tags, "properties": {**tags["properties"], **json.loads(extra_json)}}
-    return _Checker(_written_out(with_extra, tags["$defs"]))
+    return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
 
 
 @lru_cache(maxsize=64)
-def _own_checker(contents: str) -> _Checker:
-    return _Checker(json.loads(contents))
+def _own_validator(contents: str) -> Validator:
+    return _make_validator(json.loads(contents))
 
 
 @cache
-def _meta_checker() -> _Checker:
+def _meta_validator() -> Validator:
     from jsonschema import Draft202012Validator
 
-    return _Checker(dict(Draft202012Validator.META_SCHEMA))
+    return _make_validator(dict(Draft202012Validator.META_SCHEMA))
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
     """References that lead out of a schema or nowhere, and patterns that may take long, with their keys."""
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
+    leads: list[tuple[KeyPath, tuple[str, ...]]] = []
     while waiting:
         key, value = waiting.pop()
         inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for name, part in inside:
             waiting.append(((*key, name), part))
-            if name in {"$ref", "$dynamicRef"} and isinstance(part, str) and not _leads_somewhere(part, contents):
-                yield (*key, name), f"{shown(part)} is not a place in this schema"
+            if name in {"$ref", "$dynamicRef"} and isinstance(part, str):
+                leads.append(((*key, name), tuple(part.split("/")[1:])))
+                if not _leads_somewhere(part, contents):
+                    yield (*key, name), f"{shown(part)} is not a place in this schema"
             if name == "patternProperties":
                 yield (*key, name), "patternProperties cannot be used; name the keys under properties"
             if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part, value.get("maxLength"))):
                 yield (*key, name), f"{shown(part)} {wrong}"
+    yield from _circles(leads)
+
+
+def _circles(leads: Sequence[tuple[KeyPath, tuple[str, ...]]]) -> Iterator[tuple[KeyPath, str]]:
+    """The first reference that leads to a part in which it stands, by itself or by others: it would never end."""
+    from graphlib import CycleError, TopologicalSorter
+
+    if len(leads) > _MOST_REFERENCES:
+        yield leads[_MOST_REFERENCES][0], f"a schema may have {_MOST_REFERENCES} references, and this is one more"
+        return
+    below = {place: {to for key, to in leads if tuple(map(str, key))[: len(place)] == place} for _, place in leads}
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError as error:
+        key = next(key for key, place in leads if place in error.args[1])
+        yield key, "the schema refers to itself here; write it out"
 
 
 def _leads_somewhere(reference: str, contents: Any) -> bool:  # noqa: ANN401 - any JSON value
@@ -261,22 +274,6 @@ def _format_checker() -> FormatChecker:
     return checker
 
 
-# --- a quick yes ----------------------------------------------------------------------------------------------------
-
-_TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
-
-
-# Nearly every file fits, and jsonschema is slow to load: it is asked only about what does not surely fit by the rules
-# that the schemas in `schemas/` are made of.
-def surely_fits(value: Any, schema: Mapping[str, Any] | Literal[True, False]) -> bool:  # noqa: ANN401 - any JSON value
-    """Whether ``value`` fits by rules that are all known here; what is not known, such as ``$ref``, gives ``False``."""
-    if isinstance(schema, bool):
-        return schema
-    return all(
-        rule in _SAYS_NOTHING or _RULES.get(rule, _unknown)(value, said, schema) for rule, said in schema.items()
-    )
-
-
 def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
     """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
     longest: int = where.get("maxLength", len(text))
@@ -294,53 +291,8 @@ def is_slug(text: str) -> bool:
     return bool(text) and slugify(text) == text
 
 
+_DATES = ("verified_date", "created", "expires")
 _FORMATS: dict[str, Callable[[str], bool]] = {"date": is_date, "slug": is_slug}
-
-# `if` alone refuses nothing; what stands in `then` is asked of every value here.
-_SAYS_NOTHING = frozenset(
-    ("$schema", "$id", "$defs", "title", "description", "default", "examples", "x-set-by-writes", "if")
-)
-
-
-def _unknown(*_: object) -> bool:
-    return False
-
-
-def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any JSON value
-    return type(one) is type(other) and isinstance(one, str | int | bool) and bool(one == other)
-
-
-def _additional(value: Any, said: Any, schema: Mapping[str, Any]) -> bool:  # noqa: ANN401 - any JSON value
-    known = schema.get("properties", ())
-    return not isinstance(value, dict) or all(surely_fits(value[name], said) for name in value if name not in known)
-
-
-# A rule is asked of values of other kinds too, and lets them pass, as JSON Schema has it.
-_RULES: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
-    "type": lambda value, said, _: isinstance(said, str) and type(value) is _TYPES.get(said),
-    "enum": lambda value, said, _: any(_same(value, each) for each in said),
-    "const": lambda value, said, _: _same(value, said),
-    "pattern": lambda value, said, where: not isinstance(value, str) or _matches(said, value, where),
-    "format": lambda value, said, _: said in _FORMATS and (not isinstance(value, str) or _FORMATS[said](value)),
-    "minLength": lambda value, said, _: not isinstance(value, str) or len(value) >= said,
-    "maxLength": lambda value, said, _: not isinstance(value, str) or len(value) <= said,
-    "minItems": lambda value, said, _: not isinstance(value, list) or len(value) >= said,
-    "maxItems": lambda value, said, _: not isinstance(value, list) or len(value) <= said,
-    "minimum": lambda value, said, _: not isinstance(value, int | float) or value >= said,
-    "maximum": lambda value, said, _: not isinstance(value, int | float) or value <= said,
-    "required": lambda value, said, _: not isinstance(value, dict) or all(name in value for name in said),
-    "properties": lambda value, said, _: (
-        not isinstance(value, dict)
-        or all(surely_fits(each, said[name]) for name, each in value.items() if name in said)
-    ),
-    "additionalProperties": _additional,
-    "propertyNames": lambda value, said, _: (
-        not isinstance(value, dict) or all(surely_fits(name, said) for name in value)
-    ),
-    "items": lambda value, said, _: not isinstance(value, list) or all(surely_fits(each, said) for each in value),
-    "anyOf": lambda value, said, _: any(surely_fits(value, each) for each in said),
-    "then": lambda value, said, _: surely_fits(value, said),
-}
 
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------
@@ -348,10 +300,8 @@ _RULES: dict[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
 _Fault = tuple[KeyPath, str, str | None]
 
 
-def _faults(checker: _Checker, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
-    if surely_fits(data, checker.contents):
-        return
-    errors = [_best(error) for error in checker.validator.iter_errors(data)]
+def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
+    errors = [_best(error) for error in validator.iter_errors(data)]
     wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
         # What is a list where text belongs is also none of the allowed texts; saying so too would not help.

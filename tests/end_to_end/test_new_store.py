@@ -8,8 +8,8 @@ import json
 import pytest
 from starlette.testclient import TestClient
 
-from catmem import resources
-from catmem.config.json_schema import _checker
+from catmem import known_valid, resources
+from catmem.config.json_schema import _validator
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
@@ -30,13 +30,14 @@ def opened(opening):
 
 
 @pytest.fixture
-def dicts(monkeypatch):
+def dicts(monkeypatch, tmp_path):
     """The new kind of store: its entry in the table, and its form in the schema of catmem.yaml."""
     monkeypatch.setitem(BACKENDS, "dict", Backend(opened))
     monkeypatch.setitem(STORE, "pattern", STORE["pattern"].replace(")", "|dict:.+)"))
-    _checker.cache_clear()  # it has the schema as it was
+    monkeypatch.setattr(known_valid, "_FOLDER", tmp_path / "valid")  # what is valid here is so by this schema alone
+    _validator.cache_clear()  # it has the schema as it was
     yield
-    _checker.cache_clear()
+    _validator.cache_clear()
 
 
 @pytest.fixture

@@ -71,3 +71,19 @@ def test_a_prompt_loads_nothing_that_speaks_with_the_network(tmp_path):
     found, printed = loaded(command, "prompt", "trinity", "--root", str(tmp_path))
     assert printed
     assert within(found, {"http", "socket", "ssl", "urllib.request"}) == set()
+
+
+def test_what_was_valid_once_loads_no_jsonschema(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = str(Path(sysconfig.get_path("scripts")) / "catmem")
+    root = tmp_path / "root"
+    subprocess.run([command, "init", "--example", root], check=True, capture_output=True)
+    asked = [command, "prompt", "trinity", "--root", str(root)]
+    first, again = loaded(*asked)[0], loaded(*asked)[0]
+    assert "jsonschema" in first
+    assert within(again, {"jsonschema"}) == set()
+    with (root / "profiles" / "trinity.yaml").open("a") as file:
+        file.write("tier: 7\n")
+    failed = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "tier" in failed.stderr

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem import resources
 from catmem.config.json_schema import (
-    _make_validator,
-    _written_out,
     as_error,
     nearest,
     shown,
     suggestion,
-    surely_fits,
     tag_faults,
     validate,
 )
@@ -319,62 +316,3 @@ def test_suggestion(name, known, hint):
 )
 def test_shown(value, text):
     assert shown(value) == text
-
-
-_SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 5000), st.floats(-3, 5000), st.text(max_size=4),
-    st.sampled_from(["90d", "canary", "enforce", "files", "a-b", "A b", "a\n", "markdown", "2026-02-30", "2026-02-28", "~/x"]),
-)  # fmt: skip
-_SHIPPED = {name: _written_out(resources.schema(name), resources.schema(name).get("$defs", {})) for name in
-            ("profile", "config", "tags", "category", "envelope")}  # fmt: skip
-
-
-def _near(schema):
-    """Values that mostly fit a schema, and now and then do not."""
-    if isinstance(schema, bool):
-        return _SCALARS
-    likely = [_SCALARS]
-    if isinstance(schema.get("enum"), list):
-        likely.append(st.sampled_from(schema["enum"]))
-    if schema.get("examples"):
-        likely.append(st.sampled_from(schema["examples"]))
-    if isinstance(schema.get("anyOf"), list):
-        likely += [_near(each) for each in schema["anyOf"]]
-    if schema.get("type") == "array":
-        likely += [st.lists(_near(schema.get("items", True)), max_size=2)] * 3
-    if schema.get("type") == "object":
-        named = {name: _near(each) for name, each in schema.get("properties", {}).items()}
-        likely += [st.fixed_dictionaries({}, optional=named)] * 3
-        more = schema.get("additionalProperties", True)
-        likely.append(st.dictionaries(st.sampled_from(["a", "b-c", "B", "x\n", "mode"]), _near(more), max_size=2))
-    return st.one_of(likely)
-
-
-@given(st.data())
-@settings(max_examples=300, deadline=None)
-def test_what_surely_fits_has_no_fault_by_jsonschema(data):
-    name = data.draw(st.sampled_from(sorted(_SHIPPED)))
-    rules = _SHIPPED[name].get("properties", {})
-    key = data.draw(st.sampled_from(sorted(rules)))
-    schema = data.draw(st.sampled_from([rules[key], _SHIPPED[name]]))
-    value = data.draw(_near(rules[key]))
-    value = value if schema is rules[key] else {key: value}
-    fits = surely_fits(value, schema)
-    event(f"{name} fits: {fits}")
-    if fits:
-        assert list(_make_validator(schema).iter_errors(value)) == []
-
-
-@together(
-    "schema",
-    [{"$ref": "#"}, {"type": ["string"]}, {"not": {}}, {"format": "email"}, {"allOf": []}, {"items": False}, {"const": 1.0},
-     {"enum": [True]}, {"minimum": 2}, {"anyOf": []}, {"then": False}],
-)  # fmt: skip
-def test_what_is_not_known_does_not_surely_fit(schema):
-    assert not surely_fits([1] if "items" in schema else 1, schema)
-
-
-def test_all_files_of_the_example_surely_fit():
-    texts = {"config": resources.example_files()["catmem.yaml"], **resources.profile_texts()}
-    for name, text in texts.items():
-        assert surely_fits(parse_yaml(text).data, _SHIPPED["config" if name == "config" else "profile"]), name

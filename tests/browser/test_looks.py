@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -95,6 +97,42 @@ def test_who_sees_what_is_in_sight_on_a_telephone(calm):
     assert {name for name, _ in marks} >= {'"boss"', '"neo"', '"pupil"'}
     assert all(0 < right <= 390 for _, right in marks)
     assert calm.run("const it = document.querySelector('.scroll'); return it.scrollWidth - it.clientWidth") == 0
+
+
+MIDDLES = """
+return [...document.querySelectorAll('.top-inside > *')].map((each) => each.getBoundingClientRect())
+  .filter((place) => place.width).map((place) => Math.round((place.top + place.bottom) / 2));
+"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1280])
+def test_the_head_of_the_page_is_one_row(calm, width):
+    calm.look(width)
+    calm.open("/")
+    middles = calm.run(MIDDLES)
+    assert len(middles) == 3  # the name, the pages or the button that lists them, the search
+    assert max(middles) - min(middles) <= 1
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_button_lists_the_pages_on_a_telephone(calm, scripts):
+    calm.look(390, "dark")
+    with nullcontext() if scripts else calm.without_javascript():
+        calm.open("/page/queue")
+        pages = calm.find(".top nav")
+        assert not pages.is_displayed()
+        calm.click(calm.find(".menu-button"))
+        assert pages.is_displayed()
+        assert calm.find(".top nav [aria-current]").text == "Review"
+        if scripts:
+            assert calm.barriers() == []
+            calm.press(Keys.ESCAPE)
+            assert not pages.is_displayed()
+            assert calm.focused.text == "Menu"
+            calm.press(Keys.ENTER)
+        with calm.turning():
+            calm.click(calm.button("Lint", pages))
+    assert calm.address == "/page/lint"
 
 
 OVERHANGING = """

@@ -13,7 +13,7 @@ from catmem.errors import CatmemError
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.lockfile import copies_in
 from catmem.server.page.entries_page import EntryDraft, choices
-from catmem.server.page.formats import limit_bar, paged, starts_of_cards, title_of
+from catmem.server.page.formats import bar_of, paged, starts_of_cards, title_of
 from catmem.server.page.page_view import Page
 from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import dated_ahead
@@ -84,7 +84,7 @@ def whole_file(asked: PageRequest) -> Page:
             "unmerged": unmerged_warnings(entity, document.text),
             "compact": asked.compact,
             "size": characters,
-            "bar": limit_bar(target, characters, limit),
+            "bar": None if limit is None else bar_of(target, characters, limit),
             "total": len(document.entries),
             "unsorted": len(document.by_category.get(UNCATEGORIZED, ())),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,

@@ -148,11 +148,6 @@ def bar_of(name: str, used: int, of: int) -> Bar:
     return Bar(name, used, of, percent, f"{min(percent, _FULL)}%", level)
 
 
-def limit_bar(name: str, used: int, of: int | None) -> Bar | None:
-    """The bar of a limit; ``None`` where there is none."""
-    return None if of is None else bar_of(name, used, of)
-
-
 # --- addresses -----------------------------------------------------------------------------------------------------
 
 DID = "did"

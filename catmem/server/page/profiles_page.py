@@ -9,7 +9,7 @@ from catmem import clock
 from catmem.config.profile import limit_of
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.prompt.prompt import build_prompt
-from catmem.server.page.formats import bar_of, limit_bar
+from catmem.server.page.formats import bar_of
 from catmem.server.page.page_view import Page
 from catmem.text import size_of
 from catmem.workspace.fleet import documents_of, explain, read_access
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from catmem.config.rights_table import Fleet
     from catmem.prompt.prompt import Manifest
-    from catmem.server.page.formats import Bar
     from catmem.server.page.page_view import PageRequest
 
 _TEXT = 60_000
@@ -41,8 +40,15 @@ def profile_prompt(asked: PageRequest) -> Page:
         raise problems[0]
     prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)
     manifest = prompt.manifest
-    sizes = {target: size_of(document.text) for target, document in documents.items()}
-    bars = {target: limit_bar(target, sizes[target], limit_of(profile, target, workspace.config)) for target in TARGETS}
+    sizes = {**manifest.sizes, "total": len(prompt.text)}
+    bars = [
+        bar_of(f"Prompt, {name}", sizes.get(name, 0), manifest.budget[name])
+        for name in (*TARGETS, "total")
+        if name in manifest.budget
+    ]
+    for target, document in documents.items():
+        if (limit := limit_of(profile, target, workspace.config)) is not None:
+            bars.append(bar_of(FILE_NAMES[target], size_of(document.text), limit))
     return Page(
         "profile.html",
         {
@@ -57,8 +63,7 @@ def profile_prompt(asked: PageRequest) -> Page:
             "out": [row for row in manifest.rows if row.status != "in"],
             "left_out": sum(manifest.hidden.values()) + sum(row.status != "in" for row in manifest.rows),
             "hidden_in": list(_hidden(manifest)),
-            "budgets": list(_budgets(manifest, len(prompt.text))),
-            "files": [(target, len(documents[target].entries), sizes[target], bars[target]) for target in TARGETS],
+            "bars": bars,
             "missing": [path.name for path in workspace.missing_files(profile.name)],
             "notices": workspace.warnings(profile.name),
             "line": next((each for each in asked.overviews.read().lines if each.name == profile.name), None),
@@ -72,13 +77,6 @@ def _hidden(manifest: Manifest) -> Iterator[tuple[str, int, int]]:
         loose = manifest.hidden_uncategorized[target]
         if hidden:
             yield target, hidden - loose, loose
-
-
-def _budgets(manifest: Manifest, size: int) -> Iterator[Bar]:
-    sizes = {**manifest.sizes, "total": size}
-    for name in (*TARGETS, "total"):
-        if name in manifest.budget:
-            yield bar_of(name, sizes.get(name, 0), manifest.budget[name])
 
 
 # --- access --------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from catmem.errors import CatmemError
     from catmem.hermes.setup_root import MadeOver
     from catmem.workspace.init import GitSetup, NewRoot
+    from catmem.workspace.kits import NewCategory
 
 _SKIPPED = 2
 
@@ -120,6 +121,7 @@ def init(  # noqa: PLR0913 - one parameter an option
         lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
         lines += [f"set {printable(line)}\n" for line in git.config]
     lines += [f"{line}\n" for line in on_uncategorized("orchestrator", uncategorized)]
+    lines += ["\n", *_table(made.categories)] if made.categories else []
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if made.written:
@@ -129,6 +131,17 @@ def init(  # noqa: PLR0913 - one parameter an option
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
     raise SystemExit(_SKIPPED if skipped else 0)
+
+
+def _table(categories: Sequence[NewCategory]) -> list[str]:
+    """What was made for new specialists: each category, what belongs there, who reads it and who writes it."""
+    wide, everybody = max(len(each.slug) for each in categories), set(categories[0].readers)
+    lines = [f"{'category':<{wide}}  read by, * may write\n"]
+    for each in categories:
+        names = [f"{name}*" if name in each.writers else name for name in each.readers]
+        is_shared = set(each.readers) == everybody and not each.writers
+        lines.append(f"{each.slug:<{wide}}  {'all' if is_shared else ', '.join(names)}\n{'':<{wide}}    {each.about}\n")
+    return lines
 
 
 def _made(
@@ -197,7 +210,6 @@ def _next(  # noqa: PLR0913 - what was made, and how
     made: NewRoot, profiles: Sequence[str], source: str | None, loose: Mapping[str, int], *, over: bool, example: bool
 ) -> list[str]:
     """The commands to type after this one."""
-    from catmem.importers.importing import sort_command
     from catmem.resources import profile_texts
 
     if example:
@@ -209,12 +221,12 @@ def _next(  # noqa: PLR0913 - what was made, and how
     if source is not None:
         first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
     elif loose:
-        first = [sort_command("orchestrator", target) for target in loose]
+        first = ["catmem sort"]
     agents = [name for name in profiles if name not in {"orchestrator", "specialist"}]
     if not agents:
         return [*first, "catmem prompt orchestrator"]
     own = " ".join(f"profiles/{name}.yaml" for name in agents if name not in profile_texts())
-    fill_in = [f"$EDITOR {own}    # name the categories that each may see"] if own else []
+    fill_in = [f"$EDITOR {own}    # change what each may see"] if own else []
     return [*first, *fill_in, "catmem seed --all", f"catmem prompt {agents[0]}"]
 
 

@@ -70,6 +70,7 @@ _FAULT = "#! "
     help="Give a prompt to this command, and take the JSON that it prints as proposals. Secrets are left out.",
 )
 @click.option("--yes", is_flag=True, help="Take the sure proposals; all else stays, and what would be removed.")
+@click.option("--unsure", is_flag=True, help="As --yes, and take the best guess for the other entries too.")
 @dry_run_option
 @common_options
 def sort(  # noqa: PLR0913 - one parameter an option
@@ -82,6 +83,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
     to_read: str | None,
     command: str | None,
     yes: bool,
+    unsure: bool,
     dry_run: bool,
 ) -> None:
     """Sort the entries without a category into sections, in one revision.
@@ -95,11 +97,13 @@ def sort(  # noqa: PLR0913 - one parameter an option
     """
     refuse_beside("to_read", "command", "ask_each", "yes", "to_write", why="the list says what to do.")
     refuse_beside("yes", "ask_each", "to_write", why="it asks nothing, and writes the file.")
+    refuse_beside("unsure", "ask_each", "to_write", "to_read", why="it asks nothing, and writes the file.")
     refuse_beside("to_write", "ask_each", "dry_run", why="nothing is sorted yet.")
     if file is not None and (profile is not None or target is not None):
         raise click.UsageError("Name a profile with -p, or a FILE.")
     workspace = open_with_store()
-    plan = workspace.plan_sort(profile or (None if file else _only_profile(workspace)), target, file=file)
+    whose = profile or (None if file else _only_profile(workspace))
+    plan = workspace.plan_sort(whose, target, file=file)
     at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     if not plan.lines and not in_json():
         number = len(plan.document.entries)
@@ -112,8 +116,9 @@ def sort(  # noqa: PLR0913 - one parameter an option
         _write_list(plan, to_write)
     elif to_read is not None:
         _read_list(plan, to_read, dry_run=dry_run)
-    elif yes:
-        _finish(plan, plan.harmless(), dry_run=dry_run)
+    elif yes or unsure:
+        both = file is None and target is None and not in_json()
+        _take(plan, command, unsure=unsure, both=both, dry_run=dry_run)
     elif ask_each or (at_terminal and not (os.environ.get("VISUAL") or os.environ.get("EDITOR"))):
         lines = _Questions(plan).run()
         with _kept(plan, lines):
@@ -127,10 +132,23 @@ def sort(  # noqa: PLR0913 - one parameter an option
         say("Nothing was written. --write LIST.txt and --read LIST.txt sort by an edited list, --yes as proposed.")
 
 
+def _take(plan: SortPlan, command: str | None, *, unsure: bool, both: bool, dry_run: bool) -> None:
+    """Sort as proposed; ``both``: the other file of the profile too."""
+    from catmem.sorting.sort_files import plan_sort, unsorted_elsewhere
+
+    others = unsorted_elsewhere(plan) if both else {}
+    _finish(plan, plan.harmless(unsure=unsure), dry_run=dry_run, goes_on=bool(others))
+    for entity in others:
+        other = plan_sort(open_with_store(), *entity.split("/"))  # it has the categories that were declared
+        _take(other if command is None else _asked(other, command), command, unsure=unsure, both=False, dry_run=dry_run)
+
+
 def _only_profile(workspace: Workspace) -> str:
+    """The one profile there is, or the one of tier 1."""
     names = list(workspace.profiles())
-    if len(names) == 1:
-        return names[0]
+    for those in (names, [name for name in names if workspace.profile(name).tier == 1]):
+        if len(those) == 1:
+            return those[0]
     few = ", ".join([*names[:8], *(["…"] if names[8:] else [])])
     raise click.UsageError(f"Name a profile with -p, or a FILE.{f' There are {few}.' if names else ''}")
 
@@ -333,17 +351,17 @@ class _Questions(Dialogue):
 # --- the end -------------------------------------------------------------------------------------------------------
 
 
-def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool) -> None:
+def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool, goes_on: bool = False) -> None:
     from catmem.sorting.sort_files import apply_sort
 
     done = apply_sort(plan, lines, dry_run=dry_run)
     if in_json():
         emit_json({**done.to_dict(), "dry_run": dry_run})
     else:
-        _show(plan, done, dry_run=dry_run)
+        _show(plan, done, dry_run=dry_run, goes_on=goes_on)
 
 
-def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
+def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None:
     from catmem.sorting.sort_files import unsorted_elsewhere
     from catmem.sorting.sort_list import shown as shown_text
 
@@ -371,6 +389,6 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
         ids = dict.fromkeys(line.entry.id for line in done.secrets)
         say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
-    for entity, number in unsorted_elsewhere(plan).items():
+    for entity, number in ({} if goes_on else unsorted_elsewhere(plan)).items():
         profile, _, target = entity.partition("/")
         say(f"{entity} has {counted(number, 'entry')} without a category: catmem sort -p {profile} -t {target}")

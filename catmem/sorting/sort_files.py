@@ -80,9 +80,19 @@ class SortPlan:
         titles, digest = dict(self.titles), self.document.digest
         return {"file": self.name, "digest": digest, "categories": titles, "actions": ACTIONS, "entries": entries}
 
-    def harmless(self) -> tuple[SortLine, ...]:
-        """What is proposed, but what would be removed stays: no person looked at it."""
-        return tuple(replace(line, choice=STAYS) if line.choice in {DROP, SECRET} else line for line in self.lines)
+    def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
+        """What is proposed, with ``unsure`` the best guess of each other entry too.
+
+        What would be removed stays: no person looked at it. So does what looks hostile.
+        """
+        return tuple(
+            replace(line, choice=STAYS)
+            if line.choice in {DROP, SECRET}
+            else replace(line, choice=line.likely[0])
+            if unsure and line.choice == STAYS and line.likely and not line.private
+            else line
+            for line in self.lines
+        )
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines that a list chooses.

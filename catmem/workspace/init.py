@@ -8,7 +8,6 @@ each clone has to itself, says what to run. What another person set in it stays 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, size_of
 from catmem.workspace.git_program import run_git
+from catmem.workspace.kits import NewCategory, profiles_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -67,15 +67,6 @@ _USER = b"""\
 ## Communication Style
 """
 
-_SPECIALIST = """\
-# A new specialist. It sees nothing until you name categories of catmem.yaml in these lists. All keys: docs/profiles.md.
-title: "{title}"
-extends: specialist             # and so is seeded from the orchestrator
-
-user_memory_categories: []      # what it sees of USER.md, such as [communication-style, workflow-rules]
-memory_categories: []           # what it sees of MEMORY.md, such as [projects]
-writable_categories: []         # where it may write, such as [projects]
-"""
 _SLIP = 0.85
 """How like a shipped name a name is that is taken for a slip of it: ``seo`` and ``web-specialist`` are not."""
 
@@ -99,6 +90,8 @@ class NewRoot:
     """Files that were there already, with the same content."""
     notes: tuple[str, ...] = ()
     """What else a person should know."""
+    categories: tuple[NewCategory, ...] = ()
+    """The categories of new specialists, where a configuration was written."""
 
 
 def make_root(
@@ -118,18 +111,19 @@ def make_root(
     memory = _memory_files(start)
     notes: tuple[str, ...] = ()
     shipped = profile_texts()
-    chosen = shipped if example else _chosen(shipped, profiles or _STARTERS)
+    own, categories, unknown = profiles_of([] if example else [name for name in profiles if name not in shipped])
+    chosen = shipped if example else _chosen(shipped, profiles or _STARTERS, own)
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     if example:
         files |= example_files()
     else:
         large = _larger_files(root, memory)
-        config = _config(root, _config_for(chosen), {target for target, *_ in large})
+        config = _config(root, _config_for(chosen, categories), {target for target, *_ in large})
         files |= {CONFIG_NAME: config, **memory}
         first = root / _HOME / FILE_NAMES["user"]
         if not memory and (is_there(first, _USER) or not os.path.lexists(first)):
             files[f"{_HOME}/{first.name}"] = _USER
-        notes = tuple(_on_larger(*each) for each in large)
+        notes = (*(_on_larger(*each) for each in large), *unknown)
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
     kept = [name for name, data in files.items() if is_there(root / name, data)]
@@ -154,7 +148,8 @@ def make_root(
             with ignored.open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
             written.append(ignored.name)
-    return NewRoot(root, tuple(written), tuple(kept), notes if CONFIG_NAME in written else ())
+    is_new = CONFIG_NAME in written
+    return NewRoot(root, tuple(written), tuple(kept), notes if is_new else (), (*categories,) if is_new else ())
 
 
 def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
@@ -218,7 +213,7 @@ def _config(root: Path, start: bytes, without: set[str]) -> bytes:
     return next((each for each in made if is_there(root / CONFIG_NAME, each)), text(without))
 
 
-def _chosen(shipped: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists.
 
     Raises ``UnknownNameError`` for slips of shipped names, ``ConfigError`` for a name that no profile can have.
@@ -231,7 +226,7 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
         raise UnknownNameError(f"there is no shipped profile {said}", hint=hint)
     for name in others:
         refuse_bad_name(name)
-    known = {**shipped, **{name: _SPECIALIST.format(title=re.sub("[-_]", " ", name).capitalize()) for name in others}}
+    known = {**shipped, **own}
     chosen: dict[str, str] = {}
     waiting = list(names)
     while waiting:
@@ -243,8 +238,8 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def _config_for(profiles: Mapping[str, str]) -> bytes:
-    """The first configuration, with the categories of the worked example that these profiles name."""
+def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> bytes:
+    """The first configuration, with the categories of the worked example that these profiles name, and ``new`` ones."""
     example = parse_yaml(example_files()[CONFIG_NAME]).data["taxonomy"]["categories"]
     own = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
     lists = ("user_memory_categories", "memory_categories", "writable_categories")
@@ -259,6 +254,7 @@ def _config_for(profiles: Mapping[str, str]) -> bytes:
         )
     )
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
+    titles |= {each.slug: each.title for each in new if each.slug not in own}
     return with_categories(_CONFIG.decode(), titles, Path(CONFIG_NAME)).encode()
 
 

@@ -225,11 +225,11 @@ def test_entries_without_a_category_are_counted(flat, tmp_path):
     assert (
         "1 entry without a category in orchestrator/user: no profile that names categories sees it\n" in result.stdout
     )
-    assert "  catmem sort -p orchestrator -t user\n" in result.stdout
+    assert "  catmem sort\n" in result.stdout
     assert "-t memory" not in result.stdout
     said = json.loads(run(tmp_path / "b", "--start", flat, "--format", "json").stdout)
     assert said["uncategorized"] == {"user": 1}
-    assert said["next"] == ["catmem sort -p orchestrator -t user", "catmem prompt orchestrator"]
+    assert said["next"] == ["catmem sort", "catmem prompt orchestrator"]
 
 
 def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):
@@ -283,15 +283,13 @@ def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names,
     assert not (tmp_path / "new").exists()
 
 
-def test_names_that_are_not_shipped_become_specialists_to_fill_in(flat, tmp_path, monkeypatch):
+def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind_knows(flat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("new", "--start", flat, "--profile", "coder", "--profile", "tax-advisor")
     assert result.exit_code == 0, result.output
     *_, fill_in, seed, prompt = result.stdout.splitlines()
     assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
-    assert (
-        fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # name the categories that each may see"
-    )
+    assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # change what each may see"
     root = tmp_path / "new"
     assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout == "nothing to do\n"
     monkeypatch.chdir(root)
@@ -299,13 +297,31 @@ def test_names_that_are_not_shipped_become_specialists_to_fill_in(flat, tmp_path
     shown = CliRunner().invoke(group, ["prompt", "tax-advisor", "--from", "orchestrator"])
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert 'title: "Tax advisor"\n' in own.read_text()
-    CliRunner().invoke(group, ["sort", "-p", "orchestrator", "-t", "user", "--yes"])
-    own.write_text(
-        own.read_text().replace("user_memory_categories: []", "user_memory_categories: [communication-style]")
-    )
+    assert "writable_categories: [invoices, budget, taxes, banking]\n" in own.read_text()
+    table = result.stdout.partition("\ncategory ")[2].splitlines()
+    assert any(line.split() == ["invoices", "tax-advisor*"] for line in table)
+    assert any(line.split() == ["communication-style", "all"] for line in table)
+    assert any(line.split() == ["clients", "all"] for line in table)  # both read it, so it is declared
+    assert CliRunner().invoke(group, ["sort", "--unsure"]).exit_code == 0
     assert CliRunner().invoke(group, ["seed", "--all"]).exit_code == 0
     assert "Prefers short answers." in CliRunner().invoke(group, ["prompt", "tax-advisor"]).stdout
     assert "error" not in CliRunner().invoke(group, ["lint"]).output
+
+
+def test_a_name_of_no_known_kind_gets_what_all_read_and_a_note(tmp_path):
+    result = run(tmp_path / "new", "--profile", "xyzzy", "--profile", "my-bookkeeper")
+    assert result.exit_code == 0
+    assert "does not know what xyzzy works on: add categories to profiles/xyzzy.yaml" in result.stderr
+    assert "bookkeeper" not in result.stderr
+    text = (tmp_path / "new" / "profiles" / "xyzzy.yaml").read_text()
+    assert "user_memory_categories: [communication-style, about-user, " in text
+    assert "writable_categories: []\n" in text
+
+
+def test_two_hundred_specialists_are_made(tmp_path):
+    names = [word for number in range(200) for word in ("--profile", f"coder-{number}")]
+    assert run(tmp_path / "new", *names).exit_code == 0
+    assert CliRunner().invoke(group, ["access", "--root", str(tmp_path / "new")]).exit_code == 0
 
 
 def test_a_template_alone_is_no_agent_whose_prompt_comes_next(tmp_path):

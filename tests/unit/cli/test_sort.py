@@ -482,6 +482,27 @@ def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path,
     assert "##" not in (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
 
 
+def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flat = {
+        "USER.md": "Likes short answers.\n§\nEach invoice has a number, and VAT.\n§\nzzz\n",
+        "MEMORY.md": f"The deploys of the web shop run by night.\n§\nThe token is {TOKEN}\n",
+    }
+    for name, text in flat.items():
+        put(tmp_path / name, text)
+    assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
+    monkeypatch.chdir(tmp_path / "root")
+    assert run("sort", "--unsure", "--dry-run").exit_code == 0
+    assert run("sort", "--unsure").exit_code == 0
+    user, memory = ((tmp_path / "root" / "homes" / "orchestrator" / name).read_text() for name in flat)
+    assert user.startswith("zzz\n")
+    assert "## Communication Style\nLikes short answers." in user
+    assert "## Invoices\nEach invoice has" in user
+    assert memory.startswith(f"The token is {TOKEN}")
+    assert "## Deploys\nThe deploys of" in memory
+    assert run("sort", "--unsure", "--ask-each", status=2).exit_code == 2
+
+
 @pytest.mark.parametrize("target", ["user", "memory"])
 def test_categories_that_no_specialist_reads_in_this_file_are_named(place, target):
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n")
@@ -655,9 +676,10 @@ def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
     assert "cannot be written" in run("sort", "-p", "neo", "--write", "list.txt", status=2).stderr
 
 
-def test_the_other_file_of_the_profile_is_named(place):
+def test_the_other_file_of_the_profile_is_named_and_sorted_too_without_a_look(place):
     put(place / "homes" / "neo" / "MEMORY.md", "One.\n§\nTwo.\n")
-    result = run("sort", "-p", "neo", "--yes")
+    assert "neo/memory: not sorted: uncategorized 2\n" in run("sort", "-p", "neo", "--yes").stdout
+    result = run("sort", "-p", "neo", "-t", "user", "--yes")
     assert "neo/memory has 2 entries without a category: catmem sort -p neo -t memory" in result.stderr
     run("sort", "-p", "neo", "-t", "memory", "--read", "-", input="1 talk\n2 talk\n")
     assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "## Talk\nOne.\n§\nTwo.\n"

@@ -1,0 +1,84 @@
+"""Kits: what a kind of specialist usually knows, by the names that people give it (``kits.yaml``)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.config.yamlfile import parse_yaml
+from catmem.resources import kits_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PROFILE = """\
+# What a specialist of this kind usually knows. The lists are yours to change. All keys: docs/profiles.md.
+title: "{title}"
+extends: specialist             # and so is seeded from the orchestrator
+
+user_memory_categories: [{seen}]
+memory_categories: [{seen}]
+writable_categories: [{own}]
+"""
+_SHARING = 2
+"""A category of another kind of specialist is declared if so many of those that are made read it."""
+
+
+class NewCategory(NamedTuple):
+    """A category of a new root: ``about`` says what belongs there, ``readers`` and ``writers`` are new specialists."""
+
+    slug: str
+    about: str
+    readers: tuple[str, ...]
+    writers: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The title that catmem.yaml gives it."""
+        return self.slug.replace("-", " ").title()
+
+
+def profiles_of(names: Sequence[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
+    """The profiles of new specialists of these names, the categories that they name, and what a person should know."""
+    kits, found = _kits(), {name: _kit_of(name) for name in names}
+    own = [slug for kit in found.values() for slug in kit["own"]]
+    read = Counter(slug for kit in found.values() for slug in kit["reads"])
+    declared = [*dict.fromkeys((*kits["shared"], *own, *(slug for slug, count in read.items() if count >= _SHARING)))]
+    seen = {name: {*kits["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
+    categories = [
+        NewCategory(
+            slug,
+            kits["categories"][slug],
+            tuple(name for name in names if slug in seen[name]),
+            tuple(name for name in names if slug in found[name]["own"]),
+        )
+        for slug in declared
+        if names
+    ]
+    profiles = {
+        name: _PROFILE.format(
+            title=re.sub("[-_]", " ", name).capitalize(),
+            seen=", ".join(slug for slug in declared if slug in seen[name]),
+            own=", ".join(kit["own"]),
+        )
+        for name, kit in found.items()
+    }
+    unknown = [name for name, kit in found.items() if not kit["own"]]
+    notes = [f"catmem does not know what {name} works on: add categories to profiles/{name}.yaml" for name in unknown]
+    return profiles, categories, notes
+
+
+@cache
+def _kits() -> Mapping[str, Any]:
+    kits: Mapping[str, Any] = parse_yaml(kits_text()).data
+    return kits
+
+
+def _kit_of(name: str) -> Mapping[str, Any]:
+    """The kit with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
+    said = f"-{re.sub('[^a-z0-9]+', '-', name)}-"
+    kits: Mapping[str, Any] = _kits()["kits"]
+    found = [(len(each), role) for role, kit in kits.items() for each in kit["names"] if f"-{each}-" in said]
+    return kits[max(found)[1]] if found else {"own": [], "reads": []}

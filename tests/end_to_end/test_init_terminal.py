@@ -14,7 +14,7 @@ def test_flat_files_beside_it_are_proposed(tmp_path):
         terminal.type("\n")
         terminal.wait_for("The files, or their folder [.]: ")
         terminal.type("\n")
-        terminal.wait_for("catmem sort -p orchestrator -t user")
+        terminal.wait_for("catmem sort")
         assert terminal.status() == 0
     assert (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text() == "Prefers short answers.\n"
 
@@ -28,7 +28,7 @@ def test_flat_files_in_the_folder_itself_are_proposed_too(tmp_path):
         terminal.type("\n")
         terminal.wait_for("The files, or their folder [mine]: ")
         terminal.type("\n")
-        terminal.wait_for("catmem sort -p orchestrator")
+        terminal.wait_for("catmem sort")
         assert terminal.status() == 0
     assert (tmp_path / "mine" / "homes" / "orchestrator" / "MEMORY.md").read_text() == "What MEMORY.md says.\n"
 

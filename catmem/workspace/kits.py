@@ -42,6 +42,8 @@ class NewCategory(NamedTuple):
 
 def profiles_of(names: Sequence[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
     """The profiles of new specialists of these names, the categories that they name, and what a person should know."""
+    if not names:
+        return {}, [], []
     kits, found = _kits(), {name: _kit_of(name) for name in names}
     own = [slug for kit in found.values() for slug in kit["own"]]
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
@@ -55,7 +57,6 @@ def profiles_of(names: Sequence[str]) -> tuple[dict[str, str], list[NewCategory]
             tuple(name for name in names if slug in found[name]["own"]),
         )
         for slug in declared
-        if names
     ]
     profiles = {
         name: _PROFILE.format(

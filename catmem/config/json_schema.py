@@ -117,7 +117,7 @@ def _is_plain(tag: str, value: object) -> bool:
         return all(len(item) <= _COMPARED and is_slug(item) for item in items)
     if tag in _DATES or tag == "source":
         return isinstance(value, str) and (tag == "source" or is_date(value))
-    return True
+    return tag not in known_tags({})
 
 
 # The entries of a root share most of their dates and domains.

@@ -6,6 +6,7 @@ IS_NAMED := $(filter-out file,$(origin PYTHON))
 VENV := .venv$(if $(IS_NAMED),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
 VENV_HERMES ?= .venv-hermes
 VENV_CHEETAHCLAWS ?= .venv-cheetahclaws
+VENV_DEFAULT := .venv-default
 HERMES_AGENT := hermes-agent==0.19.0
 CHEETAHCLAWS := cheetahclaws==3.5.89
 
@@ -98,7 +99,9 @@ site: $(VENV)/.site
 	@echo "The site is in build/site: open build/site/index.html in a browser."
 
 bench: $(VENV)/.dev $(VENV_HERMES)/.tried $(VENV_CHEETAHCLAWS)/.tried
-	@$(BIN)/python -m benchmarks --hermes-python $(VENV_HERMES)/bin/python \
+	@$(BIN)/python -m venv --clear $(VENV_DEFAULT)
+	@$(VENV_DEFAULT)/bin/python $(PIP_INSTALL) .
+	@$(BIN)/python -m benchmarks --python $(VENV_DEFAULT)/bin/python --hermes-python $(VENV_HERMES)/bin/python \
 	  --cheetahclaws-python $(VENV_CHEETAHCLAWS)/bin/python
 
 build: $(VENV)/.dev

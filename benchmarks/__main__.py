@@ -63,6 +63,11 @@ def arguments() -> argparse.Namespace:
         metavar="NAME",
         help=f"of {', '.join(NAMES)}; default all; and by name only: {', '.join(LONG)}",
     )
+    parser.add_argument(
+        "--python",
+        default=sys.executable,
+        help="a Python that has catmem as README installs it, for startup and prompt",
+    )
     parser.add_argument("--hermes-python", default=".venv-hermes/bin/python", help="a Python that has Hermes Agent")
     parser.add_argument(
         "--pymarkdown-python", default=".venv-pymarkdown/bin/python", help="a Python with pymarkdownlnt"
@@ -79,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--times", type=int, help="runs of each measurement; default is set by each")
     options = parser.parse_args()
     # What runs it does so from another folder. The link stays a link, by which a virtual environment knows itself.
+    options.python = Path(options.python).absolute()
     options.hermes_python = Path(options.hermes_python).absolute()
     options.pymarkdown_python = Path(options.pymarkdown_python).absolute()
     options.cheetahclaws_python = Path(options.cheetahclaws_python).absolute()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,10 +93,10 @@ def run(options: Namespace) -> list[Result]:
     if not hermes.is_file():
         print(f"prompt: not measured, for want of Hermes Agent: {hermes} does not exist (see --hermes-python)")
         return []
-    return [result for count in _LIMITS for result in _at(count, hermes)]
+    return [result for count in _LIMITS for result in _at(count, options.python, hermes)]
 
 
-def _at(count: int, hermes: Path) -> list[Result]:
+def _at(count: int, ours: Path, hermes: Path) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         entries = [entry(number) for number in range(count)]
@@ -110,13 +109,13 @@ def _at(count: int, hermes: Path) -> list[Result]:
         taken: dict[str, list[float]] = {side: [] for side in scripts}
         for _ in range(_TURNS):
             for side, script in scripts.items():
-                measured = _measured(hermes if side == "theirs" else Path(sys.executable), script, home)
+                measured = _measured(hermes if side == "theirs" else ours, script, home)
                 taken[side].append(measured["seconds"])
                 if missing := [text for text in entries if text not in measured["text"]]:
                     raise ValueError(f"{side} left {len(missing)} of {count} entries out, so the times do not compare")
-    ours, opened, floor, theirs = (statistics.median(taken[side]) for side in scripts)
+    own, opened, floor, theirs = (statistics.median(taken[side]) for side in scripts)
     return [
-        faster(f"file to prompt, {count:,} notes", ours, theirs, _LIMITS[count]),
+        faster(f"file to prompt, {count:,} notes", own, theirs, _LIMITS[count]),
         compared(f"the same from an open root, {count:,} notes", opened, theirs),
         compared(f"the floor: reading and joining, {count:,} notes", floor, theirs),
     ]

@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
-import sys
-import sysconfig
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import Result, added, slower
@@ -27,13 +24,14 @@ _ADD_LIMIT = 9
 
 def run(options: Namespace) -> list[Result]:
     """The figures of this module."""
-    command = [sys.executable, str(Path(sysconfig.get_path("scripts")) / "catmem")]
+    python = str(options.python)
+    command = [python, str(options.python.with_name("catmem"))]
     with tempfile.TemporaryDirectory() as root:
         processor_seconds([*command, "init", "--example", root])
         adding = [*command, "add", "--root", root, "-p", "neo", "-c", "dev-workflow"]
         commands = {
-            "bare": [sys.executable, "-c", "pass"],
-            "import": [sys.executable, "-c", "import catmem"],
+            "bare": [python, "-c", "pass"],
+            "import": [python, "-c", "import catmem"],
             "version": [*command, "--version"],
             "prompt": [*command, "prompt", "trinity", "--root", root],
             "add": adding,

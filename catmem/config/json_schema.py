@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
-from catmem.known_valid import digest_of, is_known, remember
+from catmem.known_files import digest_of, recall, remember
 from catmem.names import slugify
 from catmem.resources import schema, schema_text
 
@@ -68,7 +68,7 @@ def validate(
     A file (data with a ``path``) that has no fault is remembered, and not validated again.
     """
     digest = None if path is None else digest_of(data, schema_text(schema_name))
-    if digest is not None and is_known(digest):
+    if digest is not None and recall(digest) is not None:
         return []
     found: dict[tuple[KeyPath, str], SchemaFault] = {}
     for key, message, hint in _faults(_validator(schema_name), data):

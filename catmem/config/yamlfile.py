@@ -8,6 +8,7 @@ recurses, and what is refused is refused before anything is built from it.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ConfigError, NotUtf8Error
 from catmem.files import read_bounded
+from catmem.known_files import digest_of, recall, remember
 from catmem.text import BOM, LineIndex
 
 if TYPE_CHECKING:
@@ -77,12 +79,31 @@ def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> Ya
     Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``,
     ``yaml_documents``, ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
     """
-    import yaml
-
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError as error:
         raise NotUtf8Error(error.start, error.reason, path=path) from None
+    digest = None if path is None else digest_of(text, "yaml")
+    file = digest and _recalled(digest)
+    if not file:
+        file = _parsed(text, path)
+        if digest:
+            remember(digest, json.dumps([file.data, *((key, *place) for key, place in file.positions.items())]))
+    return file
+
+
+def _recalled(digest: str) -> YamlFile | None:
+    """What a file was found to say before, without PyYAML, which takes as long to load as click."""
+    try:
+        said, *places = json.loads(recall(digest) or "null")
+        return YamlFile(said, {tuple(key): (line, column) for key, line, column in places})
+    except (ValueError, TypeError):
+        return None  # Not kept, or damaged: the file is parsed again.
+
+
+def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:
+    import yaml
+
     reader = _Reader(text.removeprefix(BOM), path)
     hidden = _HIDDEN_BREAK.search(reader.text)
     if hidden:

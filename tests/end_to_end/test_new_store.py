@@ -8,7 +8,7 @@ import json
 import pytest
 from starlette.testclient import TestClient
 
-from catmem import known_valid, resources
+from catmem import known_files, resources
 from catmem.config.json_schema import _validator
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
@@ -34,7 +34,7 @@ def dicts(monkeypatch, tmp_path):
     """The new kind of store: its entry in the table, and its form in the schema of catmem.yaml."""
     monkeypatch.setitem(BACKENDS, "dict", Backend(opened))
     monkeypatch.setitem(STORE, "pattern", STORE["pattern"].replace(")", "|dict:.+)"))
-    monkeypatch.setattr(known_valid, "_FOLDER", tmp_path / "valid")  # what is valid here is so by this schema alone
+    monkeypatch.setattr(known_files, "_FOLDER", tmp_path / "valid")  # what is valid here is so by this schema alone
     _validator.cache_clear()  # it has the schema as it was
     yield
     _validator.cache_clear()

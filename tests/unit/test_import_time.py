@@ -73,15 +73,15 @@ def test_a_prompt_loads_nothing_that_speaks_with_the_network(tmp_path):
     assert within(found, {"http", "socket", "ssl", "urllib.request"}) == set()
 
 
-def test_what_was_valid_once_loads_no_jsonschema(tmp_path, monkeypatch):
+def test_what_was_read_once_loads_neither_yaml_nor_jsonschema(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = str(Path(sysconfig.get_path("scripts")) / "catmem")
     root = tmp_path / "root"
     subprocess.run([command, "init", "--example", root], check=True, capture_output=True)
     asked = [command, "prompt", "trinity", "--root", str(root)]
     first, again = loaded(*asked)[0], loaded(*asked)[0]
-    assert "jsonschema" in first
-    assert within(again, {"jsonschema"}) == set()
+    assert {"jsonschema", "yaml"} <= first
+    assert within(again, {"jsonschema", "yaml"}) == set()
     with (root / "profiles" / "trinity.yaml").open("a") as file:
         file.write("tier: 7\n")
     failed = subprocess.run(asked, capture_output=True, text=True, check=False)

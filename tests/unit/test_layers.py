@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-GROUND = {"errors", "text", "digest", "clock", "names", "files", "resources", "known_valid"}
+GROUND = {"errors", "text", "digest", "clock", "names", "files", "resources", "known_files"}
 # From the bottom up. The store stands beside syntax, model and the rules, and neither side knows the other: see below.
 # A feature has its rules, which are pure, and its half on disk in one folder: `PURE` names the rules.
 # The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.
@@ -51,7 +51,7 @@ ON_DISK = {
 }
 """The modules of pure packages that are no rules."""
 
-READS = {"catmem.files", "catmem.resources", "catmem.known_valid"}
+READS = {"catmem.files", "catmem.resources", "catmem.known_files"}
 READING = {"os_errors", "permission_or_io", "read_bounded"}
 """What the layers below the service may take from `catmem.files`."""
 LOADERS = {"catmem.config.config", "catmem.config.profile", "catmem.config.yamlfile"}

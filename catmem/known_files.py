@@ -1,0 +1,50 @@
+"""What configuration files were found to say, and that it is valid: PyYAML and jsonschema take half of a short command.
+
+Each is a file in the user's cache folder, named by a digest, that nobody else may read. The folder is the user's and
+not the root's: a root may have another author, who could vouch there for what is not valid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "catmem", "known")
+_MOST = 1_000
+"""Files that are kept; all are forgotten when one more comes."""
+_LARGEST = 100_000
+"""Characters of one; a larger file is read anew each time."""
+
+
+def digest_of(data: Any, judge: str) -> str:  # noqa: ANN401 - any JSON value
+    """The SHA-256 of a value and of what judges it, such as the text of its schema, as 64 hexadecimal digits."""
+    said = json.dumps([judge, data])
+    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()
+
+
+def recall(digest: str) -> str | None:
+    """What was remembered of this digest; ``None`` for nothing."""
+    try:
+        return (_FOLDER / digest).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None  # A folder that cannot be read costs time alone, as below.
+
+
+def remember(digest: str, text: str = "") -> None:
+    """Keep a text for a digest."""
+    if len(text) > _LARGEST:
+        return
+    try:
+        _FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = list(_FOLDER.iterdir())
+        for each in kept if len(kept) >= _MOST else ():
+            each.unlink(missing_ok=True)
+        part = _FOLDER / f"{digest}.{os.getpid()}"
+        part.touch(mode=0o600)
+        part.write_text(text, encoding="utf-8")
+        part.replace(_FOLDER / digest)
+    except OSError:
+        return  # A folder that cannot be written costs time alone: the same file is read again.

@@ -1,0 +1,97 @@
+"""What is kept of files that were found valid, and that no file passes which is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem import known_files
+from catmem.config.json_schema import tag_faults, validate
+from catmem.config.yamlfile import YAML_LIMIT, parse_yaml
+from catmem.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(known_files, "_FOLDER", tmp_path / "cache" / "known")
+    return tmp_path / "cache" / "known"
+
+
+def test_a_valid_file_is_known_afterwards_and_another_is_not(folder):
+    assert validate({"tier": 1}, "profile", path="a.yaml") == []
+    digest = known_files.digest_of({"tier": 1}, schema := "text of a schema")
+    assert len(list(folder.iterdir())) == 1
+    assert known_files.recall(digest) is None
+    known_files.remember(digest)
+    assert known_files.recall(digest) == ""
+    assert known_files.recall(known_files.digest_of({"tier": 2}, schema)) is None
+    assert known_files.recall(known_files.digest_of({"tier": 1}, "another schema")) is None
+
+
+def test_what_is_not_valid_is_never_known(folder):
+    for _ in range(2):
+        assert validate({"tier": "one"}, "profile", path="a.yaml") != []
+    assert not folder.exists()
+
+
+def test_keys_in_another_order_and_values_of_another_kind_are_other_files():
+    digests = {known_files.digest_of(data, "s") for data in ({"a": 1}, {"a": "1"}, {"a": True}, {"a": 1.0}, [{"a": 1}])}
+    assert len(digests) == 5
+
+
+def test_a_folder_that_cannot_be_made_costs_nothing_but_time(folder):
+    folder.parent.write_text("a file in the way")
+    assert validate({"tier": 1}, "profile", path="a.yaml") == []
+    assert known_files.recall(known_files.digest_of({"tier": 1}, "s")) is None
+
+
+def test_no_more_than_a_thousand_are_kept(folder, monkeypatch):
+    monkeypatch.setattr(known_files, "_MOST", 3)
+    for number in range(5):
+        known_files.remember(f"{number}")
+    assert sorted(path.name for path in folder.iterdir()) == ["3", "4"]
+
+
+def test_nothing_of_a_memory_file_is_kept(folder):
+    declared = {"pin": {"type": "string", "maxLength": 4}}
+    assert tag_faults({"pin": "4711", "note": "x", "domain": ["a", "b"], "source": "a call"}, declared) == []
+    assert tag_faults({"domain": ["A b"]}) != []
+    assert not folder.exists()
+
+
+TEXT = """\
+tier: 1
+names: [a, "no", no, 1.5, ~, {deep: [true]}]
+"":
+"""
+
+
+def test_a_file_says_the_same_again_without_being_parsed(folder, monkeypatch):
+    text = TEXT.replace('"":\n', "")
+    first = parse_yaml(text, "a.yaml")
+    (kept,) = folder.iterdir()
+    assert kept.stat().st_mode & 0o077 == folder.stat().st_mode & 0o077 == 0
+    monkeypatch.setattr("catmem.config.yamlfile._parsed", None)
+    assert parse_yaml(text.encode(), "b.yaml") == first == parse_yaml(text, "a.yaml")
+    assert first.data["names"] == ["a", "no", "no", 1.5, None, {"deep": [True]}]
+
+
+@pytest.mark.parametrize("kept", ["", "[", "null", "{}", "[]", '[1, "x"]', "\udc80"])
+def test_a_kept_file_that_was_damaged_is_parsed_again(folder, kept):
+    first = parse_yaml("tier: 1\n", "a.yaml")
+    (file,) = folder.iterdir()
+    file.write_text(kept, errors="surrogateescape")
+    assert parse_yaml("tier: 1\n", "a.yaml") == first
+    assert parse_yaml("tier: 1\n", "a.yaml") == first
+
+
+def test_a_file_that_is_no_yaml_is_refused_each_time(folder):
+    for _ in range(2):
+        with pytest.raises(ConfigError):
+            parse_yaml(TEXT, "a.yaml")
+    assert not folder.exists()
+
+
+def test_a_large_file_is_not_kept(folder):
+    text = "#" * (YAML_LIMIT // 2) + "\ntier: 1\n" + "a: [" + "x, " * 40_000 + "x]\n"
+    assert parse_yaml(text, "a.yaml") == parse_yaml(text, "a.yaml")
+    assert not folder.exists()

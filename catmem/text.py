@@ -10,8 +10,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import NotUtf8Error, TooLargeError
 
@@ -25,8 +24,7 @@ _JOINERS = "\u200c\u200d"
 _NEWLINE = re.compile("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Sizes over which catmem refuses to work; each is looked at before work grows with the input."""
 
     file_bytes: int = 16 << 20

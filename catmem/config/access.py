@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import nearest, shown, tag_faults
 from catmem.config.profile import ORCHESTRATOR_TIER
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, Section
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """One document as a profile sees it."""
 
     target: str

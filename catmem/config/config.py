@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import Selectors, selector_fault, split
@@ -106,8 +106,7 @@ class Taxonomy:
         return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredEntity:
+class DeclaredEntity(NamedTuple):
     """An entity that catmem.yaml declares: a text or a JSON value, and the profiles that may write or read it."""
 
     name: str
@@ -116,16 +115,14 @@ class DeclaredEntity:
     readers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(NamedTuple):
     """How strictly stale writes are refused; ``canary`` is the percent of entities that mode enforces for."""
 
     mode: str = "enforce"
     canary: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Signing:
+class Signing(NamedTuple):
     """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
 
     ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of the user who runs it.
@@ -259,7 +256,7 @@ def config_of(root: str | Path, text: str) -> Config:
 
 
 def _read(folder: Path, file: YamlFile) -> tuple[Config, tuple[ConfigError, ...]]:
-    source = _Source(folder / CONFIG_NAME, file)
+    source = _Source(folder / CONFIG_NAME, file, [])
     config = _config(folder, source, _fitting(source, {} if file.data is None else file.data))
     return config, tuple(source.faults)
 
@@ -300,11 +297,10 @@ def _absolute(path: str | Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - absolute() keeps "..", which parents would then climb through
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     path: Path
     file: YamlFile
-    faults: list[ConfigError] = field(default_factory=list)
+    faults: list[ConfigError]
 
     def fault(self, key: KeyPath, code: str, message: str, hint: str) -> None:
         """Note what is wrong with a setting."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, key_text
@@ -44,8 +43,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFault:
+class SchemaFault(NamedTuple):
     """One value that does not fit its schema. ``line`` and ``column`` count from 1; ``None`` is not known."""
 
     key: KeyPath

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import ConfigError, NotUtf8Error
 from catmem.files import read_bounded
@@ -43,8 +43,7 @@ _HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class YamlFile:
+class YamlFile(NamedTuple):
     """What a YAML file says, and where.
 
     ``data`` is made of ``dict`` (keys are always ``str``), ``list``, ``str``, ``int``, ``float``, ``bool`` and

@@ -8,7 +8,6 @@ gives as a ``Clock``; the fact stays unverified, and then it has an age.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from catmem.clock import read_date
@@ -60,8 +59,7 @@ class Clock(NamedTuple):
     day: date
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(NamedTuple):
     """The state of a fact on a day, and the date that decides it.
 
     ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without

@@ -44,8 +44,7 @@ class Title(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(NamedTuple):
     """Which titles open sections, and for which category: what a root declares, as the scanner needs it.
 
     ``stands_for`` maps a slug to the category it stands for (aliases, and each category itself). With ``only`` a title

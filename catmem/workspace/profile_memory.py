@@ -53,8 +53,7 @@ class Notice(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A whole document as it is now, hidden categories included, and what to say as ``expected`` when writing to it.
 
     ``revision`` is ``None`` for bytes that no store has recorded yet; ``digest`` always names them. ``warning`` says

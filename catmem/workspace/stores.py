@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -155,8 +155,7 @@ class Opening(NamedTuple):
     is_own: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """A kind of store.
 
     ``has_files``: each entity is a Markdown file in the

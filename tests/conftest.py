@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,24 @@ def pytest_collection():
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--torture", type=float, default=1, metavar="SHARE", help="which part of the long proofs to run")
+    parser.addoption("--lot", default="", help="what draws them, such as the name of a commit")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the long proofs a share is drawn, the same one for the same lot."""
+    share, lot = config.getoption("--torture"), config.getoption("--lot")
+    left = [item for item in items if item.get_closest_marker("torture") and _drawn(lot + item.nodeid) >= share]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
+
+
+def _drawn(text: str) -> float:
+    return zlib.crc32(text.encode()) / (1 << 32)
 
 
 def pytest_report_header() -> str:

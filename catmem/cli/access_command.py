@@ -185,6 +185,8 @@ def _summary(fleet: Fleet) -> Iterator[str]:
     orphans = fleet.orphans()
     yield from _orphans("Read by tier 1 only", [orphan for orphan in orphans if orphan.readers])
     yield from _orphans("Read by no profile", [orphan for orphan in orphans if not orphan.readers])
+    if orphans:
+        yield "A profile reads what its user_memory_categories and memory_categories name.\n"
 
 
 def _orphans(title: str, orphans: list[Orphan]) -> Iterator[str]:

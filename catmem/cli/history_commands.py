@@ -99,7 +99,6 @@ def found_file(name: str, actor: str | None = None) -> tuple[Workspace, str, Sto
         "catmem diff trinity",
         "catmem diff trinity/user 7",
         "catmem diff trinity/memory 3 5",
-        "catmem diff trinity --adopt",
         "catmem diff --git homes/trinity/USER.md",
     ),
 )
@@ -112,16 +111,15 @@ def found_file(name: str, actor: str | None = None) -> tuple[Workspace, str, Sto
     is_flag=True,
     help="Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).",
 )
-@click.option("--adopt", is_flag=True, help="Take what another program wrote into the history, as you saw it here.")
 @common_options
-def diff(entity: str, old: str | None, new: str | None, *, for_git: bool, adopt: bool) -> None:
+def diff(entity: str, old: str | None, new: str | None, *, for_git: bool) -> None:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
     PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     if for_git:
-        if old is not None or adopt or in_json() or given_root() is not None:
+        if old is not None or in_json() or given_root() is not None:
             raise click.UsageError("--git goes with the path of one file, and with nothing else.")
         from catmem.cli.git_commands import git_text
 
@@ -130,8 +128,6 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool, adopt:
         return
     from catmem.workspace import history
 
-    if adopt and old is not None:
-        raise click.UsageError("--adopt is for the file as it is now: leave FROM and TO out.")
     workspace, entity, store = found_file(entity)
     if old is None:
         old, new = _latest(store, entity)
@@ -140,9 +136,6 @@ def diff(entity: str, old: str | None, new: str | None, *, for_git: bool, adopt:
     shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
     difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
-    if adopt and new is None:
-        new = history.adopt(workspace, entity, expected=bytes_digest(after), seen=True)
-        say(f"what is there now is revision {new} of {entity}")
     if in_json():
         emit_json({"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference})
         return

@@ -26,7 +26,7 @@ GROUPS = {
         "move": "Put an entry into another category.",
         "verify": "Say that an entry still holds.",
         "search": "Find what a profile sees, the best and newest first.",
-        "status": "Print what waits for you, each with the command for it.",
+        "status": "Print what is next, each with the command for it.",
     },
     "Keep facts true": {
         "proposals": "Approve or reject what agents propose.",

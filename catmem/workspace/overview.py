@@ -26,6 +26,7 @@ from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.order import EPHEMERAL_TIER, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
+from catmem.store.contract import EXTERNAL
 from catmem.text import conflict_at, size_of
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import load_each
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.seeding.seed_lock import SeedLock
     from catmem.seeding.slices import State
+    from catmem.store.contract import Revision
     from catmem.workspace.root import Root
 
 T = TypeVar("T")
@@ -326,7 +328,7 @@ class Overviews:
                 continue
             state.append([tip.revision for tip in tips])
             unmerged += sum(tip.is_branch and not tip.is_proposal for tip in tips)
-            outside += [entity for tip in tips if not tip.is_branch and tip.digest != digest]
+            outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
         return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
 
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
@@ -415,6 +417,11 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
         unsorted={entity: len(each.by_category.get(UNCATEGORIZED, ())) for entity, each in entities.items()},
         marked=tuple(entity for entity, each in entities.items() if conflict_at(each.text) is not None),
     )
+
+
+def _is_outside(head: Revision, digest: str) -> bool:
+    """Whether another program changed a file since, and neither a write nor a person has taken that up."""
+    return head.digest != digest or (head.agent == EXTERNAL and bool(head.parents))
 
 
 def _time_of(path: Path) -> int:

@@ -27,6 +27,7 @@ from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.store.contract import revision_number
 from catmem.workspace import answering
+from catmem.workspace.next_steps import next_steps
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import advice_on
 
@@ -111,6 +112,14 @@ def proposal(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
 def lint(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
     """What lint finds."""
     return Answer(answering.lint_answer(workspace, caller.profile, as_of=asked.get("as_of")))
+
+
+def status(workspace: Workspace, caller: Caller, asked: ApiRequest) -> Answer:
+    """What is next for a person."""
+    if caller.profile is not None:
+        raise ForbiddenError(f"{caller.profile} may not ask what is next", hint="It tells of everybody's files.")
+    found = next_steps(workspace, asked.get("as_of"))
+    return Answer({**found.to_dict(), "unreadable": [error.to_dict() for error in found.unreadable]})
 
 
 def _base_of(answer: LazyAnswer) -> str:

@@ -119,6 +119,14 @@ ANSWERS: dict[str, Schema] = {
             "diagnostics": every(ANYTHING), "errors": every(ANYTHING),
         },
     ),
+    "NextSteps": table(
+        "What is next, as 'catmem status --format json' prints it.",
+        {
+            "as_of": DAY,
+            "next": every(table("A step.", {"kind": TEXT, "count": NUMBER, "what": TEXT, "command": TEXT})),
+            "unreadable": every(ANYTHING),
+        },
+    ),
     "Written": table(
         "What a write did. repeated: this is the first answer to its op_id again. branch: it is kept beside the head. "
         "prompt: entries that the profile's prompt leaves out for it, over its budget. advice is for an agent, where "

@@ -179,6 +179,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "GET", "/lint", "lint", "What lint finds in the root",
         "For a person.", answers.lint, "Lint", (_AS_OF,),
     ),
+    Endpoint(
+        "GET", "/status", "status", "What is next for a person",
+        "In the order in which it is best done. For a person.", answers.status, "NextSteps", (_AS_OF,),
+    ),
 )  # fmt: skip
 
 

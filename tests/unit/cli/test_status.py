@@ -1,7 +1,8 @@
-"""``catmem status``: a line a topic, the numbers of the other commands, and nothing where nothing waits."""
+"""``catmem status``: what is next, the numbers of the other commands, and nothing where nothing waits."""
 
 from __future__ import annotations
 
+import shlex
 from datetime import date, timedelta
 
 import pytest
@@ -40,12 +41,11 @@ def status(place, *arguments, **choices):
 
 
 def counts(place, *arguments):
-    topics = run_json("status", "--root", place, *arguments)["topics"]
-    return {each["topic"]: each["count"] for each in topics if each["count"]}
+    return {each["kind"]: each["count"] for each in run_json("status", "--root", place, *arguments)["next"]}
 
 
-def replace(place, old, new, *arguments):
-    return run("replace", "-p", "neo", "--root", place, old, new, *arguments)
+def replace(place, old, new, *arguments, **choices):
+    return run("replace", "-p", "neo", "--root", place, old, new, *arguments, **choices)
 
 
 def test_nothing_waits(place):
@@ -53,6 +53,7 @@ def test_nothing_waits(place):
     result = status(place)
     assert (result.stdout, result.stderr) == ("", "Nothing waits for you.\n")
     assert snapshot(place) == before
+    status(place, "--check")
 
 
 def test_proposals(place, monkeypatch):
@@ -60,7 +61,8 @@ def test_proposals(place, monkeypatch):
     replace(place, "Fridays", "Never.", "--as", "neo")
     assert status(place).stdout == "2 proposals for you to decide  catmem proposals --interactive\n"
     replace(place, "tabs", "Uses wide tabs.")
-    assert counts(place) == {"waiting": 1, "stale": 1, "due": 1}
+    assert counts(place) == {"proposals": 2, "due": 1}
+    assert "2 proposals for you to decide (1 stale)  " in status(place, "--check", status=1).stdout
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
     assert counts(place)["expired"] == 2
     assert "2 proposals whose day is over  " in status(place).stdout
@@ -81,9 +83,9 @@ def test_branches(place):
     replace(place, "tabs", "Uses narrow tabs.", "--expected", "3")
     replace(place, "Fridays", "Deploys go out on Mondays.", "--expected", "3")
     run("verify", "-p", "neo", "wide", "--root", place)
-    assert counts(place) == {"branches": 1, "conflicts": 1}
+    assert counts(place) == {"branches": 1, "branch_conflicts": 1}
     assert status(place).stdout == (
-        "1 branch to merge        catmem merge --all\n1 branch with conflicts  catmem merge neo/user --interactive\n"
+        "1 branch with conflicts  catmem merge neo/user --interactive\n1 branch to merge        catmem merge --all\n"
     )
     run("merge", "--all", "--ours", "--root", place)
     assert counts(place) == {"due": 1}
@@ -96,10 +98,11 @@ def test_seeds_and_files_of_other_programs(place):
     (place / "homes" / "neo" / "USER.md").write_text(USER.replace("tabs", "spaces"), encoding="utf-8")
     assert counts(place) == {"seeds": 1, "outside": 1}
     assert status(place).stdout == (
-        "1 profile behind what seeds it     catmem seed --all\n"
-        "1 file changed by another program  catmem diff neo/user --adopt\n"
+        "1 profile behind its source        catmem seed --all\n"
+        "1 file changed by another program  catmem status --adopt\n"
     )
-    assert "spaces" in run("diff", "neo/user", "--adopt", "--root", place).stdout
+    assert "spaces" in status(place, "--adopt").stdout
+    assert counts(place) == {"seeds": 1}
     run("seed", "--all", "--root", place)
     assert counts(place) == {}
 
@@ -108,7 +111,9 @@ def test_what_was_adopted_as_it_was_shown_is_seen(place):
     run("add", "-p", "neo", "-c", "rules", "So that there is a history.", "--root", place)
     path = place / "homes" / "neo" / "USER.md"
     path.write_text(path.read_text(encoding="utf-8").replace("tabs", "tabs, by hand"), encoding="utf-8")
-    assert "by hand" in run("diff", "neo/user", "--adopt", "--root", place).stdout
+    (adopted,) = run_json("status", "--adopt", "--root", place)["adopted"]
+    assert (adopted["entity"], "by hand" in adopted["diff"]) == ("neo/user", True)
+    assert "outside" not in counts(place)
     replace(place, "by hand", "Uses spaces.")
     assert "Uses spaces." in path.read_text(encoding="utf-8")
 
@@ -130,7 +135,7 @@ def test_what_specialists_learned(place):
     assert counts(place) == {"learned": 1}
     assert snapshot(place) == before
     run("promote", "--all", "-c", "*", "--root", place)
-    assert counts(place) == {"waiting": 1}
+    assert counts(place) == {"proposals": 1}
 
 
 def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(place):
@@ -140,7 +145,7 @@ def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(plac
     assert counts(place) == {"seeds": 1}
     copy = place / "homes" / "trinity" / "USER.md"
     copy.write_text(copy.read_text() + "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n", encoding="utf-8")
-    run("diff", "trinity", "--adopt", "--root", place)
+    status(place, "--adopt")
     found = counts(place)
     assert (found.get("seeds"), found["refused"], found["marked"]) == (None, 1, 1)
     assert "catmem seed --all --dry-run\n" in status(place).stdout
@@ -153,12 +158,12 @@ def test_seeds_in_conflict_are_settled_and_not_repeated(place):
     replace(place, "tabs", "Uses spaces.")
     run("replace", "-p", "trinity", "--root", place, "tabs", "Uses wide tabs.")
     replace(place, "Fridays", "Deploys go out on Mondays.")
-    assert (counts(place)["seeds"], "1 profile behind what seeds it" in status(place).stdout) == (1, True)
+    assert counts(place)["seed_conflicts"] == 1
     assert "catmem seed --all --interactive\n" in status(place).stdout
     run("seed", "--all", "--root", place, status=3)
     assert "catmem seed --all --interactive\n" in status(place).stdout
     run("seed", "--all", "--resolve", "source", "--root", place)
-    assert "seeds" not in counts(place)
+    assert "seed_conflicts" not in counts(place)
 
 
 def test_a_broken_profile_is_named_once_and_the_others_count(place):
@@ -167,3 +172,98 @@ def test_a_broken_profile_is_named_once_and_the_others_count(place):
     result = status(place, status=2)
     assert result.stdout == "1 proposal for you to decide  catmem proposals --interactive\n"
     assert result.stderr.count("error[") == 1
+
+
+def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(place):
+    path = place / "homes" / "neo" / "USER.md"
+    for answer in ("adopted", "overwritten"):
+        path.write_text(path.read_text(encoding="utf-8").replace("tabs", f"tabs, {answer}"), encoding="utf-8")
+        replace(place, "Uses tabs", "Uses spaces.", "--on-drift", "refuse", status=3)
+        assert run_json("log", "neo/user", "--root", place)["revisions"][0]["agent"] == "external"
+        assert counts(place)["outside"] == 1
+        status(place, "--adopt") if answer == "adopted" else replace(place, "Fridays", "Never on Fridays.")
+        assert "outside" not in counts(place)
+
+
+def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
+    run("add", "-p", "neo", "-c", "safe", "The code is 7.", "--tag", "verified_date=2026-11-21", "--root", place)
+    assert counts(place) == {"unread": 1}
+    assert status(place).stdout == "1 category that no specialist reads  catmem access\n"
+    assert "safe" in run("access", "--root", place).stdout
+    boss = place / "profiles" / "boss.yaml"
+    boss.write_text(boss.read_text().replace("['*']", "['*', safe]"))
+    assert counts(place) == {}
+    (place / "profiles" / "neo.yaml").unlink()
+    boss.write_text("tier: 1\nuser_memory_categories: ['*']\n")
+    assert counts(place) == {}  # where there is no specialist, none has to read it
+
+
+# --- no dead end ---------------------------------------------------------------------------------------------------
+
+MARKS = "\n\u00a7\n<<<<<<< ours\nLikes tea.\n=======\nLikes coffee.\n>>>>>>> theirs\n"
+ANSWERS = {
+    "merge": "o\n" * 9,
+    "seed": "s\n" * 9,
+    "proposals": "y\nn Not now.\n" * 9,
+    "review": "k\n" * 30,
+}
+"""What a person says to the commands that ask."""
+
+
+@pytest.fixture
+def busy(place, monkeypatch):
+    """A root in which there is some of everything to do."""
+    put(
+        place / "profiles" / "trinity.yaml",
+        "seed_from: neo\nuser_memory_categories: [rules]\nwritable_categories: [rules]\n",
+    )
+    put(
+        place / "profiles" / "smith.yaml",
+        "seed_from: neo\nuser_memory_categories: [rules]\nwritable_categories: [rules]\n",
+    )
+    put(place / "homes" / "smith" / "MEMORY.md", "## Rules\nUndated.\n\n## Safe\nThe code is 7.\n")
+    monkeypatch.chdir(place)
+    run("seed", "--all")
+    run("add", "-p", "smith", "-c", "rules", "Tests come first.")
+    run("replace", "-p", "neo", "Uses tabs", "Uses spaces.")
+    run("replace", "-p", "trinity", "Uses tabs", "Uses wide tabs.")
+    head = run_json("add", "-p", "neo", "-c", "rules", "Works from home.")["revision"]
+    run("add", "-p", "neo", "-c", "rules", "Meets at ten.")
+    run("add", "-p", "neo", "-c", "rules", "Meets at noon.", "--expected", head, "--on-stale", "branch")
+    run("replace", "-p", "neo", "Uses spaces", "Uses no tabs.")
+    run("replace", "-p", "neo", "Uses spaces", "Uses two spaces.", "--expected", head, "--on-stale", "branch")
+    run("replace", "-p", "neo", "Fridays", "Never.", "--as", "neo")
+    run("add", "-p", "boss", "-c", "rules", "Reads on trains.")
+    for name, more in (("boss", "\u00a7\nBy hand.\n"), ("neo", MARKS)):
+        path = place / "homes" / name / "USER.md"
+        path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    put(place / "homes" / "boss" / "MEMORY.md", "Never deploys without tests.\n")
+    return place
+
+
+def acted(command, place):
+    """What a person does who follows a command of the list."""
+    what = command[1]
+    answers = ANSWERS.get(what)
+    run(*command[1:], *(["--unsure"] if what == "sort" else []), input=answers, catch_exceptions=False, status=None)
+    if what == "lint":
+        for path in place.glob("homes/*/*.md"):
+            path.write_text(path.read_text(encoding="utf-8").replace(MARKS, ""), encoding="utf-8")
+    if what == "access":
+        put(
+            place / "profiles" / "smith.yaml",
+            "seed_from: neo\nuser_memory_categories: [rules]\nmemory_categories: [rules, safe, workflow-rules]\n",
+        )
+
+
+def test_no_command_of_the_list_is_a_dead_end(busy):
+    kinds, done = set(), []
+    while steps := run_json("status")["next"]:
+        kinds |= {each["kind"] for each in steps}
+        done.append(steps[0]["command"])
+        assert len(done) < 25, (done, steps, run("access").stdout)
+        acted(shlex.split(steps[0]["command"]), busy)
+    assert kinds == {
+        "marked", "unsorted", "unread", "seed_conflicts", "seeds", "branch_conflicts", "branches", "proposals", "learned",
+        "outside", "due", "refused",
+    }  # fmt: skip

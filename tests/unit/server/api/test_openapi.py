@@ -79,6 +79,7 @@ ASKED = {
     "/mem/branches": "Branches",
     "/prompt/neo": "Prompt",
     "/lint": "Lint",
+    "/status": "NextSteps",
     "/seed?source=boss&targets=neo": "SeedPlan",
     "/healthz": "Status",
     "/readyz": "Status",

@@ -6,6 +6,7 @@ import pytest
 
 from catmem.envelopes.agents import role_hash
 from catmem.staleness.freshness import VERIFY_FIRST
+from tests.end_to_end.terminal import run_json
 from tests.envelopes import TEXT
 from tests.http_root import plain
 from tests.roots import put_bytes
@@ -214,6 +215,14 @@ def test_lint_is_for_a_person(person, neo, boss):
     found = person.get("/lint").json()
     assert found["counts"]["error"] == 0
     assert neo.get("/lint").status_code == boss.get("/lint").status_code == 403
+
+
+def test_what_is_next_is_for_a_person_and_what_the_command_prints(person, neo, boss, served):
+    found = person.get("/status?as_of=2026-11-21").json()
+    assert found["next"]
+    printed = run_json("status", "--as-of", "2026-11-21", "--root", served.workspace.root)
+    assert {**printed, "unreadable": []} == found
+    assert neo.get("/status").status_code == boss.get("/status").status_code == 403
 
 
 # --- bad requests --------------------------------------------------------------------------------------------------

@@ -1,0 +1,141 @@
+"""What is next for a person in a root: one list, in the order in which it is best done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.digest import record_dict
+from catmem.errors import CatmemError
+from catmem.merging.branches import branches_of_all
+from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.proposals.promoting import promote_learned
+from catmem.proposals.proposal import proposals
+from catmem.text import counted
+from catmem.workspace.fleet import read_access
+from catmem.workspace.overview import Overviews
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from catmem.config.rights_table import Fleet
+    from catmem.workspace.overview import Overview
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do: how many there are of a ``kind``, ``what`` in words, and the ``command`` that deals with it."""
+
+    kind: str
+    count: int
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextSteps:
+    """What is next on the day ``as_of``, each kind once.
+
+    ``outside`` are the entities that another program changed. ``unreadable`` is what could not be looked at.
+    """
+
+    as_of: date
+    steps: tuple[Step, ...]
+    outside: tuple[str, ...]
+    unreadable: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The list as JSON-ready data."""
+        return {"as_of": self.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
+
+
+def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
+    """What is next, by default today. Writes nothing.
+
+    Raises ``UnreadableError`` for the folder of profiles, and ``ConfigError`` where no root is.
+    """
+    branches, waiting = branches_of_all(workspace), proposals(workspace, as_of=as_of)
+    overview, access = Overviews(workspace).read(as_of), read_access(workspace)
+    wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
+    learned = 0
+    try:
+        learned = sum(each.error is None for each in promote_learned(workspace, dry_run=True))
+    except CatmemError as error:
+        wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
+    rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
+    smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    states = Counter(each.state for each in waiting.proposals)
+    stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
+    due = ", ".join(f"{number:,} {state}" for state, number in sorted(overview.due.items()))
+    steps = (
+        *_of_files(overview),
+        _step("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
+        *_of_seeds(overview),
+        _step("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
+        _step("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
+        _step(
+            "proposals",
+            states["waiting"] + states["stale"],
+            "proposal",
+            f"for you to decide{stale}",
+            "catmem proposals --interactive",
+        ),
+        _step("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
+        _step("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
+        _step("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
+        _step("due", sum(overview.due.values()), "fact", f"due for review ({due})", "catmem review"),
+    )
+    wrong += [*branches.unreadable, *waiting.unreadable]
+    return NextSteps(
+        overview.as_of,
+        tuple(step for step in steps if step.count),
+        overview.outside,
+        tuple({str(error): error for error in wrong}.values()),
+    )
+
+
+def _step(kind: str, count: int, thing: str, said: str, command: str) -> Step:
+    return Step(kind, count, f"{counted(count, *thing.split('|'))} {said}", command)
+
+
+def _of_files(overview: Overview) -> Iterator[Step]:
+    """What is wrong in files, and has to be right before anything else is."""
+    measures = [line.measure for line in overview.lines if line.measure]
+    marked = sum(len(each.marked) for each in measures)
+    unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
+    first, _, target = next(iter(unsorted), "").partition("/")
+    yield _step("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
+    command = f"catmem sort -p {first} -t {target}"
+    yield _step("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
+
+
+def _unread(fleet: Fleet) -> list[str]:
+    """The categories with entries that no specialist reads, although there are some, and that no profile names."""
+    if all(each.tier == ORCHESTRATOR_TIER for each in fleet.profiles):
+        return []
+    named = {
+        target: {name for each in fleet.profiles for name in each.selectors(target, fleet.taxonomy).names}
+        for target in TARGETS
+    }
+    return [
+        each.category
+        for each in fleet.orphans()
+        if each.entries
+        and each.category != UNCATEGORIZED
+        and not any(each.category in names for target, names in named.items() if each.target in {None, target})
+    ]
+
+
+def _of_seeds(overview: Overview) -> Iterator[Step]:
+    seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
+    refused = sum(bool(each.problems) for each in seeds)
+    clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
+    behind = len(seeds) - refused - clashing
+    yield _step("refused", refused, "profile", "that cannot be seeded", "catmem seed --all --dry-run")
+    settle = "catmem seed --all --interactive"
+    yield _step("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
+    yield _step("seeds", behind, "profile", "behind its source", "catmem seed --all")

@@ -16,38 +16,22 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
-from catmem.threats.finding import RULES, SECRETS, Threat
-from catmem.threats.fold import Folded, character_starts, find_characters
+from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
+from catmem.threats.fold import Folded, character_starts, find_characters, fold_word
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
-from catmem.threats.instructions import (
-    GATES,
-    STEMS,
-    find_instructions,
-    find_native,
-    instruction_starts,
-    native_starts,
-)
-from catmem.threats.secrets import (
-    LEAK_SIGNS,
-    SECRET_SIGNS,
-    find_leaks,
-    find_logins,
-    find_secrets,
-    leak_starts,
-    secret_signs,
-)
+from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
+from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from ahocorasick import Automaton
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -66,33 +50,42 @@ DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
 
 
-class Words:
-    """Words of ASCII, to be found all at once in texts of one byte a character."""
+# Signs that are looked for by themselves: they have no letters, or stand in nearly every text.
+_PLAIN = (
+    "<",
+    "###",
+    "[",
+    "![",
+    "]:",
+    "&#",
+    "://",
+    "@",
+    "nc ",
+    "pass",
+    "user",
+    "code",
+    "pin",
+    "pw",
+    "puk",
+    "mdp",
+    "wpa",
+)
+_OTHERS = {*MARKUP_SIGNS, *ROLE_SIGNS, *LEAK_SIGNS, *CHOSEN_SIGNS}.difference(_PLAIN)
+# A sign stands in the text only if its letters stand in the folded ones.
+_BY_LETTERS: dict[str, list[str]] = {}
+for _sign in sorted(_OTHERS):
+    _BY_LETTERS.setdefault(fold_word(re.sub(r"[^a-z]", "", _sign)), []).append(_sign)
 
-    def __init__(self, words: Iterable[str]) -> None:
-        """Nothing is built before the first search."""
-        self._words = tuple(words)
 
-    @cached_property
-    def _automaton(self) -> Automaton:
-        from ahocorasick import Automaton
-
-        automaton = Automaton()
-        for word in self._words:
-            automaton.add_word(word, word)
-        automaton.make_automaton()
-        return automaton
-
-    def places(self, text: bytes) -> dict[str, list[int]]:
-        """Each word that stands in the text, with all its places in order."""
-        found: dict[str, list[int]] = {}
-        for last, word in self._automaton.iter(text.decode("latin-1")):
-            found.setdefault(word, []).append(last + 1 - len(word))
-        return found
+@cache
+def _words() -> Words:
+    return Words((*stems(), *_BY_LETTERS))
 
 
-_SIGNS = Words(MARKUP_SIGNS + ROLE_SIGNS + LEAK_SIGNS + SECRET_SIGNS + CHOSEN_SIGNS)
-_WORDS = Words(GATES + STEMS)
+def _signs(low: bytes, words: Iterable[str]) -> dict[str, list[int]]:
+    """The places of the signs that stand in a text in lower case, by the words in its letters."""
+    signs = (*_PLAIN, *(sign for word in words for sign in _BY_LETTERS.get(word, ())))
+    return {sign: list(places(sign.encode(), low)) for sign in signs if sign.encode() in low}
 
 
 class Candidates:
@@ -107,10 +100,10 @@ class Candidates:
     def __init__(self, text: str) -> None:
         """Look over the text."""
         folded = self.folded = Folded(text)
-        signs = self._signs = _SIGNS.places(folded.low)
-        words = _WORDS.places(folded.letters.encode())
+        words = _words().places(folded.letters)
+        signs = self._signs = _signs(folded.low, words)
         self._instructions = instruction_starts(folded.letters, words) if words else []
-        self._secrets = secret_signs(folded.plain, signs) if signs else []
+        self._secrets = secret_signs(folded)
         self._chosen = chosen_secrets(text, signs) if signs else []
         self._roles = role_starts(folded, signs) if signs else []
         self._markup = markup_starts(text, signs) if signs else []
@@ -230,8 +223,7 @@ def scan(text: str) -> list[Threat]:
 def scan_secrets(text: str) -> list[Threat]:
     """The keys and tokens in a text of any length, and the links with a password; in no order."""
     folded = Folded(text)
-    signs = secret_signs(folded.plain, _SIGNS.places(folded.low))
-    return [*find_secrets(text, signs), *find_logins(text)]
+    return [*find_secrets(text, secret_signs(folded)), *find_logins(text)]
 
 
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, pattern
+from catmem.threats.finding import Threat, pattern, read_table, row_pattern
 from catmem.threats.secrets import PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 _LONG = 16
 _WEAK, _WEAK_NUMBER = 8, 12
+_NEEDED = 128
 _BEFORE = 24
 """Characters in front of a word that say what it is of: "garage code"."""
-
-_OF = "(?:for|of|to|on|at|in|für|von|vom|zum?|zur|beim?|der|des|den|du|de|del|pour|para) "
-_STATES = r"(?:\s{0,2}(?::=|=>|[:=])| is| ist| lautet| est| es)\s{0,2}"
-_VALUE = r"[\"'`«„]?(?P<value>[^\s\"'`,;<>(){}\[\]]{6,64})(?![^\s\"'`,;<>(){}\[\]])"
-_NUMBER = r"(?P<value>\d{4,8})(?![\w:/%-]|[.,]\d| ?[€$])"
-_ENDS = r"(?=[#*]?[.,;!)]?(?:\s*\Z|\n| \())"
 
 _RARE_SIGN = pattern(r"[!$%^*]")
 _PLAIN_SIGN = pattern(r"[!$%^*#&]")
@@ -50,14 +45,17 @@ _NO_LOCK = pattern(
 def _is_chosen(match: re.Match[str]) -> bool:
     """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
     inner = match["value"].rstrip(".!?:")
-    mixed = any(map(str.isupper, inner)) or any(not letter.isalnum() for letter in inner)
-    return mixed and _is_mixed(inner) and (len(inner) < _LONG or _is_no_name(inner))
+    if not _is_mixed(inner) or (inner.isalnum() and not any(map(str.isupper, inner))):
+        return False
+    return len(inner) < _LONG or _is_no_name(inner)
 
 
 def _is_mixed(value: str) -> bool:
     """Whether it has letters and digits, and is no reference and no example."""
-    is_reference = value.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in value or PLACEHOLDER.search(value)
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and not is_reference
+    if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    is_reference = value.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in value
+    return not is_reference and not PLACEHOLDER.search(value)
 
 
 def _is_no_name(value: str) -> bool:
@@ -65,8 +63,7 @@ def _is_no_name(value: str) -> bool:
     rare = _RARE_SIGN.search(value)
     if rare or _NAME.search(value):
         return rare is not None
-    has_sign = any(not letter.isalnum() for letter in value)
-    return bool(_SIGN.search(value)) or (has_sign and not value.islower() and not value.isupper())
+    return bool(_SIGN.search(value)) or (not value.isalnum() and not value.islower() and not value.isupper())
 
 
 def _is_plainly_chosen(match: re.Match[str]) -> bool:
@@ -78,7 +75,7 @@ def _is_plainly_chosen(match: re.Match[str]) -> bool:
 
 def _is_signed(match: re.Match[str]) -> bool:
     """Whether it is chosen, and has a sign that names of things seldom have."""
-    return _is_chosen(match) and _PLAIN_SIGN.search(match["value"]) is not None
+    return _PLAIN_SIGN.search(match["value"]) is not None and _is_chosen(match)
 
 
 def _is_number(match: re.Match[str]) -> bool:
@@ -95,67 +92,30 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 class _Kind(NamedTuple):
-    """What is found at a sign where ``pattern`` fits and ``is_secret`` agrees."""
+    """What is found at a sign where ``pattern`` fits and ``is_secret`` agrees; it has what it ``needs`` in it."""
 
     signs: tuple[str, ...]
+    needs: str
     pattern: re.Pattern[str]
     is_secret: Callable[[re.Match[str]], bool]
 
 
-_WORD = (
-    r"(?<![^\W_])(?:passwor[dt]|passwd|pwd?|kennwort|pass(?:e|phrase|code)?|mdp|contraseña|clave|"
-    r"(?:wlan|wi-?fi|wpa\d?)[ -]?(?:schl(?:ü|ue)ssel|key|code))\b"
-)
-_WORD_SIGNS = ("pass", "pw", "kennwort", "mdp", "contrase", "clave", "wlan", "wifi", "wi-fi", "wpa")
-_NETWORK = r"(?<!\w)(?:wlan|wi-?fi)(?= ?:)"
-_KINDS = (
-    _Kind(
-        _WORD_SIGNS,
-        pattern(rf"(?:{_WORD}(?: [^\n:=.;]{{1,40}}?)?|{_NETWORK})[\"'`*]{{0,3}}(?:{_STATES}| ){_VALUE}", re.IGNORECASE),
-        _is_signed,
-    ),
-    _Kind(
-        _WORD_SIGNS,
-        pattern(rf"{_WORD}(?:(?: {_OF}[^\n:=]{{1,40}}?)?[\"'`*]{{0,3}}{_STATES}| ){_VALUE}", re.IGNORECASE),
-        _is_plainly_chosen,
-    ),
-    _Kind(
-        ("login", "credential", "zugang", "anmeldung", "identifiant", "user", "benutzer", "usuario", "acceso"),
-        pattern(
-            r"(?<![^\W_])(?:login|credential|zugang|anmeldung|identifiant|user|benutzer|usuario|acceso)\w{0,8}\b"
-            rf"[^\n/]{{1,80}}(?<=[\w.@-])(?: / |(?<=\S)/(?=\S)){_VALUE}",
-            re.IGNORECASE,
-        ),
-        _is_signed,
-    ),
-    _Kind(
-        ("pin", "puk"),
-        pattern(
-            rf"(?<!\w)(?:P(?:IN|in|UK)|(?i:pin|puk)(?= ?[:=]))(?:-?[Cc]ode)?(?P<whose> {_OF}[^\n\d:=.;]{{1,40}}?)?"
-            rf"(?:(?P<states>{_STATES})|[ ](?=\d+{_ENDS})){_NUMBER}"
-        ),
-        _is_number,
-    ),
-    _Kind(
-        ("code", "digo"),
-        pattern(
-            rf"(?:code|digo)\b(?P<whose> (?:{_OF}[^\n\d:=.;]{{1,40}}?|[^\W\d]{{2,20}}))?"
-            rf"(?:(?P<states>{_STATES})|[ ](?=\d+{_ENDS})){_NUMBER}",
-            re.IGNORECASE,
-        ),
-        _is_code,
-    ),
-)  # fmt: skip
+_CHECKS = {"signed": _is_signed, "plainly-chosen": _is_plainly_chosen, "number": _is_number, "code": _is_code}
+_KINDS = [
+    _Kind(tuple(row["signs"].split()), row.get("needs", ""), row_pattern(row), _CHECKS[row["check"]])
+    for row in read_table("chosen.txt")
+]
 CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.signs))
 """What the kinds start from, in a text in lower case."""
-_BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CHOSEN_SIGNS}
 
 
 def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
-    for sign in found.keys() & _BY_SIGN.keys():
-        for kind in _BY_SIGN[sign]:
-            matches = (kind.pattern.match(text, place) for place in found[sign])
-            threats += [Threat("assigned-secret", *each.span()) for each in matches if each and kind.is_secret(each)]
+    for kind in _KINDS:
+        for place in (place for sign in kind.signs for place in found.get(sign, ())):
+            if text.find(kind.needs, place, place + _NEEDED) >= 0:
+                match = kind.pattern.match(text, place)
+                if match and kind.is_secret(match):
+                    threats.append(Threat("assigned-secret", *match.span()))
     return threats

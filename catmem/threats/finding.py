@@ -1,59 +1,55 @@
-"""What the scanner reports, a rule and a span; and how the rules search."""
+"""What the scanner reports, a rule and a span; the tables of the rules, and how the rules search."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, AnyStr, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ahocorasick import Automaton
 
     Places = Mapping[str, Sequence[int]]
 
-SECRETS: Mapping[str, str] = {
-    "aws-access-key": "An access key of Amazon Web Services (AKIA..., ASIA...).",
-    "google-key": "A key or token of Google: an API key, an OAuth client secret or an access token.",
-    "azure-key": "A key of Azure storage or of a service bus, or the signature of a shared link.",
-    "github-token": "A token of GitHub: personal, OAuth, app or fine-grained.",
-    "gitlab-token": "A token of GitLab: personal, deploy, runner or trigger.",
-    "slack-token": "A token of Slack.",
-    "webhook-url": "A link that lets everybody who has it post into a channel of Slack or Discord.",
-    "stripe-key": "A live key of Stripe or the secret of its webhooks.",
-    "model-key": "A key of a service that runs models: OpenAI, Anthropic, Hugging Face, Groq, xAI and others.",
-    "package-token": "A token of a package registry: npm, PyPI, Docker Hub or RubyGems.",
-    "service-token": "A token of another service with a known form: Vault, DigitalOcean, SendGrid, Telegram, age.",
-    "private-key": "A private key in PEM form, with its body.",
-    "jwt": "A signed JSON Web Token.",
-    "basic-auth": "A name with a password in a link or in a header of HTTP.",
-    "assigned-secret": "A random text that is called a password, a token, a secret or a key; a chosen password or PIN.",
-}
-"""Detector of secrets to one sentence that says what it finds; they are rules like all others."""
+_FOLDER = Path(__file__).parent
+_NAMED = re.compile(r"\{([a-z-]+)\}")
+_FLAGS = {"any-case": re.IGNORECASE, "ascii": re.ASCII}
 
-_CHARACTERS: Mapping[str, str] = {
-    "hidden-character": "A character that does not show, or a private one, where no script or emoji needs it.",
-    "control-character": "A control character other than tab and newline, or an exotic line separator.",
-    "bidi-control": "A character that turns the direction of text, so that people read another text than programs.",
-    "tag-character": "A tag character (U+E0000 to U+E007F), which can carry a whole message that does not show.",
-    "variation-selector": "A variation selector after a character that takes none, or several in a row.",
-    "mixed-script": "A word that mixes Latin letters with letters of another script that look the same.",
-    "encoded-letters": "A run of numeric character references that spell out a word.",
-}
-RULES: Mapping[str, str] = {
-    **_CHARACTERS,
-    "instruction-override": "Words that tell a model to drop, ignore or replace its instructions.",
-    "identity-override": "Words that give a model another identity, or one without limits.",
-    "privilege-claim": "Words that claim the authority of the system, a developer or an operator.",
-    "prompt-exfiltration": "Words that ask a model to give away its prompt or its context.",
-    "hide-from-user": "Words that tell a model to keep something from the people it works for.",
-    "secret-exfiltration": "Words or a command that send secrets, memory or conversation somewhere else.",
-    "exfiltration-link": "A link with a place to put private data, or words that ask to put data into one.",
-    "remote-image": "An image or other content that is fetched from a remote place as soon as it is shown.",
-    "role-marker": "Text that looks like the frame around a prompt: a chat role, a template token, a system tag.",
-    "hidden-markup": "An HTML comment or style that hides words from people and not from a model.",
-    "too-large-to-scan": "The text is over the scanner's limit; none of it was scanned, so all of it is blocked.",
-    **SECRETS,
-}
+
+def table_text(name: str) -> str:
+    """The text of a data file of the scanner."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """The rows of a data file: each begins with its rule, and has a field on each indented line.
+
+    A field that is given again goes on. ``{name}`` stands for what a line ``name = ...`` says.
+    """
+    names: dict[str, str] = {}
+    rows: list[dict[str, str]] = []
+    for line in table_text(name).split("\n"):
+        if line.startswith("  "):
+            key, _, value = line[2:].partition(" ")
+            written = _NAMED.sub(lambda found: names[found[1]], value)
+            rows[-1][key] = rows[-1].get(key, "") + written
+        elif " = " in line and not line.startswith("#"):
+            key, _, value = line.partition(" = ")
+            names[key] = value
+        elif line and not line.startswith("#"):
+            rows.append({"rule": line})
+    return rows
+
+
+_CHARACTERS, _OTHERS, SECRETS = (
+    dict(line.split(": ", 1) for line in group.split("\n")) for group in table_text("rules.txt").strip().split("\n\n")
+)
+"""Detector of secrets to one sentence that says what it finds; they are rules like all others."""
+RULES: Mapping[str, str] = {**_CHARACTERS, **_OTHERS, **SECRETS}
 """Rule name to one sentence that says what the rule finds."""
 
 
@@ -85,9 +81,53 @@ def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
         place = text.find(sign, place + step)
 
 
+class Words:
+    """Words of ASCII, to be found all at once.
+
+    The automaton compares each character of a text with all that its words begin with. So it looks for their ends,
+    from one of a few letters on, and what stands before is looked at where an end was found.
+    """
+
+    _FIRST = "ceiouwy"
+    _SHORTEST = 3
+
+    def __init__(self, words: Iterable[str]) -> None:
+        """Nothing is built before the first search."""
+        self._words = tuple(dict.fromkeys(words))
+
+    @cached_property
+    def _automaton(self) -> Automaton:
+        from ahocorasick import Automaton
+
+        by_end: dict[str, list[str]] = {}
+        for word in self._words:
+            ends = (word[place:] for place in range(len(word) - self._SHORTEST + 1) if word[place] in self._FIRST)
+            by_end.setdefault(next(ends, word), []).append(word)
+        automaton = Automaton()
+        for end, words in by_end.items():
+            automaton.add_word(end, words)
+        automaton.make_automaton()
+        return automaton
+
+    def places(self, text: str) -> dict[str, list[int]]:
+        """Each word that stands in the text, with all its places in order."""
+        found: dict[str, list[int]] = {}
+        for last, words in self._automaton.iter(text):
+            for word in words:
+                place = last + 1 - len(word)
+                if text.startswith(word, max(0, place)):
+                    found.setdefault(word, []).append(place)
+        return found
+
+
 def pattern(written: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """What ``re.compile`` gives, compiled when it is first used: a run of the command line uses few."""
     return cast("re.Pattern[str]", _Pattern(written, flags))
+
+
+def row_pattern(row: Mapping[str, str]) -> re.Pattern[str]:
+    """The pattern of a row, with its flags."""
+    return pattern(row["pattern"], _FLAGS.get(row.get("flags", ""), re.NOFLAG))
 
 
 class _Pattern:

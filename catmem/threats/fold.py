@@ -22,7 +22,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat, pattern, places
+from catmem.threats.finding import Threat, pattern, places, table_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,33 +32,15 @@ FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghi
 NOT_LETTERS = bytes(code for code in range(128) if not (chr(code).isalnum() or chr(code) in "@$"))
 _EXPECTED = bytes((9, 10, 13, *range(32, 127)))
 
-# Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
-_LATIN_LOOKALIKES = (
-    "00f8 o 00d8 o 0111 d 0110 d 0142 i 0141 i 0127 h 0167 t 00f0 d 00e6 ae 00c6 ae 0153 oe 0152 oe 0131 i 0261 g "
-    "0251 a 0269 i 026a i 0274 n 0280 r 029f i 1d00 a 0299 b 1d04 c 1d05 d 1d07 e a730 f 0262 g 029c h 1d0a j 1d0b k "
-    "1d0d m 1d0f o 1d18 p a731 s 1d1b t 1d1c u 1d20 v 1d21 w 028f y 1d22 z 0253 b 0257 d 028b v 0192 f 01c0 i "
-    "0268 i 0289 u"
-)
-_OTHER_LOOKALIKES = (
-    # Cyrillic
-    "0430 a 0432 b 0441 c 0435 e 0433 r 043d h 0456 i 0458 j 043a k 043b n 043c m 043e o 043f n 0440 p 0455 s 0442 t "
-    "0443 y 0445 x 0438 u 0501 d 04bb h 04cf i 051b q 051d w 0475 v 044c b "
-    "0410 a 0412 b 0421 c 0415 e 0413 r 041d h 0406 i 0408 j 041a k 041c m 041e o 0420 p 0405 s 0422 t 0423 y 0425 x "
-    "0500 d 04ba h 04c0 i 051a q 051c w 0474 v "
-    # Greek
-    "03b1 a 03b2 b 03b5 e 03b7 n 03b9 i 03ba k 03bd v 03bf o 03c1 p 03c3 o 03c4 t 03c5 u 03c7 x 03b3 y 03c9 w "
-    "0391 a 0392 b 0395 e 0396 z 0397 h 0399 i 039a k 039c m 039d n 039f o 03a1 p 03a4 t 03a5 y 03a7 x "
-    # Armenian, Cherokee
-    "0585 o 057d u 0570 h 0578 n 0581 g 0561 w 0575 j 13a0 d 13a1 r 13a2 t 13a5 i 13aa a 13ab j 13ac e 13b3 w 13b7 m "
-    "13bb h 13bd y 13c0 g 13c3 z 13cf b 13d2 r 13da s 13d9 v 13de i 13df c 13e2 p 13e6 k 13f4 b"
-)
-
 
 def _pairs(table: str) -> dict[str, str]:
     words = table.split()
     return {chr(int(code, 16)): letter for code, letter in zip(words[::2], words[1::2], strict=True)}
 
 
+# Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
+# First those that are Latin, then Cyrillic, Greek, Armenian and Cherokee.
+_LATIN_LOOKALIKES, _OTHER_LOOKALIKES = table_text("lookalikes.txt").split("\n\n")
 _LATIN = _pairs(_LATIN_LOOKALIKES) | {
     chr(first + place): chr(ord("a") + place)
     for first in (0x1F150, 0x1F170, 0x1F1E6)  # negative circled, negative squared, regional indicators
@@ -90,7 +72,7 @@ _ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
 _BLOCK = 4096
-_LONG = 2048
+_FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
 _NONE: frozenset[str] = frozenset()
 _LOW_IN_ASCII = frozenset("\u0130\u212a")
@@ -123,10 +105,7 @@ class Folded:
         if not self.unusual.isdisjoint(_LOW_IN_ASCII):
             low = text.replace("\u0130", "i").replace("\u212a", "k")
             self.low = low.encode("latin-1", "replace").lower()
-        if not self._forms:
-            self.letters = self.plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
-        else:
-            self.letters = "".join(self._blocks)
+        self.letters = _letters(self.plain) if not self._forms else self.fold(text)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
@@ -145,38 +124,28 @@ class Folded:
         return place
 
     @cached_property
-    def _blocks(self) -> list[str]:
-        """The letters of each block of the text; a block that is ASCII pays nothing for the others."""
-        return [self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK)]
-
-    @cached_property
     def _counts(self) -> list[int]:
         """How many letters stand before each block of the text."""
-        return list(accumulate(map(len, self._blocks), initial=0))[:-1]
+        blocks = (self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK))
+        return list(accumulate(map(len, blocks), initial=0))[:-1]
 
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""
         if self._forms and not text.isascii():
-            if len(text) > _LONG:
-                text = self._folded_at_once(text)
-            elif len(self._forms) <= _FEW:
+            if len(self._forms) <= _FEW and len(text) <= _BLOCK:
                 for char, form in self._forms.items():
                     text = text.replace(char, form)
             else:
-                text = text.translate(self._table)
-        return text.encode("latin-1", "replace").translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
-
-    def _folded_at_once(self, text: str) -> str:
-        # A set that reaches over U+FFFF makes the whole search slow, and those characters are few.
-        for char, form in self._forms.items():
-            if char > "\uffff":
-                text = text.replace(char, form)
-        return self._folding.sub(lambda found: self._forms[found[0]], text)
+                for folding in self._foldings:
+                    text = folding.sub(lambda found: self._forms.get(found[0], "?"), text)
+        return _letters(text.encode("latin-1", "replace"))
 
     @cached_property
-    def _folding(self) -> re.Pattern[str]:
-        chars = "".join(char for char in self._forms if char <= "\uffff")
-        return re.compile(f"[{re.escape(chars)}]" if chars else "(?!)")
+    def _foldings(self) -> list[re.Pattern[str]]:
+        # Each looks for what begins with few letters or one range, which a search passes over fast.
+        near = "".join(char for char in self._forms if char <= "\uffff")
+        is_far = len(near) < len(self._forms)
+        return ([re.compile(f"[{re.escape(near)}]")] if near else []) + ([_FAR] if is_far else [])
 
     @cached_property
     def suspect_places(self) -> list[int]:
@@ -190,9 +159,10 @@ class Folded:
         """The same places in the text without them."""
         return [place - number for number, place in enumerate(self.suspect_places)]
 
-    @cached_property
-    def _table(self) -> dict[int, str]:
-        return {ord(char): form for char, form in self._forms.items()}
+
+def _letters(plain: bytes) -> str:
+    """The folded letters of a text in Latin-1."""
+    return plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
 
 
 def without(chars: frozenset[str], text: str) -> str:

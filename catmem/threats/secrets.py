@@ -10,9 +10,10 @@ it. What is plainly no secret passes: examples of documentation, ``xxxx``, names
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, pattern, places
+from catmem.threats.finding import Threat, Words, pattern, places, read_table, row_pattern
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _BEFORE = 96
 _FEW_SIGNS = 6
 _MANY_SIGNS = 10
 _TURNS = 0.3
-_BODY = 8000
 
 PLACEHOLDER = pattern(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
 _ONE_KIND = pattern(r"[0-9]+|[a-z]+|[A-Z]+")
@@ -45,11 +45,10 @@ class _Detector(NamedTuple):
     """
 
     rule: str
-    signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    before: int = 0
-    in_any_case: bool = False
-    is_secret: Callable[[re.Match[str]], bool] | None = None
+    before: int
+    in_any_case: bool
+    is_secret: Callable[[re.Match[str]], bool]
 
 
 def _is_real(match: re.Match[str]) -> bool:
@@ -86,124 +85,26 @@ def _is_name_and_password(match: re.Match[str]) -> bool:
     return ":" in text and text.isprintable()
 
 
-_VALUE = r"[\"'`]?(?P<value>[A-Za-z0-9_+/=~.-]{16,512})"
-_DETECTORS = (
-    _Detector("aws-access-key", ("AKIA", "ASIA"), pattern(r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])")),
-    _Detector(
-        "google-key",
-        ("AIza", "GOCSPX-", "ya29."),
-        pattern(r"AIza[\w-]{35}(?![\w-])|GOCSPX-[\w-]{28}|ya29\.[\w-]{20,2000}+", re.ASCII),
-    ),
-    _Detector(
-        "azure-key",
-        ("AccountKey=", "AccessKey=", "sig="),
-        pattern(r"AccountKey=[A-Za-z0-9+/]{86}==|AccessKey=[A-Za-z0-9+/]{43}=|sig=[A-Za-z0-9%]{40,100}%3[Dd]"),
-    ),
-    _Detector(
-        "github-token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        pattern(r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
-    ),
-    _Detector(
-        "gitlab-token",
-        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"),
-        pattern(r"(?<![\w-])gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}+", re.ASCII),
-    ),
-    _Detector(
-        "slack-token",
-        ("xox", "xapp-"),
-        pattern(
-            r"(?<![\w-])(?:xox[abeoprs](?:\.xox[bp])?-[0-9]{1,20}-[\w-]{10,250}+|"
-            r"xapp-\d-\w{8,20}-\d{8,20}-\w{32,80})",
-            re.ASCII,
-        ),
-    ),
-    _Detector(
-        "webhook-url",
-        ("hooks.slack.com/", "/api/webhooks/"),
-        pattern(
-            r"hooks\.slack\.com/services/T\w{6,20}/B\w{6,20}/\w{20,40}|/api/webhooks/\d{16,20}/[\w-]{60,90}",
-            re.ASCII,
-        ),
-    ),
-    _Detector(
-        "stripe-key",
-        ("sk_live_", "rk_live_", "whsec_"),
-        pattern(r"(?<!\w)(?:[sr]k_live_|whsec_)[A-Za-z0-9+/]{16,250}"),
-    ),
-    _Detector(
-        "model-key",
-        ("sk-", "hf_", "gsk_", "r8_", "xai-", "pplx-", "nvapi-"),
-        pattern(
-            r"(?<![\w-])(?:sk-(?:ant-[a-z]{3,8}\d\d|proj|svcacct|admin)-[\w-]{40,300}+|sk-[A-Za-z0-9]{48}|"
-            r"sk-or-v1-[0-9a-f]{64}|hf_[A-Za-z]{34}|gsk_[A-Za-z0-9]{52}|r8_[A-Za-z0-9]{37}|xai-[A-Za-z0-9]{80}|"
-            r"pplx-[A-Za-z0-9]{48}|nvapi-[\w-]{64})(?![\w-])",
-            re.ASCII,
-        ),
-    ),
-    _Detector(
-        "package-token",
-        ("npm_", "pypi-", "dckr_pat_", "rubygems_"),
-        pattern(
-            r"(?<!\w)(?:npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{50,400}|dckr_pat_[\w-]{27}|rubygems_[0-9a-f]{48})(?!\w)",
-            re.ASCII,
-        ),
-    ),
-    _Detector(
-        "service-token",
-        ("hvs.", "dop_v1_", "doo_v1_", "shpat_", "SG.", "dapi", "glsa_", "figd_", "lin_api_", "ntn_", "PMAK-",
-         "AGE-SECRET-KEY-1"),
-        pattern(
-            r"(?<!\w)(?:hvs\.[\w-]{24,200}|do[op]_v1_[0-9a-f]{64}|shpat_[0-9a-f]{32}|SG\.[\w-]{22}\.[\w-]{43}|"
-            r"dapi[0-9a-f]{32}|glsa_\w{32}_[0-9a-f]{8}|figd_[\w-]{40,60}|lin_api_\w{40}|ntn_\w{46}|"
-            r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}|AGE-SECRET-KEY-1[0-9A-Z]{58})(?!\w)",
-            re.ASCII,
-        ),
-    ),
-    _Detector("service-token", (":AA",), pattern(r"(?<![\w:])\d{8,10}:AA[\w-]{33}(?![\w-])", re.ASCII), before=10),
-    _Detector(
-        "private-key",
-        ("-----BEGIN",),
-        pattern(
-            r"-----BEGIN(?: [A-Z0-9]{2,12}){0,3} PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]){0,8}"
-            r"(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n]{0,100}\s{1,4}){0,4}"
-            rf"[A-Za-z0-9+/]{{16}}[A-Za-z0-9+/=\s\\]{{0,{_BODY}}}+(?:-----END[A-Z0-9 ]{{0,50}}-----)?"
-        ),
-    ),
-    _Detector(
-        "jwt",
-        ("eyJ",),
-        pattern(r"(?<![\w-])eyJ[\w-]{14,8000}+\.eyJ[\w-]{8,16000}+\.[\w-]{16,2000}", re.ASCII),
-    ),
-    _Detector(
-        "basic-auth",
-        ("basic",),
-        pattern(r"(?<![a-z])basic\s{1,3}(?P<value>[A-Za-z0-9+/]{16,400}={0,2})", re.IGNORECASE),
-        in_any_case=True,
-        is_secret=_is_name_and_password,
-    ),
-    _Detector(
-        "assigned-secret",
-        ("passw", "pwd", "secret", "token", "bearer", "api", "access", "auth", "account", "signing", "encryption",
-         "private"),
-        pattern(
-            r"(?:(?:passw(?:or)?d|passwd|pwd|secret|token(?!i)|"
-            r"(?:api|access|secret|auth|account|signing|encryption|private)[_ -]?key)"
-            r"[\w-]{0,20}+[\"'`*]{0,3}+(?:\s{0,3}(?::=|=>|[:=])| is)|bearer)\s{0,3}" + _VALUE,
-            re.IGNORECASE,
-        ),
-        in_any_case=True,
-        is_secret=_is_random,
-    ),
-)  # fmt: skip
+_CHECKS = {"random": _is_random, "name-and-password": _is_name_and_password}
 
-# Each sign in lower case, with the detectors that have it and the case in which they have it.
-_BY_SIGN: dict[str, list[tuple[str, _Detector]]] = {}
-for _detector in _DETECTORS:
-    for _sign in _detector.signs:
-        _BY_SIGN.setdefault(_sign.lower(), []).append((_sign, _detector))
-SECRET_SIGNS = tuple(_BY_SIGN)
-"""What the detectors of secrets start from, in a text in lower case."""
+
+@cache
+def _by_sign() -> dict[str, list[tuple[str, _Detector]]]:
+    """Each sign in lower case, with the detectors that have it and the case in which they have it."""
+    found: dict[str, list[tuple[str, _Detector]]] = {}
+    for row in read_table("secrets.txt"):
+        in_any_case = row.get("flags") == "any-case"
+        is_secret = _CHECKS.get(row.get("check", ""), _is_real)
+        detector = _Detector(row["rule"], row_pattern(row), int(row.get("before", 0)), in_any_case, is_secret)
+        for sign in row["signs"].split():
+            found.setdefault(sign.lower(), []).append((sign, detector))
+    return found
+
+
+@cache
+def _words() -> Words:
+    return Words(_by_sign())
+
 
 _LINK = pattern(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
 # In a link these stand for a password, or are what a fresh installation on one's own machine comes with.
@@ -222,34 +123,20 @@ class SecretSign(NamedTuple):
     end: int
 
 
-def secret_signs(plain: bytes, found: Places) -> list[SecretSign]:
-    """The signs that belong to a run, by the places of ``SECRET_SIGNS`` in a text.
-
-    ``plain`` is the text, one byte a character. A sign belongs to the first run that ends behind it, if it stands in
-    that run or at most ``_BEFORE`` characters ahead of it; but not if a run before that one ends within the sign.
-    """
+def secret_signs(folded: Folded) -> list[SecretSign]:
+    """The signs of detectors that stand in a run, or at most ``_BEFORE`` characters ahead of it and in no other."""
+    plain = folded.plain
+    runs = plain.translate(_IN_RUN)
     signs: list[SecretSign] = []
-    for sign in found.keys() & _BY_SIGN.keys():
-        end = 0
-        for place in found[sign]:
-            first, behind = max(0, place - _RUN), place + len(sign)
-            runs = plain[first : place + _BEFORE + _RUN].translate(_IN_RUN)
-            start = runs.find(_A_RUN)
-            while start >= 0:
-                # A run may be long, so where it ends is looked for once.
-                if first + start >= end:
-                    end = _run_end(plain, first + start)
-                if end > place:
-                    break
-                start = runs.find(_A_RUN, end - first)
-            if start >= 0 and end >= behind:
-                signs.append(SecretSign(place, sign, end))
+    start, end = runs.find(_A_RUN), 0
+    while start >= 0:
+        first = max(end, start - _BEFORE)
+        behind = _NO_RUN.search(plain, start)
+        end = behind.start() if behind else len(plain)
+        found = _words().places(folded.low[first:end].decode("latin-1"))
+        signs += [SecretSign(first + place, sign, end) for sign, places in found.items() for place in places]
+        start = runs.find(_A_RUN, end)
     return signs
-
-
-def _run_end(plain: bytes, start: int) -> int:
-    end = _NO_RUN.search(plain, start)
-    return end.start() if end else len(plain)
 
 
 def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
@@ -257,12 +144,12 @@ def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
     # In one run nothing is read twice for one sign: on from the end of what fitted.
     read: dict[str, tuple[int, int]] = {}
     for place, low, end in signs:
-        for sign, detector in _BY_SIGN[low]:
+        for sign, detector in _by_sign()[low]:
             run, step = read.get(sign, (0, 0))
             if (run == end and place < step) or not (detector.in_any_case or text.startswith(sign, place)):
                 continue
             match = _match(detector, text, place)
-            if match and (detector.is_secret or _is_real)(match):
+            if match and detector.is_secret(match):
                 yield Threat(detector.rule, match.start(), match.end())
             read[sign] = end, max(place + len(sign), match.end() if match else 0)
 

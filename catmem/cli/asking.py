@@ -27,7 +27,7 @@ def command_of(given: str) -> str:
 
 
 def answer_of(command: str, prompt: str) -> str:
-    """What the command answers, which the user's shell runs. Raises ``ConfigError`` (``ask_failed``), ``UnreadableError``."""
+    """What a command of the user's shell answers. Raises ``ConfigError`` (``ask_failed``) and ``UnreadableError``."""
     shell = os.environ.get("SHELL") or "/bin/sh"
     try:
         # In a session of its own, so that all that it started ends with it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import tempfile
@@ -48,13 +47,13 @@ _FAULT = "#! "
         "catmem sort",
         "catmem sort --yes --unsure",
         "catmem sort --ask 'llm -m MODEL' --yes",
-        "catmem sort notes.md --write list.txt",
+        "catmem sort notes.md > list.txt",
+        "catmem sort notes.md --read list.txt",
     ),
 )
 @click.argument("file", required=False)
 @profile_option(required=False)
 @target_option
-@click.option("--write", "to_write", metavar="LIST", help="Write the list and change nothing; - for standard output.")
 @click.option("--read", "to_read", metavar="LIST", help="Sort as an edited list says; - for standard input.")
 @click.option(
     "--ask",
@@ -73,7 +72,6 @@ def sort(  # noqa: PLR0913 - one parameter an option
     profile: str | None,
     target: str | None,
     *,
-    to_write: str | None,
     to_read: str | None,
     given: str | None,
     yes: bool,
@@ -84,18 +82,17 @@ def sort(  # noqa: PLR0913 - one parameter an option
 
     Each entry has a best guess, by the words of the categories and of the entries that they have; ? marks one that is
     not sure. Secrets, duplicates, hostile text and entries of several facts are marked. On a terminal your editor opens
-    with the list. Elsewhere it is printed. Without -p and -t both files of the orchestrator are sorted, one after the
-    other.
+    with the list. Elsewhere it is printed: keep it, edit it, and give it back with --read. Without -p and -t both files
+    of the orchestrator come, one after the other; a printed list is of the first that needs it.
 
     No word of an entry changes. New categories are declared in catmem.yaml. catmem restore takes it all back; of a
     file that is no profile's a copy is kept beside it. To a model goes no entry with a secret or hostile text.
     """
-    refuse_beside("to_read", "given", "yes", "unsure", "to_write", why="the list says what to do.")
-    refuse_beside("yes", "to_write", why="it asks nothing, and writes the file.")
-    refuse_beside("unsure", "to_write", why="it asks nothing, and writes the file.")
-    refuse_beside("to_write", "dry_run", why="nothing is sorted yet.")
+    refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
     if file is not None and (profile is not None or target is not None):
         raise click.UsageError("Name a profile with -p, or a FILE.")
+    from catmem.sorting.sort_files import unsorted_elsewhere
+
     command = None if given is None else command_of(given)
     workspace = open_with_store()
     plan = workspace.plan_sort(profile or (None if file else _only_profile(workspace)), target, file=file)
@@ -104,41 +101,25 @@ def sort(  # noqa: PLR0913 - one parameter an option
         every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
         say(every if number else f"{plan.name} has no entries.")
         return
-    one = file is not None or target is not None or to_write is not None or to_read is not None or in_json()
-    plans = [plan] if one else [plan, *_others(plan)]
-    if command is not None:
-        plans = [_asked(each, command) for each in plans]
-    if to_write is not None:
-        _write_list(plans[0], to_write)
-    elif to_read is not None:
+    at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    others = [] if target or in_json() else unsorted_elsewhere(plan)
+    in_turn = to_read is None and (yes or unsure or at_terminal)
+    plans = [plan, *(workspace.plan_sort(*other.split("/")) for other in others if in_turn)]
+    plans = [_asked(each, command) if command else each for each in plans]
+    if to_read is not None:
         _read_list(plan, to_read, dry_run=dry_run)
     elif yes or unsure:
         for each in plans:
-            _finish(_now(each), each.harmless(unsure=unsure), dry_run=dry_run, goes_on=each is not plans[-1])
+            _finish(each, each.harmless(unsure=unsure), dry_run=dry_run)
+    elif at_terminal:
+        all(_edit(each, dry_run=dry_run) for each in plans)
     elif in_json():
         emit_json(plans[0].to_dict())
-    elif all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        for each in plans:
-            if not _edit(_now(each), dry_run=dry_run, goes_on=each is not plans[-1]):
-                return
     else:
-        emit("\n".join(each.to_text() for each in plans))
-        say("Nothing was written. --write LIST and --read LIST sort by an edited list, --yes takes what is sure.")
-
-
-def _others(plan: SortPlan) -> Iterator[SortPlan]:
-    """The plans of the other files of the same profile that have entries without a category."""
-    from catmem.sorting.sort_files import plan_sort, unsorted_elsewhere
-
-    for entity in unsorted_elsewhere(plan):
-        yield plan_sort(plan.workspace, *entity.split("/"))
-
-
-def _now(plan: SortPlan) -> SortPlan:
-    """The plan with the configuration as it is now: the sort of another file may have declared categories."""
-    from catmem.workspace.root import configured_now
-
-    return plan if plan.workspace.config.path is None else replace(plan, workspace=configured_now(plan.workspace))
+        emit(plans[0].to_text())
+        say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")
+    for other in [] if in_turn else others:
+        say("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
 
 
 def _only_profile(workspace: Workspace) -> str:
@@ -152,19 +133,6 @@ def _only_profile(workspace: Workspace) -> str:
 
 
 # --- lists ---------------------------------------------------------------------------------------------------------
-
-
-def _write_list(plan: SortPlan, path: str) -> None:
-    text = plan.to_text()
-    if path == "-":
-        emit(text)
-        return
-    with os_errors("cannot be written", path=path, hint="Choose a file that is not there yet."):
-        # It may hold what is secret.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-    say(f"wrote {counted(len(plan.lines), 'entry')} to {shown_path(path)}; sort with: {_command(plan, path)}")
 
 
 def _chosen(plan: SortPlan, path: str) -> Sequence[SortLine]:
@@ -216,7 +184,7 @@ def _kept(plan: SortPlan, path: Path) -> Iterator[None]:
         raise
 
 
-def _edit(plan: SortPlan, *, dry_run: bool, goes_on: bool) -> bool:
+def _edit(plan: SortPlan, *, dry_run: bool) -> bool:
     """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was.
 
     ``False`` if nothing is to be written: the list was emptied, or not saved the first time.
@@ -239,7 +207,7 @@ def _edit(plan: SortPlan, *, dry_run: bool, goes_on: bool) -> bool:
         with _kept(plan, path):
             text = None if edited == text else _with_faults(plan, edited)
             if text is None:
-                _finish(plan, _chosen(plan, str(path)), dry_run=dry_run, goes_on=goes_on)
+                _finish(plan, _chosen(plan, str(path)), dry_run=dry_run)
             else:
                 path.write_text(text, encoding="utf-8")
     if dry_run:
@@ -281,18 +249,17 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
 # --- the end -------------------------------------------------------------------------------------------------------
 
 
-def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool, goes_on: bool = False) -> None:
+def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool) -> None:
     from catmem.sorting.sort_files import apply_sort
 
     done = apply_sort(plan, lines, dry_run=dry_run)
     if in_json():
         emit_json({**done.to_dict(), "dry_run": dry_run})
     else:
-        _show(plan, done, dry_run=dry_run, goes_on=goes_on)
+        _show(plan, done, dry_run=dry_run)
 
 
-def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None:
-    from catmem.sorting.sort_files import unsorted_elsewhere
+def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
     from catmem.sorting.sort_list import beginning
     from catmem.sorting.sort_list import shown as shown_text
 
@@ -320,6 +287,3 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None
         ids = dict.fromkeys(line.entry.id for line in done.secrets)
         say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
-    for entity, number in ({} if goes_on else unsorted_elsewhere(plan)).items():
-        profile, _, target = entity.partition("/")
-        say(f"{entity} has {counted(number, 'entry')} without a category: catmem sort -p {profile} -t {target}")

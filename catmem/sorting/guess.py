@@ -26,7 +26,7 @@ _NAME = 2.0
 _LEARNED = 2.0
 """How often a word counts that all entries with it have in this category."""
 _OF_KIND = 0.7
-"""What the words of a specialist's kit count for a category that bears the name of the specialist, such as "finance"."""
+"""What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
 _SELDOM = 0.7
 _SURE = 5.0
 """A guess so far ahead is sure: about two words that no other category has."""

@@ -6,7 +6,7 @@ import re
 from calendar import month_name
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.labels import Meanings, read_labels
 from catmem.names import UNCATEGORIZED
@@ -31,6 +31,14 @@ SEVERAL = "several facts: 'split' cuts it"
 """The mark of an entry that may be cut."""
 
 _OTHERS = 3
+
+
+class Described(NamedTuple):
+    """A category that may be chosen: its title, what belongs there if that is known, and who reads it."""
+
+    title: str
+    about: str = ""
+    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +89,25 @@ class Proposer:
         self,
         document: Document,
         config: Config,
-        titles: Mapping[str, str],
+        categories: Mapping[str, Described],
         known: Iterable[Entry],
-        *,
-        readers: Mapping[str, Collection[str]] | None = None,
         seldom: Collection[str] = (),
     ) -> None:
-        """``titles`` are those of the categories that may be proposed; ``known`` are the entries to learn from.
-
-        ``readers`` are the specialists that read each category, and ``seldom`` those that the file seldom has.
-        """
+        """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
         self._document = document
         self._meanings = Meanings.of(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
-        names = {
-            slug: (slug, title, *(declared[slug].aliases if slug in declared else ())) for slug, title in titles.items()
-        }
-        learned = [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED]
-        texts = [entry.body for entry in self._entries]
-        self._guesser = Guesser(names, learned, texts, readers=readers, seldom=seldom)
+        self._guesser = Guesser(
+            {
+                slug: (slug, each.title, *(declared[slug].aliases if slug in declared else ()))
+                for slug, each in categories.items()
+            },
+            [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED],
+            [entry.body for entry in self._entries],
+            readers={slug: each.readers for slug, each in categories.items()},
+            seldom=seldom,
+        )
 
     def lines(self) -> tuple[SortLine, ...]:
         """A line for each entry without a category, in file order."""
@@ -187,12 +194,10 @@ def parts_of(body: str) -> list[str]:
 # --- dates ---------------------------------------------------------------------------------------------------------
 
 _MONTH = f"(?:{'|'.join(month_name[1:])})"
-_YEAR = r"(?P<year>[12]\d{3})"
 _DATES = (
-    rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
-    rf"\b(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_YEAR}\b",
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<month>{_MONTH}) {_YEAR}\b",
-    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), {_YEAR}\b",
+    r"\b(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>[12]\d{3})\b",
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?P<month>{_MONTH}) (?P<year>[12]\d{{3}})\b",
+    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), (?P<year>[12]\d{{3}})\b",
 )
 
 
@@ -200,18 +205,13 @@ def with_iso_dates(text: str) -> str:
     """The text with each day of a year that it names as YYYY-MM-DD."""
 
     def iso(found: re.Match[str]) -> str:
-        return str((found["day"] and _day(found)) or found[0])
+        name = found["month"]
+        month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
+        try:
+            return str(date(int(found["year"]), month, int(found["day"])))
+        except ValueError:
+            return found[0]
 
     for form in _DATES:
         text = re.sub(form, iso, text, flags=re.IGNORECASE)
     return text
-
-
-def _day(found: re.Match[str]) -> date | None:
-    """The day that a date names."""
-    name = found["month"]
-    month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
-    try:
-        return date(int(found["year"]), month, int(found["day"]))
-    except ValueError:
-        return None

@@ -11,8 +11,8 @@ from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED
-from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Proposer
-from catmem.sorting.sort_list import Checker, Described, as_text
+from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Described, Proposer
+from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
@@ -31,7 +31,7 @@ from catmem.workspace.migrating import (
 )
 from catmem.workspace.migration import Proposed
 from catmem.workspace.profile_memory import parsed_at, read_document
-from catmem.workspace.root import load_each
+from catmem.workspace.root import configured_now, load_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -191,24 +191,21 @@ def plan_sort(
 def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
     """The same for a document that was read already."""
     categories = _categories(workspace, entity, document)
-    titles = {slug: each.title for slug, each in categories.items()}
-    readers = {slug: each.readers for slug, each in categories.items()}
-    # With the first section a heading at the top becomes the title: what stands below it is the first entry.
-    read, known = titled(document), _known(workspace, document)
     seldom = shared_categories() if path.name == FILE_NAMES["memory"] else ()
-    proposer = Proposer(read, workspace.config, titles, known, readers=readers, seldom=seldom)
+    # With the first section a heading at the top becomes the title: what stands below it is the first entry.
+    proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, document), seldom)
     return SortPlan(workspace, path, entity, document, categories, proposer.lines(), proposer)
 
 
-def unsorted_elsewhere(plan: SortPlan) -> dict[str, int]:
-    """The other entities of the same profile that have entries without a category, with their number."""
+def unsorted_elsewhere(plan: SortPlan) -> list[str]:
+    """The other entities of the same profile that have entries without a category."""
     name, _, used = (plan.entity or "").partition("/")
-    found: dict[str, int] = {}
-    for target in TARGETS if name else ():
-        entries = read_document(plan.workspace, plan.workspace.profile(name), target).by_category
-        if target != used and UNCATEGORIZED in entries:
-            found[f"{name}/{target}"] = len(entries[UNCATEGORIZED])
-    return found
+    profile = plan.workspace.profile(name) if name else None
+    return [
+        f"{name}/{target}"
+        for target in (TARGETS if profile else ())
+        if profile and target != used and UNCATEGORIZED in read_document(plan.workspace, profile, target).by_category
+    ]
 
 
 def apply_sort(
@@ -220,7 +217,10 @@ def apply_sort(
     made of, if that has to be the newest. Raises ``EditError`` (``not_possible``), ``ConfigError``
     (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
-    workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
+    workspace, parted = plan.workspace, plan.proposer.parted
+    if workspace.config.path is not None:
+        workspace = configured_now(workspace)  # the sort of another file may have declared categories
+    config = workspace.config
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)
     for line in lines:

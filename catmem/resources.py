@@ -61,11 +61,6 @@ def rules_text() -> str:
     return (_shipped("docs") / "rules.md").read_text(encoding="utf-8")
 
 
-def topics_text() -> str:
-    """The everyday words of subjects that memory files have sections for (``catmem/sorting/topics.txt``)."""
-    return (_PACKAGE / "sorting" / "topics.txt").read_text(encoding="utf-8")
-
-
 def kits_text() -> str:
     """What kinds of specialists usually know, as YAML (``catmem/workspace/kits.yaml``)."""
     return (_PACKAGE / "workspace" / "kits.yaml").read_text(encoding="utf-8")

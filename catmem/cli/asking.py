@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-import shlex
+import os
+import signal
 import subprocess
+
+import click
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.text import decode
 
-_HINT = "Nothing was written. The command gets the prompt on standard input, and prints JSON."
+VARIABLE = "CATMEM_ASK"
+"""The environment variable with the command of a bare ``--ask``. No file of a root names one: others may write it."""
+_LONGEST = 600
+"""Seconds that a command may take."""
+_HINT = "Nothing was written. The command gets the prompt on standard input, and prints the answer."
+
+
+def command_of(given: str) -> str:
+    """The command that was given, or that the environment names. Raises ``click.UsageError`` if there is none."""
+    command = given.strip() or os.environ.get(VARIABLE, "").strip()
+    if not command:
+        raise click.UsageError(f"Name a command, such as --ask 'llm -m MODEL', or set {VARIABLE}.")
+    return command
 
 
 def answer_of(command: str, prompt: str) -> str:
-    """What the command answers. Raises ``ConfigError`` (``ask_failed``) and ``UnreadableError``."""
+    """What a command of the user's shell answers. Raises ``ConfigError`` (``ask_failed``) and ``UnreadableError``."""
+    shell = os.environ.get("SHELL") or "/bin/sh"
     try:
-        words = shlex.split(command) or [""]
-        done = subprocess.run(words, input=prompt.encode(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - the user names it
-        failed = f"ended with status {done.returncode}" if done.returncode else ""
-    except (OSError, ValueError) as error:
-        failed = f"cannot be run: {getattr(error, 'strerror', None) or error}: {command.partition(' ')[0]}"
-    if failed:
-        raise ConfigError(f"the command of --ask {failed}", code="ask_failed", hint=_HINT)
+        # In a session of its own, so that all that it started ends with it.
+        asked = subprocess.Popen(  # noqa: S603 - the user names it
+            [shell, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise _failed(f"cannot be run by {shell}: {error.strerror}") from error
     try:
-        return decode(done.stdout)
+        answer, _ = asked.communicate(prompt.encode(), timeout=_LONGEST)
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"gave no answer within {_LONGEST:,} seconds, and was ended") from error
+    finally:
+        if asked.returncode is None:
+            os.killpg(asked.pid, signal.SIGKILL)
+            asked.wait()
+    if asked.returncode:
+        raise _failed(f"ended with status {asked.returncode}")
+    try:
+        return decode(answer)
     except UnreadableError as error:
         error.hint = _HINT
         raise
+
+
+def _failed(why: str) -> ConfigError:
+    return ConfigError(f"the command of --ask {why}", code="ask_failed", hint=_HINT)

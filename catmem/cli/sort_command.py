@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import tempfile
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.asking import answer_of
+from catmem.cli.asking import answer_of, command_of
 from catmem.cli.command import Command
-from catmem.cli.dialogue import Dialogue
 from catmem.cli.options import (
     common_options,
     dry_run_option,
@@ -27,7 +25,7 @@ from catmem.cli.options import (
 from catmem.cli.output import emit, emit_json, in_json, printable, read_stdin, say, say_all, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, RefusedError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.text import DEFAULT_LIMITS, counted, decode, printable_json
+from catmem.text import DEFAULT_LIMITS, counted, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,30 +44,26 @@ _FAULT = "#! "
 @click.command(
     cls=Command,
     examples=(
-        "catmem sort -p trinity",
-        "catmem sort -p trinity --ask-each",
-        "catmem sort notes.md --write list.json",
-        "catmem sort -p trinity --ask 'llm -m MODEL'",
+        "catmem sort",
+        "catmem sort --yes --unsure",
+        "catmem sort --ask 'llm -m MODEL' --yes",
+        "catmem sort notes.md > list.txt",
+        "catmem sort notes.md --read list.txt",
     ),
 )
 @click.argument("file", required=False)
 @profile_option(required=False)
 @target_option
-@click.option("--ask-each", is_flag=True, help="Ask for one entry after the other.")
-@click.option(
-    "--write",
-    "to_write",
-    metavar="LIST",
-    help="Write the list and change nothing: lines to edit where LIST ends in .txt, else JSON; - for standard output.",
-)
-@click.option("--read", "to_read", metavar="LIST", help="Sort as a list says that --write made; - for standard input.")
+@click.option("--read", "to_read", metavar="LIST", help="Sort as an edited list says; - for standard input.")
 @click.option(
     "--ask",
-    "command",
-    metavar="CMD",
-    help="Give a prompt to this command, and take the JSON that it prints as proposals. Secrets are left out.",
+    "given",
+    metavar="[CMD]",
+    is_flag=False,
+    flag_value="",
+    help="Let a model guess: this shell command gets the list and prints its answer. Without CMD: that of CATMEM_ASK.",
 )
-@click.option("--yes", is_flag=True, help="Take the sure proposals; all else stays, and what would be removed.")
+@click.option("--yes", is_flag=True, help="Take what is sure; all else stays, and what would be removed.")
 @click.option("--unsure", is_flag=True, help="As --yes, and take the best guess for the other entries too.")
 @dry_run_option
 @common_options
@@ -78,70 +72,54 @@ def sort(  # noqa: PLR0913 - one parameter an option
     profile: str | None,
     target: str | None,
     *,
-    ask_each: bool,
-    to_write: str | None,
     to_read: str | None,
-    command: str | None,
+    given: str | None,
     yes: bool,
     unsure: bool,
     dry_run: bool,
 ) -> None:
-    """Sort the entries without a category into sections, in one revision.
+    """Sort the entries without a category into sections, in one revision a file.
 
-    Each entry is proposed a category if one is sure, by the words of the categories and of the entries that they have.
-    Secrets, duplicates, hostile text, dates and entries of several facts are marked. On a terminal your editor opens
-    with a line for each entry; without an editor you are asked for one after the other. Elsewhere the list is printed.
+    Each entry has a best guess, by the words of the categories and of the entries that they have; ? marks one that is
+    not sure. Secrets, duplicates, hostile text and entries of several facts are marked. On a terminal your editor opens
+    with the list. Elsewhere it is printed: keep it, edit it, and give it back with --read. Without -p and -t both files
+    of the orchestrator come, one after the other; a printed list is of the first that needs it.
 
     No word of an entry changes. New categories are declared in catmem.yaml. catmem restore takes it all back; of a
-    file that is no profile's a copy is kept beside it.
+    file that is no profile's a copy is kept beside it. To a model goes no entry with a secret or hostile text.
     """
-    refuse_beside("to_read", "command", "ask_each", "yes", "to_write", why="the list says what to do.")
-    refuse_beside("yes", "ask_each", "to_write", why="it asks nothing, and writes the file.")
-    refuse_beside("unsure", "ask_each", "to_write", "to_read", why="it asks nothing, and writes the file.")
-    refuse_beside("to_write", "ask_each", "dry_run", why="nothing is sorted yet.")
+    refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
     if file is not None and (profile is not None or target is not None):
         raise click.UsageError("Name a profile with -p, or a FILE.")
+    from catmem.sorting.sort_files import unsorted_elsewhere
+
+    command = None if given is None else command_of(given)
     workspace = open_with_store()
-    whose = profile or (None if file else _only_profile(workspace))
-    plan = workspace.plan_sort(whose, target, file=file)
-    at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    plan = workspace.plan_sort(profile or (None if file else _only_profile(workspace)), target, file=file)
     if not plan.lines and not in_json():
         number = len(plan.document.entries)
         every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
         say(every if number else f"{plan.name} has no entries.")
         return
-    if command is not None:
-        plan = _asked(plan, command)
-    if to_write is not None:
-        _write_list(plan, to_write)
-    elif to_read is not None:
+    at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    others = [] if target or in_json() else unsorted_elsewhere(plan)
+    in_turn = to_read is None and (yes or unsure or at_terminal)
+    plans = [plan, *(workspace.plan_sort(*other.split("/")) for other in others if in_turn)]
+    plans = [_asked(each, command) if command else each for each in plans]
+    if to_read is not None:
         _read_list(plan, to_read, dry_run=dry_run)
     elif yes or unsure:
-        both = file is None and target is None and not in_json()
-        _take(plan, command, unsure=unsure, both=both, dry_run=dry_run)
-    elif ask_each or (at_terminal and not (os.environ.get("VISUAL") or os.environ.get("EDITOR"))):
-        lines = _Questions(plan).run()
-        with _kept(plan, lines):
-            _finish(plan, lines, dry_run=dry_run)
+        for each in plans:
+            _finish(each, each.harmless(unsure=unsure), dry_run=dry_run)
     elif at_terminal:
-        _edit(plan, dry_run=dry_run)
+        all(_edit(each, dry_run=dry_run) for each in plans)
     elif in_json():
-        emit_json(plan.to_dict())
+        emit_json(plans[0].to_dict())
     else:
-        emit(plan.to_text())
-        say("Nothing was written. --write LIST.txt and --read LIST.txt sort by an edited list, --yes as proposed.")
-
-
-def _take(plan: SortPlan, command: str | None, *, unsure: bool, both: bool, dry_run: bool) -> None:
-    """Sort as proposed; ``both``: the other file of the profile too."""
-    from catmem.sorting.sort_files import plan_sort, unsorted_elsewhere
-    from catmem.workspace.root import configured_now
-
-    others = unsorted_elsewhere(plan) if both else {}
-    _finish(plan, plan.harmless(unsure=unsure), dry_run=dry_run, goes_on=bool(others))
-    for entity in others:
-        other = plan_sort(configured_now(plan.workspace), *entity.split("/"))
-        _take(other if command is None else _asked(other, command), command, unsure=unsure, both=False, dry_run=dry_run)
+        emit(plans[0].to_text())
+        say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")
+    for other in [] if in_turn else others:
+        say("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
 
 
 def _only_profile(workspace: Workspace) -> str:
@@ -155,19 +133,6 @@ def _only_profile(workspace: Workspace) -> str:
 
 
 # --- lists ---------------------------------------------------------------------------------------------------------
-
-
-def _write_list(plan: SortPlan, path: str) -> None:
-    text = plan.to_text() if path.endswith(".txt") else printable_json(plan.to_dict(), indent=2) + "\n"
-    if path == "-":
-        emit(text)
-        return
-    with os_errors("cannot be written", path=path, hint="Choose a file that is not there yet."):
-        # It may hold what is secret.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-    say(f"wrote {counted(len(plan.lines), 'entry')} to {shown_path(path)}; sort with: {_command(plan, path)}")
 
 
 def _chosen(plan: SortPlan, path: str) -> Sequence[SortLine]:
@@ -209,21 +174,24 @@ def _is_kept(path: Path) -> bool:
 
 
 @contextmanager
-def _kept(plan: SortPlan, made: Path | Sequence[SortLine]) -> Iterator[None]:
+def _kept(plan: SortPlan, path: Path) -> Iterator[None]:
     """Whatever goes wrong, keep the list that a person made, and say where it is."""
     try:
         yield
     except CatmemError as error:
-        path = made if isinstance(made, Path) else _temporary(plan.to_text(made))
         then = "Then" if isinstance(error, RefusedError) else "Mend it, then"
         error.hint = f"{error.hint or 'Nothing was written.'}\n  Your list is kept. {then}: {_command(plan, path)}"
         raise
 
 
-def _edit(plan: SortPlan, *, dry_run: bool) -> None:
-    """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was."""
+def _edit(plan: SortPlan, *, dry_run: bool) -> bool:
+    """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was.
+
+    ``False`` if nothing is to be written: the list was emptied, or not saved the first time.
+    """
     text: str | None = plan.to_text()
     path = _temporary(str(text))
+    made = path.stat().st_mtime_ns
     while text is not None:
         try:
             click.edit(filename=str(path))
@@ -231,10 +199,11 @@ def _edit(plan: SortPlan, *, dry_run: bool) -> None:
             path.unlink(missing_ok=True)
             raise click.ClickException(f"{error.message} Nothing was written.") from None
         edited = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-        if all(not line.strip() or line.startswith("#") for line in edited.splitlines()):
-            say("The list is empty: nothing was written.")
+        is_empty = all(not line.strip() or line.startswith("#") for line in edited.splitlines())
+        if is_empty or (edited == text and path.stat().st_mtime_ns == made):
+            say(f"The list {'is empty' if is_empty else 'was not saved'}: nothing was written.")
             path.unlink(missing_ok=True)
-            return
+            return False
         with _kept(plan, path):
             text = None if edited == text else _with_faults(plan, edited)
             if text is None:
@@ -245,6 +214,7 @@ def _edit(plan: SortPlan, *, dry_run: bool) -> None:
         say(f"the list is kept: {_command(plan, path)}")
     else:
         path.unlink(missing_ok=True)
+    return True
 
 
 def _with_faults(plan: SortPlan, text: str) -> str | None:
@@ -265,105 +235,32 @@ def _with_faults(plan: SortPlan, text: str) -> str | None:
 
 def _asked(plan: SortPlan, command: str) -> SortPlan:
     """The plan with the proposals of a command."""
-    from catmem.sorting.sort_list import question, read_json
+    from catmem.sorting.sort_list import question, read_proposals
 
     private = sum(line.private for line in plan.lines)
     if private:
-        say(f"{counted(private, 'entry')} with a secret or hostile text left out of the prompt")
-    answer = read_json(answer_of(command, question(plan.lines, plan.titles)))
+        say(f"{plan.name}: {counted(private, 'entry')} with a secret or hostile text left out of the prompt")
+    if private == len(plan.lines):
+        return plan
+    answer = read_proposals(answer_of(command, question(plan.lines, plan.categories)))
     return replace(plan, lines=plan.checker.proposed(answer))
-
-
-# --- one by one ----------------------------------------------------------------------------------------------------
-
-
-class _Questions(Dialogue):
-    """One entry after the other. An answer is a letter, or what a list has in front of the bar."""
-
-    keys = "123456789dspkuq?"
-    explained = """\
-  Enter     what is proposed
-  1, 2, 3   one of the likely categories
-  finance   a category, by its name, and Enter; +Errands makes a new one
-            (a space goes before a name that begins with one of the letters below)
-  d         drop it: the history keeps it
-  s         secret: drop it, and learn how to erase it
-  p         part it: each of its facts comes by itself
-  k         skip it: it stays without a category
-  u         back to the one before
-  q         stop: write what was chosen, the rest stays
-  Ctrl-D    stop, and write nothing"""
-
-    def __init__(self, plan: SortPlan) -> None:
-        super().__init__()
-        self._plan = plan
-        self._chosen = list(plan.lines)
-        self._checker = plan.checker
-
-    def run(self) -> list[SortLine]:
-        """The lines with what was chosen."""
-        at = 0
-        while at < len(self._chosen):
-            line = self._chosen[at]
-            say(f"\n{at + 1:,} of {len(self._chosen):,}  line {line.line}")
-            say("\n".join(f"  {each}" for each in printable(line.text).split("\n")))
-            say_all(f"  ({mark})" for mark in line.marks)
-            at = self._answer(at)
-        return self._chosen
-
-    def _answer(self, at: int) -> int:
-        """Take answers until one is given; the place of the entry that comes next."""
-        from catmem.sorting.proposals import DROP, SECRET, SPLIT, STAYS
-
-        line = self._chosen[at]
-        likely = {str(number): each for number, each in enumerate(line.likely, 1)}
-        words = {**likely, "d": DROP, "s": SECRET, "p": SPLIT, "k": STAYS}
-        shown = "".join(f"  {number} {each}" for number, each in likely.items())
-        while True:
-            answer = self.read(printable(f"[{line.choice}]{shown}  d s p k u q ? "), passes_empty=False)
-            if answer is None:
-                if self.on_terminal:
-                    raise click.Abort
-                hint = "Nothing was written. q ends the questions and writes what was chosen."
-                raise ConfigError("the answers ended before the entries did", code="no_answer", hint=hint)
-            given = f"{answer.letter} {answer.rest}".strip()
-            if given == "u":
-                return max(0, at - 1)
-            if given == "q":
-                self._chosen[at:] = [replace(each, choice=STAYS) for each in self._chosen[at:]]
-                return len(self._chosen)
-            if given == "?":
-                self.explain(answer)
-                continue
-            try:
-                chosen = self._checker.answered(line, words.get(given, given)) if given else line
-            except ConfigError as error:
-                if not self.on_terminal:
-                    error.path, error.line, error.hint = self.source, answer.number, self.refused
-                    raise
-                say(f"{error.message} (? explains)")
-                continue
-            self._checker.learn(chosen.choice)
-            parts = self._plan.proposer.parted(chosen) if chosen.choice == SPLIT else [chosen]
-            self._chosen[at : at + 1] = parts
-            return at + (len(parts) == 1)
 
 
 # --- the end -------------------------------------------------------------------------------------------------------
 
 
-def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool, goes_on: bool = False) -> None:
+def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool) -> None:
     from catmem.sorting.sort_files import apply_sort
 
     done = apply_sort(plan, lines, dry_run=dry_run)
     if in_json():
         emit_json({**done.to_dict(), "dry_run": dry_run})
     else:
-        _show(plan, done, dry_run=dry_run, goes_on=goes_on)
+        _show(plan, done, dry_run=dry_run)
 
 
-def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None:
-    from catmem.sorting.sort_files import unsorted_elsewhere
+def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
+    from catmem.sorting.sort_list import beginning
     from catmem.sorting.sort_list import shown as shown_text
 
     migration, shown = done.planned.migration, shown_path(plan.path)
@@ -373,7 +270,7 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
     emit(printable(f"{plan.name}: {would if migration.changes else 'not '}sorted: {counts}\n"))
     for part in done.parts:
-        emit(f"  {part.number}.{part.part}  {part.choice} | {shown_text(part)}\n")
+        emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(shown_text(part))}\n")
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
     say_all(f"warning: {warning}" for warning in done.planned.warnings)
@@ -390,6 +287,3 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool, goes_on: bool) -> None
         ids = dict.fromkeys(line.entry.id for line in done.secrets)
         say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
-    for entity, number in ({} if goes_on else unsorted_elsewhere(plan)).items():
-        profile, _, target = entity.partition("/")
-        say(f"{entity} has {counted(number, 'entry')} without a category: catmem sort -p {profile} -t {target}")

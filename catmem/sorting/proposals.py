@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from calendar import month_name, monthrange
+from calendar import month_name
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.labels import Meanings, read_labels
 from catmem.names import UNCATEGORIZED
-from catmem.sorting.likely_categories import Likely, LikelyCategories, subject_of
+from catmem.sorting.guess import Guesser
 from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from catmem.config.config import Config
     from catmem.model.document import Document, Entry, TagValue
@@ -24,19 +24,21 @@ ACTIONS = {
     STAYS: "stays without a category",
     DROP: "is removed; the history keeps it",
     SECRET: "is removed, and catmem says how to erase it from the history",
-    SPLIT: "is cut into its parts, each where it is proposed; or name a category for each: split talk, finance",
+    SPLIT: "is cut into its parts, and each goes where a sure guess says; split NAME, or split NAME, NAME, says where",
 }
 """What may be chosen in the place of a category."""
 SEVERAL = "several facts: 'split' cuts it"
 """The mark of an entry that may be cut."""
 
-_SURE = 2.5
-"""A category that is so far ahead of the next one (a logarithm) may be proposed."""
-_SURE_SIGNS = 2
-"""So many signs must speak of it alone: one word, such as "stock", has several meanings."""
 _OTHERS = 3
-_CUE = 24
-"""Characters in front of a date that may say what it is."""
+
+
+class Described(NamedTuple):
+    """A category that may be chosen: its title, what belongs there if that is known, and who reads it."""
+
+    title: str
+    about: str = ""
+    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class SortLine:
     """One line of a sort list: an entry, or with ``part`` from 1 one of its parts, and what is chosen for it.
 
     ``number`` counts the entries without a category from 1. ``choice`` is a category, ``+`` and the name of a new one,
-    or one of ``ACTIONS``. ``likely`` are the nearest categories, the best first, ``tags`` those that it is to get,
-    ``marks`` what a person should know. ``text`` is its body.
+    or one of ``ACTIONS``; a category that is not ``sure`` is a guess. ``likely`` are the nearest categories, the best
+    first, ``tags`` those that it is to get, ``marks`` what a person should know. ``text`` is its body.
     """
 
     entry: Entry
@@ -60,7 +62,7 @@ class SortLine:
     """The categories of its parts, where a person named them behind ``split``."""
     part: int = 0
     sure: bool = False
-    """Whether the first of the likely categories is proposed: by its words, or because a label names it."""
+    """Whether its category is taken without a look: a label names it, or its words are far ahead of others."""
     private: bool = False
     """Whether it has a secret or hostile text, which is shown to no program."""
     secret: bool = False
@@ -71,6 +73,7 @@ class SortLine:
         return {
             "entry": self.number,
             "category": self.choice,
+            "sure": self.sure,
             "tags": dict(self.tags),
             "line": self.line,
             "text": None if self.private else self.text,
@@ -83,19 +86,28 @@ class Proposer:
     """Proposals for the entries of a document that have no category."""
 
     def __init__(
-        self, document: Document, config: Config, titles: Mapping[str, str], known: Iterable[Entry], today: date
+        self,
+        document: Document,
+        config: Config,
+        categories: Mapping[str, Described],
+        known: Iterable[Entry],
+        seldom: Collection[str] = (),
     ) -> None:
-        """``titles`` are those of the categories that may be proposed; ``known`` are the entries to learn from."""
+        """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
         self._document = document
-        self._today = today
         self._meanings = Meanings.of(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
-        names = {
-            slug: (slug, title, *(declared[slug].aliases if slug in declared else ())) for slug, title in titles.items()
-        }
-        learned = [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED]
-        self._likely = LikelyCategories(names, learned, [entry.body for entry in self._entries])
+        self._guesser = Guesser(
+            {
+                slug: (slug, each.title, *(declared[slug].aliases if slug in declared else ()))
+                for slug, each in categories.items()
+            },
+            [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED],
+            [entry.body for entry in self._entries],
+            readers={slug: each.readers for slug, each in categories.items()},
+            seldom=seldom,
+        )
 
     def lines(self) -> tuple[SortLine, ...]:
         """A line for each entry without a category, in file order."""
@@ -105,12 +117,7 @@ class Proposer:
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, sure = self._categories(body, entry)
-            marks = dates_of(body, self._today)
-            if len(self._subjects(body)) > 1:
-                marks.append(SEVERAL)
-            subject = None if likely or found else subject_of(body)
-            if subject is not None:
-                marks.append(f"may be +{subject}")
+            marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
             rules = sorted({threat.rule for threat in found})
             secret = any(rule in SECRETS for rule in rules)
             if found:
@@ -125,30 +132,29 @@ class Proposer:
         return tuple(made)
 
     def parted(self, line: SortLine) -> tuple[SortLine, ...]:
-        """A line for each part of a line that says ``split``; of what is private, the parts stay where they are."""
+        """A line for each part of a line that says ``split``; what is private, or has no sure guess, stays."""
         made = []
         for number, part in enumerate(parts_of(line.text), 1):
             choice, likely, sure = self._categories(part, line.entry)
-            choice = line.into[number - 1] if line.into else STAYS if line.private else choice
-            marks = line.marks if line.private else tuple(dates_of(part, self._today))
+            choice = line.into[number - 1] if line.into else choice if sure and not line.private else STAYS
+            marks = line.marks if line.private else ()
             made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
         return tuple(made)
 
     def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], bool]:
-        """What is proposed, the nearest categories, and whether the first of them is sure: else it is not proposed."""
+        """The best guess, or that it stays; the nearest categories; and whether the guess is sure."""
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
-        found = self._likely.of(body)[:_OTHERS]
-        names = dict.fromkeys((*([label] if label else ()), *(each.category for each in found)))
-        sure = label is not None or (_ahead(found, _SURE) and found[0].signs >= _SURE_SIGNS)
-        return next(iter(names)) if sure else STAYS, tuple(names)[:_OTHERS], sure
+        found, sure = self._guesser.of(body)
+        names = tuple(dict.fromkeys((*([label] if label else ()), *found)))[:_OTHERS]
+        return next(iter(names), STAYS), names, label is not None or sure
 
     def _subjects(self, body: str) -> set[str]:
         """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""
         parts = parts_of(body)
         if "\n" in body:
             return set(parts)
-        found = (self._likely.of(part) for part in parts)
-        return {each[0].category for each in found if _ahead(each, 1)}
+        guesses = [self._guesser.of(part) for part in parts] if len(parts) > 1 else []
+        return {found[0] for found, sure in guesses if sure}
 
     def _said_before(self) -> dict[Entry, str]:
         """Of an entry that says just what another does: where that stands, in a section or earlier."""
@@ -162,11 +168,6 @@ class Proposer:
             for entry, other in found.items()
             if other is not entry
         }
-
-
-def _ahead(found: Sequence[Likely], far: float) -> bool:
-    """Whether there is a category, and the next one is ``far`` behind."""
-    return bool(found) and (len(found) == 1 or found[0].score - found[1].score > far)
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------
@@ -193,55 +194,24 @@ def parts_of(body: str) -> list[str]:
 # --- dates ---------------------------------------------------------------------------------------------------------
 
 _MONTH = f"(?:{'|'.join(month_name[1:])})"
-_YEAR = r"(?P<year>[12]\d{3})"
 _DATES = (
-    rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
-    rf"\b(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_YEAR}\b",
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? )?(?P<month>{_MONTH}) {_YEAR}\b",
-    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), {_YEAR}\b",
+    r"\b(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>[12]\d{3})\b",
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?P<month>{_MONTH}) (?P<year>[12]\d{{3}})\b",
+    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), (?P<year>[12]\d{{3}})\b",
 )
-_UNTIL = re.compile(r"\b(?:until|till?|through|expir\w+(?: on| in)?|bis|jusqu.au|hasta(?: el)?)\W*\Z", re.IGNORECASE)
-_SINCE = re.compile(r"\b(?:since|as of|noted|stand|seit|depuis(?: le)?|desde(?: el)?)\W*\Z", re.IGNORECASE)
-_EVENT = re.compile(
-    r"\b(?:flights?|flug|trip|journey|train to|hotel|holidays?|vacation|urlaub|reise|appointment|termin|conference|"
-    r"concert|vol|voyage|rendez-vous|vuelo|viaje|cita)\b",
-    re.IGNORECASE,
-)
-
-
-def dates_of(body: str, today: date) -> list[str]:
-    """A mark for the day in a text that may be what the tag ``created`` or ``expires`` says, if it is one day alone.
-
-    An event whose days are all over may have expired on the last of them.
-    """
-    days: dict[str, set[date]] = {"created": set(), "expires": set(), "": set()}
-    for found in (found for form in _DATES for found in re.finditer(form, body, re.IGNORECASE)):
-        before = body[max(0, found.start() - _CUE) : found.start()]
-        tag = "expires" if _UNTIL.search(before) else "created" if _SINCE.search(before) else ""
-        day = _day(found, last=tag != "created")
-        if day is not None and (tag != "created" or day <= today):
-            days[tag].add(day)
-    if _EVENT.search(body) and days[""] and not days["created"] and max(days[""] | days["expires"]) < today:
-        days["expires"] = {max(days[""] | days["expires"])}
-    return [f"may be [{tag}: {min(some)}]" for tag, some in days.items() if tag and len(some) == 1]
 
 
 def with_iso_dates(text: str) -> str:
     """The text with each day of a year that it names as YYYY-MM-DD."""
 
     def iso(found: re.Match[str]) -> str:
-        return str((found["day"] and _day(found, last=False)) or found[0])
+        name = found["month"]
+        month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
+        try:
+            return str(date(int(found["year"]), month, int(found["day"])))
+        except ValueError:
+            return found[0]
 
     for form in _DATES:
         text = re.sub(form, iso, text, flags=re.IGNORECASE)
     return text
-
-
-def _day(found: re.Match[str], *, last: bool) -> date | None:
-    """The day that a date names; of a month alone its first, or its ``last`` one."""
-    year, day, name = int(found["year"]), found["day"], found["month"]
-    month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
-    try:
-        return date(year, month, int(day) if day else monthrange(year, month)[1] if last else 1)
-    except ValueError:
-        return None

@@ -7,33 +7,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catmem import clock
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.splice import titled
-from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED
-from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Proposer
+from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED
+from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Described, Proposer
 from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
+from catmem.workspace.kits import shared_categories, usual_categories
 from catmem.workspace.migrating import (
     Migrated,
     PlannedMigration,
     apply_migration,
     declare,
     plan_declaration,
+    readers_of,
     unread_of,
     warnings_of,
 )
 from catmem.workspace.migration import Proposed
 from catmem.workspace.profile_memory import parsed_at, read_document
-from catmem.workspace.root import load_each
+from catmem.workspace.root import configured_now, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.sorting.proposals import SortLine
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SortPlan:
-    """A file that is to be sorted. ``titles`` are those of the categories that may be chosen, in their order.
+    """A file that is to be sorted. ``categories`` are those that may be chosen, in their order.
 
     ``lines`` has one line for each entry without a category, with what is proposed for it. ``entity`` is ``None`` for a
     file of no profile.
@@ -53,7 +54,7 @@ class SortPlan:
     path: Path
     entity: str | None
     document: Document
-    titles: Mapping[str, str]
+    categories: Mapping[str, Described]
     lines: tuple[SortLine, ...]
     proposer: Proposer
 
@@ -63,34 +64,41 @@ class SortPlan:
         return self.entity or self.path.name
 
     @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the categories that may be chosen."""
+        return {slug: category.title for slug, category in self.categories.items()}
+
+    @property
     def checker(self) -> Checker:
         """What holds lists against the lines of this plan."""
         return Checker(self.lines, self.titles, self.workspace.config)
 
-    def to_text(self, lines: Iterable[SortLine] | None = None) -> str:
-        """The list to edit, of these ``lines`` if they are given; the parts of an entry are one line again."""
-        by_number = {line.number: line for line in self.lines}
-        for line in lines or ():
-            by_number[line.number] = replace(by_number[line.number], choice=SPLIT) if line.part else line
-        return as_text(list(by_number.values()), self.name, self.document.digest, self.titles)
+    def to_text(self) -> str:
+        """The list to edit."""
+        return as_text(self.lines, self.name, self.document.digest, self.categories)
 
     def to_dict(self) -> dict[str, Any]:
         """The list as JSON-ready data."""
-        entries = [line.to_dict() for line in self.lines]
-        titles, digest = dict(self.titles), self.document.digest
-        return {"file": self.name, "digest": digest, "categories": titles, "actions": ACTIONS, "entries": entries}
+        return {
+            "file": self.name,
+            "digest": self.document.digest,
+            "categories": {slug: each._asdict() for slug, each in self.categories.items()},
+            "actions": ACTIONS,
+            "entries": [line.to_dict() for line in self.lines],
+        }
 
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
-        """What is proposed, with ``unsure`` the best guess of each other entry too.
+        """What is sure, with ``unsure`` the best guess of each other entry too.
 
         What would be removed stays: no person looked at it. So does what looks hostile.
         """
         lines = []
         for line in self.lines:
-            choice = STAYS if line.choice in {DROP, SECRET} else line.choice
-            if unsure and line.choice == STAYS and line.likely and not line.private:
+            choice = line.choice
+            if unsure and choice == DROP and line.likely:
                 choice = line.likely[0]
-            lines.append(replace(line, choice=choice))
+            sure = line.sure or unsure
+            lines.append(replace(line, choice=choice if sure and choice not in ACTIONS else STAYS))
         return tuple(lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
@@ -117,8 +125,8 @@ class SortPlan:
         else:
             said = "this list was made of another version of the file"
             hint = (
-                "Nothing was written. To use it all the same, take its first line away (in JSON the digest). "
-                "Its entries are then found by how they begin, and each that is missing is named."
+                "Nothing was written. To use it all the same, take its first line away. "
+                "Its entries are then found by their words, and each that is missing is named."
             )
         return ChangedMeanwhileError(said, path=self.path, hint=hint)
 
@@ -182,21 +190,22 @@ def plan_sort(
 
 def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
     """The same for a document that was read already."""
-    titles = _titles(workspace, document)
+    categories = _categories(workspace, entity, document)
+    seldom = shared_categories() if path.name == FILE_NAMES["memory"] else ()
     # With the first section a heading at the top becomes the title: what stands below it is the first entry.
-    proposer = Proposer(titled(document), workspace.config, titles, _known(workspace, document), clock.today())
-    return SortPlan(workspace, path, entity, document, titles, proposer.lines(), proposer)
+    proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, document), seldom)
+    return SortPlan(workspace, path, entity, document, categories, proposer.lines(), proposer)
 
 
-def unsorted_elsewhere(plan: SortPlan) -> dict[str, int]:
-    """The other entities of the same profile that have entries without a category, with their number."""
+def unsorted_elsewhere(plan: SortPlan) -> list[str]:
+    """The other entities of the same profile that have entries without a category."""
     name, _, used = (plan.entity or "").partition("/")
-    found: dict[str, int] = {}
-    for target in TARGETS if name else ():
-        entries = read_document(plan.workspace, plan.workspace.profile(name), target).by_category
-        if target != used and UNCATEGORIZED in entries:
-            found[f"{name}/{target}"] = len(entries[UNCATEGORIZED])
-    return found
+    profile = plan.workspace.profile(name) if name else None
+    return [
+        f"{name}/{target}"
+        for target in (TARGETS if profile else ())
+        if profile and target != used and UNCATEGORIZED in read_document(plan.workspace, profile, target).by_category
+    ]
 
 
 def apply_sort(
@@ -204,11 +213,14 @@ def apply_sort(
 ) -> Sorted:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
-    The parts of a line that says ``split`` go where they are proposed. ``expected`` is the revision that the plan was
+    ``expected`` is the revision that the plan was
     made of, if that has to be the newest. Raises ``EditError`` (``not_possible``), ``ConfigError``
     (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
-    workspace, config, parted = plan.workspace, plan.workspace.config, plan.proposer.parted
+    workspace, parted = plan.workspace, plan.proposer.parted
+    if workspace.config.path is not None:
+        workspace = configured_now(workspace)  # the sort of another file may have declared categories
+    config = workspace.config
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)
     for line in lines:
@@ -244,14 +256,19 @@ def apply_sort(
     return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
 
 
-def _titles(workspace: Root, document: Document) -> dict[str, str]:
+def _categories(workspace: Root, entity: str | None, document: Document) -> dict[str, Described]:
     """The categories that may be chosen: those declared, else the file's own and those that ``init`` declares."""
     taxonomy = workspace.config.taxonomy
-    declared = {slug: category.title for slug, category in taxonomy.categories.items()}
-    if taxonomy.closed and declared:
-        return declared
-    own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
-    return {**({} if declared else starting_categories()), **own, **declared}
+    titles = {slug: category.title for slug, category in taxonomy.categories.items()}
+    if not (taxonomy.closed and titles):
+        own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
+        titles = {**({} if titles else starting_categories()), **own, **titles}
+    readers = readers_of(workspace, entity, titles) if workspace.config.path is not None else {}
+    usual = usual_categories()
+    return {
+        slug: Described(title, usual.get(slug, {}).get("about", ""), tuple(readers.get(slug, ())))
+        for slug, title in titles.items()
+    }
 
 
 def _known(workspace: Root, document: Document) -> Iterator[Entry]:

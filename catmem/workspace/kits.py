@@ -47,16 +47,16 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     """
     if not names:
         return {}, [], []
-    kits, found = _kits(), {name: _kit_of(name) for name in names}
+    data, found = _kits(), {name: _kit_of(name) for name in names}
     own = [slug for kit in found.values() for slug in kit["own"]]
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
-    declared = [*dict.fromkeys((*kits["shared"], *own, *also))]
-    seen = {name: {*kits["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
+    declared = [*dict.fromkeys((*data["shared"], *own, *also))]
+    seen = {name: {*data["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
     categories = [
         NewCategory(
             slug,
-            kits["categories"][slug],
+            data["categories"][slug]["about"],
             tuple(name for name in names if slug in seen[name]),
             tuple(name for name in names if slug in found[name]["own"]),
         )
@@ -75,15 +75,33 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     return profiles, categories, notes
 
 
+def usual_categories() -> Mapping[str, Mapping[str, str]]:
+    """What belongs into each category of a kit (``about``), and everyday words of its entries (``words``), by slug."""
+    categories: Mapping[str, Mapping[str, str]] = _kits()["categories"]
+    return categories
+
+
+def shared_categories() -> Sequence[str]:
+    """The categories that all specialists read: most entries of them stand in ``USER.md``."""
+    shared: Sequence[str] = _kits()["shared"]
+    return shared
+
+
+def kits() -> Collection[Mapping[str, Sequence[str]]]:
+    """Of each kind of specialist its ``names``, and the categories that it writes (``own``) and ``reads``."""
+    found: Mapping[str, Mapping[str, Sequence[str]]] = _kits()["kits"]
+    return found.values()
+
+
 @cache
 def _kits() -> Mapping[str, Any]:
-    kits: Mapping[str, Any] = parse_yaml(kits_text()).data
-    return kits
+    data: Mapping[str, Any] = parse_yaml(kits_text()).data
+    return data
 
 
 def _kit_of(name: str) -> Mapping[str, Any]:
     """The kit with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
     said = f"-{re.sub('[^a-z0-9]+', '-', name)}-"
-    kits: Mapping[str, Any] = _kits()["kits"]
-    found = [(len(each), role) for role, kit in kits.items() for each in kit["names"] if f"-{each}-" in said]
-    return kits[max(found)[1]] if found else {"own": [], "reads": []}
+    known: Mapping[str, Any] = _kits()["kits"]
+    found = [(len(each), role) for role, kit in known.items() for each in kit["names"] if f"-{each}-" in said]
+    return known[max(found)[1]] if found else {"own": [], "reads": []}

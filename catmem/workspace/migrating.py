@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.access import targets_read, visible
+from catmem.config.access import visible, visible_categories
 from catmem.config.config import CONFIG_NAME, config_of
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
@@ -192,16 +192,26 @@ def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[
 
 def unread_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> Iterator[str]:
     """Those categories of a file of tier 1, or of no profile, that no specialist reads in it, if there are any."""
-    config = workspace.config
+    return (category for category, readers in readers_of(workspace, entity, categories).items() if not readers)
+
+
+def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> dict[str, list[str]]:
+    """The specialists that read each category of a file of tier 1, or of no profile; empty if there are none."""
+    taxonomy = workspace.config.taxonomy
     name, _, target = (entity or "").partition("/")
     profiles = load_each(workspace)[0]
     specialists = [each for each in profiles if each.tier != ORCHESTRATOR_TIER and not each.is_base(profiles)]
     if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
-        return
-    for category in categories:
-        read = {each for profile in specialists for each in targets_read(category, profile, config.taxonomy)}
-        if not read or (target and target not in read):
-            yield category
+        return {}
+    readers: dict[str, list[str]] = {category: [] for category in categories}
+    for profile in specialists:
+        for category in {
+            category
+            for each in ([target] if target else TARGETS)
+            for category in visible_categories([*readers], each, profile, taxonomy)
+        }:
+            readers[category].append(profile.name)
+    return readers
 
 
 def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:

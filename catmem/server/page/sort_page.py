@@ -92,8 +92,8 @@ def _row(plan: SortPlan, line: SortLine, given: tuple[str, str, bool] | None = N
     if parts:
         actions[SPLIT] = f"Cut it into {len(parts)} parts"
     if given is None or given[0] not in {*plan.titles, *actions}:
-        given = line.choice, "", line.choice not in ACTIONS
-    marks = ["several facts" if mark == SEVERAL else mark.replace("may be +", "may be new: ") for mark in line.marks]
+        given = line.choice, "", line.sure and line.choice not in ACTIONS
+    marks = ["several facts" if mark == SEVERAL else mark for mark in line.marks]
     return {"line": line, "given": given, "actions": actions, "parts": parts, "marks": marks}
 
 

@@ -1,0 +1,135 @@
+"""Which categories a text most likely belongs to, by its words alone.
+
+Each category has words: those of its names, everyday ones of its kit, and those of the entries that it has. A word of
+a text, or a pair of neighbours, counts the more, the fewer categories and the fewer of the texts have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import pairwise
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+from catmem.search.query import fold
+from catmem.search.stems import FUNCTION_WORDS, language_of, stem
+from catmem.workspace.kits import kits, usual_categories
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+_WORD = re.compile(r"[^\W\d_][^\W_]*|[€$£%]|\d{1,2}:\d\d")
+_NAME = 2.0
+"""How often a word of a category's names counts; one of its kit counts once."""
+_LEARNED = 2.0
+"""How often a word counts that all entries with it have in this category."""
+_OF_KIND = 0.7
+"""What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
+_SELDOM = 0.7
+_SURE = 5.0
+"""A guess so far ahead is sure: about two words that no other category has."""
+
+
+class Guesser:
+    """What the categories of a root are like."""
+
+    def __init__(
+        self,
+        names: Mapping[str, Sequence[str]],
+        known: Iterable[tuple[str, str]] = (),
+        texts: Sequence[str] = (),
+        *,
+        readers: Mapping[str, Collection[str]] | None = None,
+        seldom: Collection[str] = (),
+    ) -> None:
+        """``names`` are the slug, title and aliases of each category, ``known`` pairs of a category and a text of it.
+
+        ``texts`` are those without a category: a word that many of them have says little. ``readers`` are the
+        specialists that read each category, and ``seldom`` the categories that such texts are seldom of.
+        """
+        self._readers = {category: frozenset(some) for category, some in (readers or {}).items()}
+        self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
+        self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        for category, own in names.items():
+            for term, worth in _terms_of(own).items():
+                self._worth[term][category] = worth
+        usual = Counter(term for each in _usual_terms().values() for term in each)
+        taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for category, text in known:
+            for term in terms(text) if category in names else ():
+                taught[term][category] += 1
+        for term, counts in taught.items():
+            for category, count in counts.items():
+                learned = _LEARNED * count / (counts.total() + 1)
+                self._worth[term][category] = self._worth[term].get(category, 0) + learned
+        said, number = Counter(term for text in texts for term in terms(text)), len(texts) + 1
+        for term, worths in self._worth.items():
+            rare = log(1 + len(_usual_terms()) / (1 + max(1, usual[term], len(taught.get(term, ())))))
+            if said[term] > 1:
+                rare *= log(number / said[term]) / log(number)
+            self._worth[term] = {category: worth * rare for category, worth in worths.items()}
+
+    def of(self, text: str) -> tuple[list[str], bool]:
+        """The categories that share a word with the text, the likeliest first, and whether the first is sure.
+
+        It is if those are far behind that other specialists read, or without specialists all.
+        """
+        scores: defaultdict[str, float] = defaultdict(float)
+        for term in sorted(terms(text)):
+            for category, worth in self._worth.get(term, {}).items():
+                scores[category] += worth * (_SELDOM if category in self._seldom else 1)
+        found = sorted(scores, key=lambda each: (-scores[each], self._order[each]))
+        if not found:
+            return [], False
+        readers = self._readers.get(found[0])
+        others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
+        return found, scores[found[0]] - max(others, default=0.0) > _SURE
+
+
+def terms(text: str) -> set[str]:
+    """The stems of a text's words without those that only join, and the pairs of neighbours that are not both such."""
+    words = ["0:00" if word[0].isdigit() else word for word in _WORD.findall(fold(text))]
+    language = language_of(words)
+    stems = [(stem(word, language), word not in FUNCTION_WORDS[language]) for word in words]
+    pairs = {f"{one} {other}" for (one, tells), (other, also) in pairwise(stems) if tells or also}
+    return pairs.union(each for each, tells in stems if tells)
+
+
+def _terms_of(names: Sequence[str]) -> dict[str, float]:
+    """The terms of a category with these names, and how often each counts: its own, and those of usual categories.
+
+    Of another name than a usual one it has the words of all usual categories with a word of its names in theirs, or in
+    the names of their specialists, by the share of such words.
+    """
+    own = [terms(name.replace("-", " ")) for name in names]
+    made = dict.fromkeys((term for each in own for term in each), _NAME)
+    said = {term for each in own for term in each if " " not in term}
+    usual = _usual_terms()
+    for slug, (heads, kinds) in {names[0]: (said, said)}.items() if names[0] in usual else _heads().items():
+        shared = max(len(heads & said), _OF_KIND * len(kinds & said)) / sqrt(len(said) or 1)
+        for term in usual[slug] if shared else ():
+            made[term] = max(made.get(term, 0), min(1.0, shared))
+    return made
+
+
+@cache
+def _usual_terms() -> Mapping[str, frozenset[str]]:
+    """The terms of each usual category."""
+    return {slug: frozenset(_phrases(each["words"])) for slug, each in usual_categories().items()}
+
+
+@cache
+def _heads() -> Mapping[str, tuple[set[str], set[str]]]:
+    """The stems of each usual category's slug, and those of the names of the specialists that write it."""
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for kit in kits():
+        for slug in kit["own"]:
+            kinds[slug].update(term for name in kit["names"] if "-" not in name for term in terms(name))
+    return {slug: (set(terms(slug.replace("-", " "))), kinds[slug]) for slug in usual_categories()}
+
+
+def _phrases(words: str) -> Iterator[str]:
+    for phrase in words.split():
+        yield from (term for term in terms(phrase.replace("-", " ")) if "-" not in phrase or " " in term)

@@ -22,6 +22,9 @@ WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 MINUTES ?= 15
 SHARE ?= 1
 ONLY ?=
+# And of the tests that are marked as torture: which part, and what draws them.
+CASES ?= 1
+LOT ?=
 TABLE ?=
 
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
@@ -32,13 +35,13 @@ PYTHONS := $(PYTHON) $(if $(IS_NAMED),,python3.14 python3.13 python3.12 python3.
 
 help:
 	@echo "make demo         an example root, and the prompt that one specialist gets from it"
-	@echo "make test         the test suite, but for the browser (with another Python: PYTHON=python3.13)"
+	@echo "make test         the test suite, but for the browser and the long proofs (with another Python: PYTHON=python3.13)"
 	@echo "make check        the loop while you work: ruff, mypy, the fast tests (a minute)"
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
 	@echo "make lint         ruff and mypy"
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=60;"
-	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; as Markdown too: TABLE=file)"
+	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; a fifth of the long tests: CASES=0.2; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
 	@echo "make docs         write docs/cli.md, docs/rules.md and the table of modules anew, from the code"
 	@echo "make site         the docs as a site, in build/site"
@@ -64,7 +67,7 @@ demo: $(VENV)/.installed
 	echo "  catmem add -p trinity -c workflow-rules-finance 'Invoices go out on Fridays.'"
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore=tests/browser
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --torture 0 --ignore=tests/browser
 
 check: lint
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/unit/test_*.py tests/unit/syntax tests/unit/model tests/unit/config \
@@ -78,6 +81,7 @@ api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
 
 torture: $(VENV)/.dev
+	@$(if $(ONLY),,$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m torture --torture $(CASES) --lot '$(LOT)')
 	@$(BIN)/python -m tests.torture --minutes $(MINUTES) --share $(SHARE) $(if $(TABLE),--markdown '$(TABLE)') \
 	  $(foreach row,$(ONLY),'$(row)')
 

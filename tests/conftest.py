@@ -1,6 +1,6 @@
 """What every test shares: which catmem is under test, and how long property tests search.
 
-``HYPOTHESIS_PROFILE=ci`` looks at five times as many examples as a run by hand, ``thorough`` at 150 times.
+``HYPOTHESIS_PROFILE=thorough`` looks at 150 times as many examples as other runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
-settings.register_profile("ci", settings.get_profile("quick"), max_examples=100)
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=6_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -19,6 +19,8 @@ from catmem.server.alerts import RULES
 from catmem.server.metrics import Families, Meter
 from tests.unit.audit.audited import make_audited
 
+pytestmark = pytest.mark.torture
+
 TESTS = sorted(Path(__file__).parent.glob("*.yml"))
 ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
 NAMES = [rule["alert"] for rule in ALERTS]

@@ -13,6 +13,8 @@ from tests.crash.states import Story, check_stopped, stop, tell, tell_at_random
 from tests.crash.watched import Watched
 from tests.lengths import at_length
 
+pytestmark = pytest.mark.torture
+
 STATES = at_length(500, 250)
 AT_ONCE = 50
 

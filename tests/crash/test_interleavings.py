@@ -9,6 +9,8 @@ from tests.crash.outsiders import KINDS
 from tests.crash.scene import trial_in
 from tests.lengths import at_length
 
+pytestmark = pytest.mark.torture
+
 STEP = at_length(5, 8)
 """Of the rarer beginnings the default suite tries every eighth call, `make torture` each."""
 USUAL = at_length(1, 2)

@@ -11,6 +11,8 @@ from tests.crash.outsiders import KINDS
 from tests.crash.scene import ENTITY, Scene, line, trial_in
 from tests.lengths import at_length
 
+pytestmark = pytest.mark.torture
+
 STEP = at_length(7, 11)
 """The default suite kills at every eleventh call, `make torture` at each."""
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.crash.mutants import MUTANTS, Protocol
 
+pytestmark = pytest.mark.torture
+
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_wrong_protocol_is_caught(folder, name):

@@ -10,6 +10,8 @@ from tests.guard.outsider import marks, spans
 from tests.guard.scripts import AGENT, Script, Setting, Step, draw
 from tests.guard.sessions import Answer, play
 
+pytestmark = pytest.mark.torture
+
 SESSIONS = range(300)
 DIGEST = "b2:" + "d" * 32
 

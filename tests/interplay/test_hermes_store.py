@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 from catmem.hermes.store_scan import folded, is_met, needs_of
 
+pytestmark = pytest.mark.torture
+
 PROGRAMS = Path(__file__).parent / "programs"
 LIMITS = [2200, 1375]
 LINES = [

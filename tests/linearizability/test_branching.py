@@ -12,6 +12,8 @@ from tests.linearizability.broken_branches import BROKEN_BRANCHES
 from tests.linearizability.work import ENTITY, folders
 from tests.store.stores import kinds
 
+pytestmark = pytest.mark.torture
+
 OPERATIONS = at_length(1_000, 500)
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.linearizability.checker import UNKNOWN, Operation, check
 
+pytestmark = pytest.mark.torture
+
 
 def read(invoked, returned, revision, value):
     return Operation("r", "read", invoked, returned, revision, value)

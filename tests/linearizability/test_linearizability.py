@@ -15,6 +15,8 @@ from tests.linearizability.work import in_threads as threads_on
 from tests.store.memory import InMemoryStore
 from tests.store.stores import kinds
 
+pytestmark = pytest.mark.torture
+
 OPERATIONS = at_length(1_000, 500)
 
 

@@ -12,6 +12,8 @@ from tests.linearizability.plain_sql import BROKEN_SQL, SQLITE_FORBIDS, PlainPos
 from tests.linearizability.work import in_threads, replayed
 from tests.sql import server
 
+pytestmark = pytest.mark.torture
+
 OPERATIONS = at_length(1_000, 500)
 STORES = [
     PlainSqlite,

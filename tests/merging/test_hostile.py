@@ -12,6 +12,8 @@ from catmem import merge
 from catmem.model.document import parse
 from tests.lengths import at_length
 
+pytestmark = pytest.mark.torture
+
 SIZE = at_length(1_000, 120)
 GROWTH = 2.3
 """How many times the work of a document one of twice its length may take."""

@@ -275,6 +275,7 @@ def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
         assert asked(meter, "mem_head_rev")["neo/user",] == 1
 
 
+@pytest.mark.torture
 def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_path):
     workspace = make_audited(tmp_path)
     for number in range(500):

@@ -81,9 +81,7 @@ def test_json(place):
     said = json.loads(result.stdout)
     assert (said["version"], said["files"]) == (1, 4)
     assert said["statistics"] == {"CM297": 1, "CM298": 1, "CM299": 1}
-    assert [each["path"] for each in said["diagnostics"] if each["code"] == "CM309"] == ["homes/neo/MEMORY.md"] + [
-        "homes/neo/USER.md"
-    ] * 2
+    assert [each["path"] for each in said["diagnostics"]] == ["homes/neo/MEMORY.md"] + ["homes/neo/USER.md"] * 2
 
 
 @pytest.mark.parametrize(("form", "beginning"), [("github", "::warning file=homes/neo/MEMORY.md"), ("sarif", "{")])
@@ -107,31 +105,10 @@ def test_what_is_milder_is_counted_and_not_shown(place, by):
     assert result.stderr == "4 files: 2 warnings, 1 hint (see --hints)\n"
     said = json.loads(lint(*given, "--format", "json").stdout)
     assert said["counts"] == {"error": 0, "warning": 2, "hint": 1}
-    assert [each["code"] for each in said["diagnostics"] if each["code"] == "CM309"] == ["CM298", "CM299"]
+    assert [each["code"] for each in said["diagnostics"]] == ["CM298", "CM299"]
     assert "notice" not in lint(*given, "--format", "github").stdout
     (run,) = json.loads(lint(*given, "--format", "sarif").stdout)["runs"]
     assert [each["ruleId"] for each in run["results"]] == ["CM298", "CM299"]
-
-
-def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [talk]\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
-    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
-    assert (lint().exit_code, lint().stdout) == (0, "")
-    assert lint().stderr.endswith(" (see --hints)\n")
-    for options in (("--hints",), ("--select", "CM309"), ("--min-severity", "hint")):
-        found = lint(*options).stdout
-        # The fact and its copy are one finding, which stands at the source and names the copy.
-        assert [line.split(":")[0] for line in found.splitlines() if "CM309" in line] == ["homes/boss/USER.md"]
-        assert "  see homes/neo/USER.md:2:" in found
-    said = json.loads(lint("--format", "json").stdout)
-    assert [each["path"] for each in said["diagnostics"] if each["code"] == "CM309"] == [
-        "homes/boss/USER.md",
-        "homes/neo/USER.md",
-    ]
 
 
 def test_what_is_not_shown_does_not_fail(place):

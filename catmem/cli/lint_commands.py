@@ -62,6 +62,7 @@ def _codes(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     type=click.Choice(["error", "warning", "hint"]),
     help="Show nothing milder, and fail for nothing milder; it is counted all the same.",
 )
+@click.option("--hints", is_flag=True, help="With the format text: show hints too, and not their number alone.")
 @as_of_option
 @click.option("--statistics", is_flag=True, help="With the format text: how often each rule found something.")
 @click.option("--output", metavar="FILE", help="Write the findings to a file and not to standard output.")
@@ -79,11 +80,14 @@ def lint(  # noqa: PLR0913 - one parameter an option
     unsafe_fixes: bool,
     diff: bool,
     statistics: bool,
+    hints: bool,
 ) -> None:
     """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
 
-    PATHS are files or folders; without any, all that is below the root. Exit status: 0 if there are hints at most, 1
-    with errors or warnings, 2 if the configuration is not right (all other files are looked at all the same).
+    PATHS are files or folders; without any, all that is below the root. For people, hints are counted, and shown with
+    --hints, --select or --min-severity; what copies of one fact have in common is one finding. Exit status: 0 if
+    there are hints at most, 1 with errors or warnings, 2 if the configuration is not right (all other files are
+    looked at all the same).
     """
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff.")
@@ -92,6 +96,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     refuse_beside("diff", "fix", "statistics", "output", "form", why="it writes nothing, and reports no findings.")
 
     from catmem.config.profile import refuse_no_root
+    from catmem.linting.diagnostic import rank
     from catmem.linting.root_lint import Linter
 
     root = given_root()
@@ -116,9 +121,24 @@ def lint(  # noqa: PLR0913 - one parameter an option
             path=paths[0],
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
+    if form == "text":
+        shown: Severity = "hint" if hints or select or min_severity else "warning"
+        found = replace(found, diagnostics=_once(linter, found), min_severity=min(found.min_severity, shown, key=rank))
     _report(linter, found, form, statistics=statistics, output=output)
     print_unreadable(found.errors)
     raise SystemExit(max(status, found.exit_status))
+
+
+def _once(linter: Linter, found: LintResult) -> tuple[Diagnostic, ...]:
+    """The findings, each with the places of the copies that it is found in too."""
+    from catmem.linting.diagnostic import Related
+
+    def place(copy: Diagnostic) -> Related:
+        return Related(copy.path, copy.start, copy.end, "the same in a copy", copy.line, copy.column)
+
+    return tuple(
+        replace(each, related=(*each.related, *map(place, copies))) for each, copies in linter.once(found.diagnostics)
+    )
 
 
 def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
@@ -149,7 +169,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
 
 
 def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool, output: str | None) -> None:
-    from catmem.linting.diagnostic import rank
+    from catmem.linting.diagnostic import SEVERITIES, rank
     from catmem.linting.renderers import Report, render
 
     names: dict[str, str] = {}
@@ -170,8 +190,10 @@ def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool
         with os_errors("cannot be written", path=output, hint="Name another file."):
             Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
     if form == "text":
+        hidden = {name: " (not shown)" for name in SEVERITIES if rank(name) > rank(found.min_severity)}
+        hidden |= {"hint": " (see --hints)"} if found.min_severity == "warning" else {}
         said = ", ".join(
-            f"{count} {plural(count, name)}{' (not shown)' if rank(name) > rank(found.min_severity) else ''}"
+            f"{count} {plural(count, name)}{hidden.get(name, '')}"
             for name, count in report.severities().items()
             if count
         )

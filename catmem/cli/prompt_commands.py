@@ -167,11 +167,12 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
     """Print what each prompt saves beside flat files, and what it keeps out.
 
     prompt is what 'catmem prompt' prints; flat is what an agent without catmem loads: the texts of all entries of the
-    same files, without tags and headers. Both stand in characters, then in tokens, estimated by a rule that needs no
-    tokenizer (docs/fleet.md). changed are the bytes behind a change of one fact, of all in the files, in the mean: what
-    no cache of a prompt's beginning has. entries are those that the profile sees, of those in the files. The words
-    behind say what of the seen the prompt leaves out, what is stale or unverified, and how much of budgets and limits
-    is used. In the total a file counts once for each profile that reads it.
+    same files, of a seeded profile those of its source, without tags and headers. Both stand in characters, then in
+    tokens, estimated by a rule that needs no tokenizer (docs/fleet.md). changed are the bytes behind a change of
+    one fact, of all in the files, in the mean: what no cache of a prompt's beginning has. entries are those that
+    the profile sees, of those in the files. The words behind say what of the seen the prompt leaves out, what is
+    stale or unverified, and how much of budgets and limits is used. In the total a file counts once for each
+    profile that reads it.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
@@ -207,9 +208,6 @@ def _table(stats: Stats) -> Iterator[str]:
     facts = [(name, *(f"{count.get(each, 0):,}" for each in UNWANTED), "") for name, count in counts.items()]
     yield "\n"
     yield columns([("facts", *UNWANTED, ""), *facts], right=range(1, 5))
-    seeds = {each.seed_from: None for each in stats.profiles if each.seed_from and each.owner == each.profile}
-    for source in seeds:
-        yield f"\nSeeded profiles hold a slice of {source}. Beside its whole files: catmem stats --from {source}\n"
 
 
 def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:

@@ -53,7 +53,8 @@ class PromptSettings:
 
     style: Literal["markdown", "xml", "hermes"] = "markdown"
     order: Literal["profile", "file"] = "profile"
-    stale: Literal["note", "plain", "drop"] = "note"
+    stale: Literal["note", "drop"] = "note"
+    unverified: Literal["plain", "note"] = "plain"
     expired: Literal["drop", "note"] = "drop"
     budget: Mapping[str, int] = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ is among ``errors``; lint then works on what is left of it.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,7 +36,7 @@ from catmem.workspace.unread import look_over
 from catmem.writing import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -170,6 +171,22 @@ class Linter:
         found += self._store_diagnostics(context)
         wanted = sorted(filter(self._is_wanted, found), key=attrgetter("sort_key"))
         return LintResult(tuple(wanted), len(self._wanted), tuple(self.errors), self.settings.min_severity)
+
+    def once(self, found: Iterable[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
+        """Each finding once, in order, in the file of the lowest tier, with those of copies of its entry."""
+        groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+        seen: Counter[tuple[str, ...]] = Counter()
+        for each in found:
+            what = (each.code, each.message, each.fingerprint)
+            groups.setdefault((*what, seen[(each.path, *what)]), []).append(each)
+            seen[(each.path, *what)] += 1
+        ranked = (sorted(group, key=lambda each: (self._tier(each.path), each.sort_key)) for group in groups.values())
+        return sorted(((first, tuple(others)) for first, *others in ranked), key=lambda pair: pair[0].sort_key)
+
+    def _tier(self, path: str) -> int:
+        source = self._sources.get(path)
+        profile = self.root.profiles.get(source.owner) if source is not None and source.owner else None
+        return 0 if profile is None else profile.tier
 
     def text(self, name: str) -> str | None:
         """The text of a file of the last run as it is now; ``None`` if it cannot be read."""

@@ -171,7 +171,7 @@ class _Draft:
 
     def _candidate(self, row: int, view: View, entry: Entry) -> _Candidate:
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
-        note = None if self.profile.prompt.stale == "plain" and state.state != "expired" else state.note
+        note = None if state.state == "unverified" and self.profile.prompt.unverified == "plain" else state.note
         return _Candidate(row, entry.body, state, note, target=view.target, entry=entry)
 
     def drop_by_dates(self) -> None:

@@ -178,8 +178,7 @@ class WholeSizes:
 
     def unfiltered(self, profile: Profile, as_of: date, config: Config) -> Size:
         """The size of the prompt in the profile's style with every entry in it."""
-        notes = "note" if profile.prompt.stale == "drop" else profile.prompt.stale
-        key = (profile.prompt.style, notes, None if notes == "plain" else profile.stale_after, as_of)
+        key = (profile.prompt.style, profile.prompt.unverified, profile.stale_after, as_of)
         if key not in self._unfiltered:
             # By their names: in a closed taxonomy no pattern selects what it does not declare.
             every = {
@@ -190,7 +189,7 @@ class WholeSizes:
                 profile,
                 user_memory_categories=every.get("user", ()),
                 memory_categories=every.get("memory", ()),
-                prompt=replace(profile.prompt, order="file", stale=notes, expired="note", budget={}),
+                prompt=replace(profile.prompt, order="file", stale="note", expired="note", budget={}),
             )
             prompt = build_prompt(self.documents, reader, as_of=as_of, config=config, scanner=_NoScanner())
             self._unfiltered[key] = Size.of(prompt.text)
@@ -205,12 +204,23 @@ class _NoScanner:
         return []
 
 
-def measure(whole: WholeSizes, profile: Profile, owner: Profile, *, as_of: date, config: Config) -> Sizes:
-    """The sizes of the prompt of ``profile`` from the files of ``owner``."""
+def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
+    whole: WholeSizes,
+    profile: Profile,
+    owner: Profile,
+    beside: WholeSizes | None = None,
+    *,
+    as_of: date,
+    config: Config,
+) -> Sizes:
+    """The sizes of the prompt of ``profile`` from the files of ``owner``, and of the flat files that stand ``beside``.
+
+    By default these are the same files.
+    """
+    beside = beside or whole
     prompt = build_prompt(whole.documents, profile, as_of=as_of, config=config)
     manifest = prompt.manifest
     sizes = {**manifest.sizes, "total": len(prompt.text)}
-    marked = ("expired",) if profile.prompt.stale == "plain" else MARKED
     limits = [
         (target, size_of(whole.documents[target].text), limit_of(owner, target, config))
         for target in TARGETS
@@ -220,15 +230,15 @@ def measure(whole: WholeSizes, profile: Profile, owner: Profile, *, as_of: date,
         prompt=Size.of(prompt.text),
         unfiltered=whole.unfiltered(profile, as_of, config),
         files=whole.size,
-        flat=whole.flat,
-        changed=ChangedBytes(_mean(_behind(prompt), whole.facts), whole.changed),
+        flat=beside.flat,
+        changed=ChangedBytes(_mean(_behind(prompt), beside.facts), beside.changed),
         seen=len(manifest.rows),
-        entries=whole.entries,
+        entries=beside.entries,
         secrets=sum(not SECRETS.keys().isdisjoint(_rules(row)) for row in manifest.rows),
         states=Counter(row.state for row in manifest.rows),
         left_out=Counter(filter(None, map(left_out, manifest.rows))),
-        marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in marked),
-        in_flat=whole.in_flat(profile, as_of, config),
+        marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in MARKED),
+        in_flat=beside.in_flat(profile, as_of, config),
         budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
         limits=tuple(Use(target, used, limit) for target, used, limit in limits if limit is not None),
     )

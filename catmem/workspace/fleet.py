@@ -279,34 +279,43 @@ def read_stats(
 ) -> Stats:
     """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
 
-    All are those of agents: a profile that is only a base of others has no prompt.
+    All are those of agents: a profile that is only a base of others has no prompt. Beside the prompt of a profile that
+    holds a slice stand the files of its ``seed_from``, which it would load whole.
     A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
     ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
     files of ``source``.
     """
     day = as_of or clock.today()
     chosen = dict.fromkeys(names)
-    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else load_each(workspace)
+    every, problems = load_each(workspace)
+    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else (every, problems)
     given = None if source is None else workspace.profile(source)
-    shared = None
-    if given is not None:
-        documents, wrong = documents_of(workspace, given)
-        if wrong:
-            raise wrong[0]
-        shared = WholeSizes(documents)
+    sources = {} if given else {each.name: each for each in every}
+    read: dict[str, WholeSizes | None] = {}
+
+    def whole_of(owner: Profile) -> WholeSizes | None:
+        if owner.name not in read:
+            documents, wrong = documents_of(workspace, owner)
+            if wrong and given:
+                raise wrong[0]
+            problems.extend(wrong)
+            read[owner.name] = None if wrong else WholeSizes(documents)
+        return read[owner.name]
+
     measured: list[Measured] = []
     for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
-        whole = shared
-        if whole is None:
-            documents, wrong = documents_of(workspace, profile)
-            problems += wrong
-            whole = None if wrong else WholeSizes(documents)
+        whole = whole_of(given or profile)
         if whole is not None:
-            measured.append(_measured(workspace, profile, given or profile, whole, day))
+            above = sources.get(profile.seed_from or "") if whole.entries else None
+            both = (whole, whole_of(above) if above else None)
+            beside = max(filter(None, both), key=lambda each: each.flat.characters)
+            measured.append(_measured(workspace, profile, given or profile, whole, beside, day))
     return Stats(day, source, tuple(measured), tuple(problems))
 
 
-def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSizes, day: date) -> Measured:
+def _measured(  # noqa: PLR0913, PLR0917 - whose prompt, of what, beside what
+    workspace: Root, profile: Profile, owner: Profile, whole: WholeSizes, beside: WholeSizes, day: date
+) -> Measured:
     return Measured(
         profile=profile.name,
         tier=profile.tier,
@@ -317,5 +326,5 @@ def _measured(workspace: Root, profile: Profile, owner: Profile, whole: WholeSiz
             {target: whole.documents[target].text for target in TARGETS},
             {target: workspace.path_of(owner, target) for target in TARGETS},
         ),
-        sizes=measure(whole, profile, owner, as_of=day, config=workspace.config),
+        sizes=measure(whole, profile, owner, beside, as_of=day, config=workspace.config),
     )

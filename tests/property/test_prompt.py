@@ -257,17 +257,19 @@ dated = st.lists(
 
 @given(
     facts=dated, limit=limits, gap=st.integers(1, 6), style=st.sampled_from(sorted(READERS)),
-    stale=st.sampled_from(["note", "plain", "drop"]), expired=st.sampled_from(["note", "drop"]),
+    stale=st.sampled_from(["note", "drop"]), unverified=st.sampled_from(["note", "plain"]), expired=st.sampled_from(["note", "drop"]),
 )  # fmt: skip
 def test_the_text_changes_only_when_a_fact_crosses_its_limit(  # noqa: PLR0917 - one a strategy
-    facts, limit, gap, style, stale, expired
+    facts, limit, gap, style, stale, unverified, expired
 ):
     lines = [
         f"[{', '.join(f'{key}: {value}' for key, value in tags.items())}] fact {number}" if tags else f"fact {number}"
         for number, tags in enumerate(facts)
     ]
     document = parse("## A\n" + "\n§\n".join(lines))
-    profile = replace(EVERYTHING, stale_after=limit, prompt=PromptSettings(stale=stale, expired=expired))
+    profile = replace(
+        EVERYTHING, stale_after=limit, prompt=PromptSettings(stale=stale, unverified=unverified, expired=expired)
+    )
     first, second = DAY, DAY + timedelta(gap)
     texts = [build_prompt({"user": document}, profile, as_of=day, style=style).text for day in (first, second)]
     if not any(crosses(tags, limit, first, second) for tags in facts):

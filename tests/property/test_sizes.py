@@ -32,7 +32,8 @@ profiles = st.builds(
     user=st.sampled_from([(), ("talk",), ("pay", "code"), ("*",)]),
     memory=st.sampled_from([(), ("talk",), ("*",)]),
     style=st.sampled_from(["markdown", "xml", "hermes"]),
-    stale=st.sampled_from(["note", "plain", "drop"]),
+    stale=st.sampled_from(["note", "drop"]),
+    unverified=st.sampled_from(["note", "plain"]),
     expired=st.sampled_from(["note", "drop"]),
 )
 

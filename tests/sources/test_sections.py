@@ -334,14 +334,12 @@ def test_a_bullet_is_not_bulleted_twice(made):
     entries = ["- One", "* Two\n  goes on", "+ Three", "[verified_date: 2026-01-01] - Four"]
     made.file("orchestrator/user").write_text("## Projects\n" + "\n§\n".join(entries) + "\n", encoding="utf-8")
     said = made.run("prompt", "orchestrator", "--as-of", "2026-11-21").stdout
-    assert said.endswith(
-        "- (unverified) One\n- (unverified)\n  Two\n  goes on\n- (unverified) Three\n- (stale: verified 2026-01-01) Four\n"
-    )
+    assert said.endswith("- One\n- Two\n  goes on\n- Three\n- (stale: verified 2026-01-01) Four\n")
     made.file("orchestrator/user").write_text(
         "## Projects\n- One\n§\n* Two\n  goes on\n§\n- a\n- b\n", encoding="utf-8"
     )
     said = made.run("prompt", "orchestrator").stdout
-    assert said.endswith("## Projects (unverified)\n- One\n- Two\n  goes on\n- a\n- b\n")
+    assert said.endswith("## Projects\n- One\n- Two\n  goes on\n- a\n- b\n")
 
 
 # --- the card --------------------------------------------------------------------------------------------------------

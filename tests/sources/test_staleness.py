@@ -239,7 +239,7 @@ def test_a_prompt_notes_what_is_not_fresh(memory):
     facts = [entry(OFFICE, verified_date=ago(91)), "Never verified.", entry("Fine.", verified_date=DAY)]
     memory.write(*facts, entry("Gone.", expires=ago(1)))
     text = memory.run("prompt", "orchestrator").stdout
-    assert text.endswith(f"\n- (stale: verified {ago(91)}) {OFFICE}\n- (unverified) Never verified.\n- Fine.\n")
+    assert text.endswith(f"\n- (stale: verified {ago(91)}) {OFFICE}\n- Never verified.\n- Fine.\n")
     assert "Gone." not in text
 
 

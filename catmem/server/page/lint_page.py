@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.errors import CatmemError
 from catmem.linting.diagnostic import SEVERITIES
 from catmem.linting.root_lint import Linter
-from catmem.seeding.lockfile import seeded_copies
 from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.page_view import Page
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.linting.diagnostic import Diagnostic
     from catmem.model.document import Entry
     from catmem.server.page.page_view import PageRequest
-
-    Copies: TypeAlias = Mapping[tuple[str, str], frozenset[str]]
-    Same: TypeAlias = tuple[str | None, str | None, str, str]
 
 _SIZE = 100
 
@@ -43,10 +38,6 @@ class About(NamedTuple):
     entry: str | None
     address: str | None
     copies: tuple[str, ...] = ()
-
-    def same(self, entity: str | None) -> Same:
-        """What it has in common with the same finding of a copy, or of what it is a copy of."""
-        return entity, self.entry, self.finding.code, self.finding.message
 
 
 class FileFindings(NamedTuple):
@@ -70,13 +61,7 @@ def lint(asked: PageRequest) -> Page:
         severity = asked.choice("severity", SEVERITIES)
         rule = asked.if_there("rule", [each.code for each in counted])
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
-        problems = list(found.errors)
-        copies: Copies = {}
-        try:
-            copies = seeded_copies(asked.workspace)
-        except CatmemError as error:
-            problems.append(error)  # a record of seeds that cannot be read hides no finding
-        listed = _with_copies(list(_located(linter, chosen)), copies)
+        listed = list(_located(linter, chosen))
     finally:
         linter.close()
     some = paged(listed, asked.page, _SIZE)
@@ -95,7 +80,7 @@ def lint(asked: PageRequest) -> Page:
         "lint.html",
         {
             "found": found,
-            "problems": problems,
+            "problems": found.errors,
             "severity_counts": Counter(each.severity for each in counted),
             "rule_counts": rules,
             "severities": SEVERITY,
@@ -114,7 +99,7 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
     entity: str | None = None
     entries: Sequence[Entry] = ()
     path: str | None = None
-    for each in findings:
+    for each, copies in linter.once(findings):
         if each.path != path:
             path, entity = each.path, _entity(linter, each.path)
             entries = () if entity is None else _entries(linter, path)
@@ -123,35 +108,8 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
         if each.code in REVIEWED and entity is not None and entry is not None:
             queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
             address = f"{queue}#{reference(entry)}"
-        yield About(each, entity, entry, address)
-
-
-def _with_copies(located: Sequence[About], copies: Copies) -> list[About]:
-    """The findings, without those of copies of which the same is found where they come from: that names them."""
-    known = {each.same(each.entity) for each in located}
-    sources = [_first_of(each, known, copies) for each in located]
-    followed: dict[Same, set[str]] = {}
-    for each, source in zip(located, sources, strict=True):
-        if source != each.entity:
-            followed.setdefault(each.same(source), set()).add(str(each.entity))
-    return [
-        each._replace(copies=tuple(sorted(followed.get(each.same(each.entity), ()))))
-        for each, source in zip(located, sources, strict=True)
-        if source == each.entity
-    ]
-
-
-def _first_of(finding: About, known: Collection[Same], copies: Copies) -> str | None:
-    """The entity at the source of the sources that has the finding too; its own where it is no copy, or in a circle."""
-    seen = [finding.entity]
-    while True:
-        sources = sorted(copies.get((seen[-1] or "", finding.entry or ""), ()))
-        above = next((source for source in sources if finding.same(source) in known), None)
-        if above is None:
-            return seen[-1]
-        if above in seen:
-            return finding.entity
-        seen.append(above)
+        followers = sorted({_entity(linter, copy.path) or copy.path for copy in copies})
+        yield About(each, entity, entry, address, tuple(followers))
 
 
 def _entries(linter: Linter, path: str) -> Sequence[Entry]:

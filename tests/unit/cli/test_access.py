@@ -39,6 +39,7 @@ Read by tier 1 only:
   finance-payroll    1 entry
   projects           2 entries
   __uncategorized__  2 entries in MEMORY.md
+A profile reads what its user_memory_categories and memory_categories name.
 """
 
 
@@ -83,6 +84,7 @@ def test_names_that_fit_stand_over_their_columns(place):
         "\n"
         "Read by no profile:\n"
         "  tlak  not declared, 1 entry\n"
+        "A profile reads what its user_memory_categories and memory_categories name.\n"
     )
 
 

@@ -252,7 +252,7 @@ def test_a_broken_date_is_no_error(place, date):
         assert result.exit_code == 0
         assert "one" in result.stdout
     prompt = run("prompt", "neo", "--root", place)
-    assert "(unverified)" in prompt.stdout
+    assert "- one\n" in prompt.stdout
     assert "USER.md:2: expires" in prompt.stderr
     assert prompt.stderr.count("so it does not count") == 3
 

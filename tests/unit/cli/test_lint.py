@@ -102,7 +102,7 @@ def test_what_is_milder_is_counted_and_not_shown(place, by):
     given = () if by == "setting" else ("--min-severity", "warning")
     result = lint(*given)
     assert (result.exit_code, "CM297" in result.stdout) == (1, False)
-    assert result.stderr == "4 files: 2 warnings, 1 hint (not shown)\n"
+    assert result.stderr == "4 files: 2 warnings, 1 hint (see --hints)\n"
     said = json.loads(lint(*given, "--format", "json").stdout)
     assert said["counts"] == {"error": 0, "warning": 2, "hint": 1}
     assert [each["code"] for each in said["diagnostics"]] == ["CM298", "CM299"]

@@ -46,8 +46,8 @@ def test_the_text(place):
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
         "# About the user\n\n## Talk\n- (stale: verified 2026-01-01) one\n"
-        "- (unverified) [BLOCKED: instruction-override]\n"
-        "\n# Notes\n\n## Uncategorized (unverified)\n- note\n"
+        "- [BLOCKED: instruction-override]\n"
+        "\n# Notes\n\n## Uncategorized\n- note\n"
     )
 
 

@@ -149,9 +149,7 @@ def test_what_flat_files_show_without_a_word():
     assert (found.secrets, found.left_out["blocked"]) == (1, 1)
 
 
-@together(
-    ("stale", "marked"), [("note", {"stale": 1, "expired": 1}), ("plain", {"expired": 1}), ("drop", {"expired": 1})]
-)
+@together(("stale", "marked"), [("note", {"stale": 1, "expired": 1}), ("drop", {"expired": 1})])
 def test_marked_facts_are_in_the_prompt_with_a_note(stale, marked):
     profile = Profile("neo", user_memory_categories=ALL, prompt=PromptSettings(stale=stale, expired="note"))
     assert sizes(profile).marked == marked

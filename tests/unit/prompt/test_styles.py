@@ -18,7 +18,13 @@ from tests.property.frames import READERS, BrokenFrameError
 from tests.together import together
 
 DAY = date(2026, 11, 21)
-EVERYTHING = Profile("reader", user_memory_categories=("*",), memory_categories=("*",), include_uncategorized=True)
+EVERYTHING = Profile(
+    "reader",
+    user_memory_categories=("*",),
+    memory_categories=("*",),
+    include_uncategorized=True,
+    prompt=PromptSettings(unverified="note"),
+)
 STYLES = tuple(READERS)
 HERMES = Path(__file__).parents[2] / "golden" / "hermes" / "0.19.0.json"
 RULE = "═" * 46
@@ -237,7 +243,7 @@ def test_xml_dates_are_attributes():
         "## A\n[verified_date: 2026-11-01] a\n§\n[created: 2026-11-02] b\n§\n[created: 2026-01-02] c\n§\n"
         "[expires: 2026-01-03] d\n§\ne\n",
         style="xml",
-        profile=replace(EVERYTHING, prompt=PromptSettings(expired="note")),
+        profile=replace(EVERYTHING, prompt=PromptSettings(expired="note", unverified="note")),
     ).text
     assert text.splitlines()[2:7] == [
         '<entry verified="2026-11-01">a</entry>',

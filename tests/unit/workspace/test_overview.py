@@ -16,7 +16,7 @@ from tests.golden.case import put
 DAY = date(2026, 11, 21)
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n",
-    "neo": "user_memory_categories: [talk]\nmemory_categories: [talk]\nprompt: {budget: {total: 200}}\nlimits: {user: 400}\n",
+    "neo": "user_memory_categories: [talk]\nmemory_categories: [talk]\nprompt: {budget: {total: 150}}\nlimits: {user: 400}\n",
     "pupil": "user_memory_categories: [talk]\nseed_from: boss\n",
 }
 BOSS = "## Talk\n[created: 2026-11-01] Likes tables.\n§\n[verified_date: 2020-01-01] Prefers short answers.\n"
@@ -63,7 +63,7 @@ def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace)
     measure = line(overviews.read(DAY), "neo").measure
     assert (measure.entries, measure.seen) == (3, 2)
     assert measure.due == {"unverified": 2, "expired": 1}
-    assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 200), ("file, user", 400)]
+    assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 150), ("file, user", 400)]
     assert measure.fullest.name == "prompt, total"
 
 

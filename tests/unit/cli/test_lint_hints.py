@@ -1,0 +1,31 @@
+"""``catmem lint`` for people: hints, and findings of copies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.end_to_end.terminal import run
+from tests.golden.case import put
+
+
+def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path):
+    def lint(*options):
+        return run("lint", "--root", tmp_path, *options)
+
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [talk]\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
+    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
+    assert (lint().stdout, "(see --hints)\n" in lint().stderr) == ("", True)
+    for options in (("--hints",), ("--select", "CM309"), ("--min-severity", "hint")):
+        found = lint(*options).stdout
+        # The fact and its copy are one finding, which stands at the source and names the copy.
+        assert [Path(line.split(":")[0]).parts[-2] for line in found.splitlines() if "CM309" in line] == ["boss"]
+        assert "neo/USER.md:2:" in found
+    said = json.loads(lint("--format", "json").stdout)
+    assert [Path(each["path"]).parts[-2] for each in said["diagnostics"] if each["code"] == "CM309"] == [
+        "homes/boss/USER.md",
+        "homes/neo/USER.md",
+    ]

@@ -26,11 +26,12 @@ from catmem.prompt.styles import (
     Style,
     StyledCategory,
     counted,
+    is_plain,
     places,
     render,
     text_of,
 )
-from catmem.staleness.freshness import Freshness, freshness
+from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
 from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
 
 if TYPE_CHECKING:
@@ -47,11 +48,15 @@ _OWN = BuiltinScanner()
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt's text and the SHA-256 of its bytes (``sha256:…``)."""
+    """A prompt's text, and what it was made of."""
 
     text: str
-    digest: str
     _draft: _Draft = field(repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the text's bytes (``sha256:…``)."""
+        return bytes_digest(self.text.encode())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -100,9 +105,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
-    draft.drop_by_dates()
-    text = draft.settle()
-    return Prompt(text, bytes_digest(text.encode()), draft)
+    return Prompt(draft.settle(), draft)
 
 
 def changed_from(prompt: Prompt) -> Mapping[int, int]:
@@ -167,22 +170,23 @@ class _Draft:
         if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
         first = len(self.candidates)
-        self.candidates += [self._candidate(row, view, entry) for row, entry in enumerate(entries, first)]
+        note = None if self.profile.prompt.stale == "plain" else UNVERIFIED.note
+        self.candidates += [
+            # Nearly every entry: its text as it stands, without tags.
+            _Candidate(row, entry.raw, UNVERIFIED, note, None, True, target=view.target, entry=entry)  # noqa: FBT003
+            if is_plain(entry.raw) and "\\" not in entry.raw
+            else self._candidate(row, view.target, entry)
+            for row, entry in enumerate(entries, first)
+        ]
 
-    def _candidate(self, row: int, view: View, entry: Entry) -> _Candidate:
+    def _candidate(self, row: int, target: str, entry: Entry) -> _Candidate:
+        """An entry; left out if it has no text, or if the profile does not want it expired or too old as it is."""
+        policy, body = self.profile.prompt, entry.body
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
-        note = None if self.profile.prompt.stale == "plain" and state.state != "expired" else state.note
-        return _Candidate(row, entry.body, state, note, target=view.target, entry=entry)
-
-    def drop_by_dates(self) -> None:
-        """Leave out what the profile does not want when it is expired or too old, and entries without text."""
-        policy = self.profile.prompt
-        for candidate in self.candidates:
-            freshness = candidate.freshness
-            if not candidate.body:
-                candidate.dated_out = "no text"
-            elif freshness.overdue and (policy.expired if freshness.state == "expired" else policy.stale) == "drop":
-                candidate.dated_out = freshness.note
+        note = None if policy.stale == "plain" and state.state != "expired" else state.note
+        unwanted = state.overdue and (policy.expired if state.state == "expired" else policy.stale) == "drop"
+        dated_out = "no text" if not body else state.note if unwanted else None
+        return _Candidate(row, body, state, note, None, is_plain(body), target=target, entry=entry, dated_out=dated_out)
 
     def settle(self) -> str:
         """The text within its budget, in which the scan finds nothing: what a finding touches is withheld before."""
@@ -237,7 +241,7 @@ class _Draft:
         """The rendered pieces of what is in."""
         joined: list[Piece] = []
         for pieces in self.rendered.values():
-            joined += [Piece(BETWEEN[self.style], None)] if joined else []
+            joined += [(BETWEEN[self.style], None)] if joined else []
             joined += pieces
         return joined
 
@@ -248,7 +252,7 @@ class _Draft:
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
         for candidate in self.candidates:
-            if candidate.target == target and candidate.out is None:
+            if candidate.target == target and not candidate.dated_out and candidate.over_budget is None:
                 grouped.setdefault(candidate.entry.category, []).append(candidate)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
@@ -273,15 +277,19 @@ class _Draft:
         """
         found = Candidates(text) if self.scanner is _OWN else None
         held = None if found is None or found.places is None else _owners(pieces, found.places)
-        suspects: list[_Candidate] = []
-        for owner, shown in [(piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int)]:
-            candidate = self.candidates[owner]
-            is_shown = candidate.body in shown and len(candidate.body) <= DEFAULT_LIMIT
-            if held is None or owner in held or not is_shown:
-                suspects.append(candidate)
+        shown = [(self.candidates[owner], text) for text, owner in pieces if isinstance(owner, int)]
+        suspects = [
+            candidate
+            for candidate, text in shown
+            if held is None or candidate.row in held or not self._is_as_stored(candidate, text)
+        ]
         if self._look_at(suspects):
             return True
         return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
+
+    def _is_as_stored(self, candidate: _Candidate, shown: str) -> bool:
+        is_shown = (candidate.is_plain and self.style != "xml") or candidate.body in shown
+        return is_shown and len(candidate.body) <= DEFAULT_LIMIT
 
     def _look_at(self, candidates: Sequence[_Candidate]) -> bool:
         """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
@@ -302,7 +310,7 @@ class _Draft:
             for index in range(bisect_right(ends, finding.start), len(pieces)):
                 if index and ends[index - 1] >= finding.end:
                     break
-                owner = pieces[index].owner
+                owner = pieces[index][1]
                 if owner is not None:
                     touching.setdefault(owner, []).append(finding)
         changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
@@ -364,13 +372,13 @@ def leaving_rank(state: Freshness, category: str) -> int:
 
 
 def _ends(pieces: Sequence[Piece]) -> list[int]:
-    return list(accumulate([len(piece.text) for piece in pieces]))
+    return list(accumulate([len(text) for text, _ in pieces]))
 
 
 def _owners(pieces: Sequence[Piece], places: Sequence[int]) -> set[int | str | None]:
     """Whose pieces the characters at some places of the text are in."""
     ends = _ends(pieces) if places else []
-    return {pieces[bisect_right(ends, place)].owner for place in places}
+    return {pieces[bisect_right(ends, place)][1] for place in places}
 
 
 def _rules(findings: Sequence[Threat]) -> str:

@@ -210,9 +210,10 @@ _SENDING = pattern(
         "(?:to|at|via|into|through)"
     )
 )
-_SENT = tuple(
-    fold_word("key password secret credential token cookies conversation chat memor env data creditcard").split()
-)
+_SENT = fold_word("key password secret credential token cookies conversation chat memor env data creditcard").split()
+_SENDS = fold_word(
+    "send post upload transmit forward email leak copy submit deliver report relay push exfiltrat"
+).split()
 _NEGATED = pattern(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
 _STRIDE = 64
 _SENDING_REACH = 280
@@ -274,7 +275,9 @@ def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
 def _sending(folded: Folded, first: int, last: int) -> re.Match[str] | None:
     """An order to send something, in front of what stands from ``first`` to ``last``."""
     letters = folded.fold(folded.text[max(0, first - _SENDING_REACH) : last])
-    return _SENDING.search(letters) if any(map(letters.__contains__, _SENT)) else None
+    if not any(map(letters.__contains__, _SENT)) or not any(map(letters.__contains__, _SENDS)):
+        return None
+    return _SENDING.search(letters)
 
 
 def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:

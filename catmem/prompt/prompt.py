@@ -32,7 +32,7 @@ from catmem.prompt.styles import (
     text_of,
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
-from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
+from catmem.threats import BuiltinScanner, Candidates, Threat, scan_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -171,10 +171,11 @@ class _Draft:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
         first = len(self.candidates)
         note = None if self.profile.prompt.stale == "plain" else UNVERIFIED.note
+        changes_nothing = self.style != "xml"
         self.candidates += [
             # Nearly every entry: its text as it stands, without tags.
             _Candidate(row, entry.raw, UNVERIFIED, note, None, True, target=view.target, entry=entry)  # noqa: FBT003
-            if is_plain(entry.raw) and "\\" not in entry.raw
+            if changes_nothing and is_plain(entry.raw) and "\\" not in entry.raw
             else self._candidate(row, view.target, entry)
             for row, entry in enumerate(entries, first)
         ]
@@ -186,7 +187,7 @@ class _Draft:
         note = None if policy.stale == "plain" and state.state != "expired" else state.note
         unwanted = state.overdue and (policy.expired if state.state == "expired" else policy.stale) == "drop"
         dated_out = "no text" if not body else state.note if unwanted else None
-        return _Candidate(row, body, state, note, None, is_plain(body), target=target, entry=entry, dated_out=dated_out)
+        return _Candidate(row, body, state, note, target=target, entry=entry, dated_out=dated_out)
 
     def settle(self) -> str:
         """The text within its budget, in which the scan finds nothing: what a finding touches is withheld before."""
@@ -212,7 +213,7 @@ class _Draft:
 
     def _leave_out(self, over: _Over) -> None:
         """Leave out as few as must be; halving finds how many in few renderings."""
-        staying = [each for each in self.candidates if each.out is None and over.name in {each.target, "total"}]
+        staying = [each for each in self._inside() if over.name in {each.target, "total"}]
         # A long entry that is hostile takes no more than the line that says so.
         self._look_at([each for each in staying if self.counter(each.body) > over.budget])
         leaving = sorted(staying, key=lambda each: self._leaving_rank(each, over.budget))
@@ -245,14 +246,18 @@ class _Draft:
             joined += pieces
         return joined
 
+    def _inside(self) -> list[_Candidate]:
+        """What is not left out, as far as is decided."""
+        return [each for each in self.candidates if each.dated_out is None and each.over_budget is None]
+
     def _render(self) -> dict[str, list[Piece]]:
         rendered = {target: render(self._block(target), self.style) for target in self.views}
         return {target: pieces for target, pieces in rendered.items() if pieces}
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
-        for candidate in self.candidates:
-            if candidate.target == target and not candidate.dated_out and candidate.over_budget is None:
+        for candidate in self._inside():
+            if candidate.target == target:
                 grouped.setdefault(candidate.entry.category, []).append(candidate)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
@@ -277,19 +282,12 @@ class _Draft:
         """
         found = Candidates(text) if self.scanner is _OWN else None
         held = None if found is None or found.places is None else _owners(pieces, found.places)
-        shown = [(self.candidates[owner], text) for text, owner in pieces if isinstance(owner, int)]
-        suspects = [
-            candidate
-            for candidate, text in shown
-            if held is None or candidate.row in held or not self._is_as_stored(candidate, text)
-        ]
+        suspects = self._inside()
+        if held is not None:
+            suspects = [each for each in suspects if not (each.is_plain or each.is_as_stored) or each.row in held]
         if self._look_at(suspects):
             return True
         return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
-
-    def _is_as_stored(self, candidate: _Candidate, shown: str) -> bool:
-        is_shown = (candidate.is_plain and self.style != "xml") or candidate.body in shown
-        return is_shown and len(candidate.body) <= DEFAULT_LIMIT
 
     def _look_at(self, candidates: Sequence[_Candidate]) -> bool:
         """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from catmem.staleness.freshness import UNVERIFIED
+from catmem.threats import DEFAULT_LIMIT
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Fact:
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
     is_plain: bool = False
-    """Whether it has nothing that any style but ``xml`` would change: see ``is_plain``."""
+    """Whether it is shown as it is stored: where the style is not ``xml``, and see ``is_plain``."""
     _shown: tuple[object, str] | None = None
 
     def shown(self, entry: Callable[[Fact, str | None], str], note: str | None) -> str:
@@ -66,6 +67,11 @@ class Fact:
             self._shown = note, entry(self, note)
         return self._shown[1]
 
+    @property
+    def is_as_stored(self) -> bool:
+        """Whether the scan of the prompt sees its body as it stands in the file."""
+        return self._shown is not None and self.body in self._shown[1] and len(self.body) <= DEFAULT_LIMIT
+
     def withhold(self, rules: str) -> None:
         """Show the names of rules in its place."""
         self.blocked, self.is_plain, self._shown = rules, False, None
@@ -73,7 +79,7 @@ class Fact:
 
 def is_plain(body: str) -> bool:
     """Whether a body is one line that begins with a letter or number, as no line of a frame and no note does."""
-    if not body[:1].isalnum() or len(body.splitlines()) != 1:
+    if not body[:1].isalnum() or len(body.splitlines()) != 1 or len(body) > DEFAULT_LIMIT:
         return False
     return body[0] not in "UM" or not body.startswith(("USER PROFILE (", "MEMORY ("))
 
@@ -257,11 +263,7 @@ def _encoded(text: str) -> str:
 
 def _hermes(block: Block) -> Iterable[Piece]:
     facts = [fact for category in block.categories for fact in category.facts]
-    texts = [
-        # Undated, it is shown as it stands; Hermes has no other notes.
-        fact.body if fact.is_plain and not fact.freshness.overdue else fact.shown(_hermes_entry, fact.note)
-        for fact in facts
-    ]
+    texts = [fact.body if fact.is_plain else fact.shown(_hermes_entry, fact.note) for fact in facts]
     size = sum(map(len, texts)) + len(_HERMES_DELIMITER) * (len(texts) - 1)
     header = _HERMES_HEADERS.get(block.target, block.target)
     if block.limit is None:

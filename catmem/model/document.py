@@ -253,14 +253,14 @@ class Document:
     def entries_between(self, start: int, end: int) -> list[Entry]:
         """The entries of the stretches that touch ``start`` to ``end``, in file order."""
         text, limit = self.text, self.limits.tag_block_chars
+        new = tuple.__new__  # what `Entry` itself does; large files have very many
         found: list[Entry] = []
         for category, piece_start, piece_end in pieces(self.scan, start, end):
-            piece = text[piece_start:piece_end]
-            raw = piece.strip()
+            raw = text[piece_start:piece_end].strip()
             if raw:
                 # Only white space stands before the entry, so its first character is found where the entry begins.
                 first = text.index(raw[0], piece_start)
-                found.append(Entry(category, first, first + len(raw), raw, limit))
+                found.append(new(Entry, (category, first, first + len(raw), raw, limit)))
         return found
 
     def to_dict(self) -> dict[str, Any]:

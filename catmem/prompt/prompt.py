@@ -26,12 +26,13 @@ from catmem.prompt.styles import (
     Style,
     StyledCategory,
     counted,
+    is_plain,
     places,
     render,
     text_of,
 )
-from catmem.staleness.freshness import Freshness, freshness
-from catmem.threats import DEFAULT_LIMIT, BuiltinScanner, Candidates, Threat, scan_each
+from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
+from catmem.threats import BuiltinScanner, Candidates, Threat, scan_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,11 +48,15 @@ _OWN = BuiltinScanner()
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt's text and the SHA-256 of its bytes (``sha256:…``)."""
+    """A prompt's text, and what it was made of."""
 
     text: str
-    digest: str
     _draft: _Draft = field(repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the text's bytes (``sha256:…``)."""
+        return bytes_digest(self.text.encode())
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -100,9 +105,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
-    draft.drop_by_dates()
-    text = draft.settle()
-    return Prompt(text, bytes_digest(text.encode()), draft)
+    return Prompt(draft.settle(), draft)
 
 
 def changed_from(prompt: Prompt) -> Mapping[int, int]:
@@ -167,22 +170,24 @@ class _Draft:
         if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
         first = len(self.candidates)
-        self.candidates += [self._candidate(row, view, entry) for row, entry in enumerate(entries, first)]
+        note = None if self.profile.prompt.unverified == "plain" else UNVERIFIED.note
+        changes_nothing = self.style != "xml"
+        self.candidates += [
+            # Nearly every entry: its text as it stands, without tags.
+            _Candidate(row, entry.raw, UNVERIFIED, note, None, True, target=view.target, entry=entry)  # noqa: FBT003
+            if changes_nothing and is_plain(entry.raw) and "\\" not in entry.raw
+            else self._candidate(row, view.target, entry)
+            for row, entry in enumerate(entries, first)
+        ]
 
-    def _candidate(self, row: int, view: View, entry: Entry) -> _Candidate:
+    def _candidate(self, row: int, target: str, entry: Entry) -> _Candidate:
+        """An entry; left out if it has no text, or if the profile does not want it expired or too old as it is."""
+        policy, body = self.profile.prompt, entry.body
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
-        note = None if state.state == "unverified" and self.profile.prompt.unverified == "plain" else state.note
-        return _Candidate(row, entry.body, state, note, target=view.target, entry=entry)
-
-    def drop_by_dates(self) -> None:
-        """Leave out what the profile does not want when it is expired or too old, and entries without text."""
-        policy = self.profile.prompt
-        for candidate in self.candidates:
-            freshness = candidate.freshness
-            if not candidate.body:
-                candidate.dated_out = "no text"
-            elif freshness.overdue and (policy.expired if freshness.state == "expired" else policy.stale) == "drop":
-                candidate.dated_out = freshness.note
+        note = None if state.state == "unverified" and policy.unverified == "plain" else state.note
+        unwanted = state.overdue and (policy.expired if state.state == "expired" else policy.stale) == "drop"
+        dated_out = "no text" if not body else state.note if unwanted else None
+        return _Candidate(row, body, state, note, target=target, entry=entry, dated_out=dated_out)
 
     def settle(self) -> str:
         """The text within its budget, in which the scan finds nothing: what a finding touches is withheld before."""
@@ -208,7 +213,7 @@ class _Draft:
 
     def _leave_out(self, over: _Over) -> None:
         """Leave out as few as must be; halving finds how many in few renderings."""
-        staying = [each for each in self.candidates if each.out is None and over.name in {each.target, "total"}]
+        staying = [each for each in self._inside() if over.name in {each.target, "total"}]
         # A long entry that is hostile takes no more than the line that says so.
         self._look_at([each for each in staying if self.counter(each.body) > over.budget])
         leaving = sorted(staying, key=lambda each: self._leaving_rank(each, over.budget))
@@ -237,9 +242,13 @@ class _Draft:
         """The rendered pieces of what is in."""
         joined: list[Piece] = []
         for pieces in self.rendered.values():
-            joined += [Piece(BETWEEN[self.style], None)] if joined else []
+            joined += [(BETWEEN[self.style], None)] if joined else []
             joined += pieces
         return joined
+
+    def _inside(self) -> list[_Candidate]:
+        """What is not left out, as far as is decided."""
+        return [each for each in self.candidates if each.dated_out is None and each.over_budget is None]
 
     def _render(self) -> dict[str, list[Piece]]:
         rendered = {target: render(self._block(target), self.style) for target in self.views}
@@ -247,8 +256,8 @@ class _Draft:
 
     def _block(self, target: str) -> Block:
         grouped: dict[str, list[Fact]] = {}
-        for candidate in self.candidates:
-            if candidate.target == target and candidate.out is None:
+        for candidate in self._inside():
+            if candidate.target == target:
                 grouped.setdefault(candidate.entry.category, []).append(candidate)
         categories = tuple(
             StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
@@ -273,12 +282,9 @@ class _Draft:
         """
         found = Candidates(text) if self.scanner is _OWN else None
         held = None if found is None or found.places is None else _owners(pieces, found.places)
-        suspects: list[_Candidate] = []
-        for owner, shown in [(piece.owner, piece.text) for piece in pieces if isinstance(piece.owner, int)]:
-            candidate = self.candidates[owner]
-            is_shown = candidate.body in shown and len(candidate.body) <= DEFAULT_LIMIT
-            if held is None or owner in held or not is_shown:
-                suspects.append(candidate)
+        suspects = self._inside()
+        if held is not None:
+            suspects = [each for each in suspects if not (each.is_plain or each.is_as_stored) or each.row in held]
         if self._look_at(suspects):
             return True
         return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
@@ -302,7 +308,7 @@ class _Draft:
             for index in range(bisect_right(ends, finding.start), len(pieces)):
                 if index and ends[index - 1] >= finding.end:
                     break
-                owner = pieces[index].owner
+                owner = pieces[index][1]
                 if owner is not None:
                     touching.setdefault(owner, []).append(finding)
         changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
@@ -364,13 +370,13 @@ def leaving_rank(state: Freshness, category: str) -> int:
 
 
 def _ends(pieces: Sequence[Piece]) -> list[int]:
-    return list(accumulate([len(piece.text) for piece in pieces]))
+    return list(accumulate([len(text) for text, _ in pieces]))
 
 
 def _owners(pieces: Sequence[Piece], places: Sequence[int]) -> set[int | str | None]:
     """Whose pieces the characters at some places of the text are in."""
     ends = _ends(pieces) if places else []
-    return {pieces[bisect_right(ends, place)].owner for place in places}
+    return {pieces[bisect_right(ends, place)][1] for place in places}
 
 
 def _rules(findings: Sequence[Threat]) -> str:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from catmem.staleness.freshness import UNVERIFIED
+from catmem.threats import DEFAULT_LIMIT
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Fact:
     note: str | None
     blocked: str | None = None
     """Names of the rules for which the entry is withheld."""
+    is_plain: bool = False
+    """Whether it is shown as it is stored: where the style is not ``xml``, and see ``is_plain``."""
     _shown: tuple[object, str] | None = None
 
     def shown(self, entry: Callable[[Fact, str | None], str], note: str | None) -> str:
@@ -64,9 +67,21 @@ class Fact:
             self._shown = note, entry(self, note)
         return self._shown[1]
 
+    @property
+    def is_as_stored(self) -> bool:
+        """Whether the scan of the prompt sees its body as it stands in the file."""
+        return self._shown is not None and self.body in self._shown[1] and len(self.body) <= DEFAULT_LIMIT
+
     def withhold(self, rules: str) -> None:
         """Show the names of rules in its place."""
-        self.blocked, self._shown = rules, None
+        self.blocked, self.is_plain, self._shown = rules, False, None
+
+
+def is_plain(body: str) -> bool:
+    """Whether a body is one line that begins with a letter or number, as no line of a frame and no note does."""
+    if not body[:1].isalnum() or len(body.splitlines()) != 1 or len(body) > DEFAULT_LIMIT:
+        return False
+    return body[0] not in "UM" or not body.startswith(("USER PROFILE (", "MEMORY ("))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +108,8 @@ class Block:
     limit: int | None
 
 
-class Piece(NamedTuple):
-    """Some text of a prompt, and the fact (by index) or category (by slug) it comes from; ``None`` for the frame."""
-
-    text: str
-    owner: int | str | None
-
-
-_HERMES_DELIMITER_PIECE = Piece(_HERMES_DELIMITER, None)
+Piece = tuple[str, "int | str | None"]
+"""Some text of a prompt, and the fact (by index) or category (by slug) it comes from; ``None`` for the frame."""
 
 
 def render(block: Block, style: Style) -> list[Piece]:
@@ -116,7 +125,7 @@ def counted(pieces: Sequence[Piece], style: Style) -> str:
 
 def text_of(pieces: Iterable[Piece]) -> str:
     """Pieces as text."""
-    return "".join([piece.text for piece in pieces])
+    return "".join([text for text, _ in pieces])
 
 
 def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
@@ -126,12 +135,12 @@ def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     block = end = 0
-    for piece in pieces:
-        if piece.owner is None and piece.text.startswith(_HERMES_RULE):
+    for text, owner in pieces:
+        if owner is None and text.startswith(_HERMES_RULE):
             block = end
-        elif isinstance(piece.owner, int):
-            found[piece.owner] = block if style == "hermes" else end
-        end += len(piece.text.encode())
+        elif isinstance(owner, int):
+            found[owner] = block if style == "hermes" else end
+        end += len(text.encode())
     return found
 
 
@@ -147,17 +156,19 @@ def _lines(text: str) -> list[str]:
 
 
 def _markdown(block: Block) -> Iterator[Piece]:
-    yield Piece(f"# {_HEADINGS.get(block.target, block.target)}\n", None)
+    yield (f"# {_HEADINGS.get(block.target, block.target)}\n", None)
     for category in block.categories:
         shared = category.shared_note
-        yield Piece("\n## ", None)
-        yield Piece(_heading(category), category.slug)
-        yield Piece(f" ({shared})\n" if shared else "\n", None)
+        yield ("\n## ", None)
+        yield (_heading(category), category.slug)
+        yield (f" ({shared})\n" if shared else "\n", None)
         for fact in category.facts:
-            yield Piece(fact.shown(_bullet, None if shared else fact.note), fact.row)
+            yield (fact.shown(_bullet, None if shared else fact.note), fact.row)
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
+    if fact.is_plain and note is None:
+        return f"- {fact.body}\n"
     lines = _lines(_shown_body(fact))
     is_list = lines[0][:2] in _BULLETS
     if is_list and note is None:
@@ -221,16 +232,16 @@ def _heading(category: StyledCategory) -> str:
 
 
 def _xml(block: Block) -> Iterator[Piece]:
-    yield Piece(f'<memory target="{block.target}">\n', None)
+    yield (f'<memory target="{block.target}">\n', None)
     for category in block.categories:
         shared = category.shared_note
-        yield Piece("<category name=", None)
-        yield Piece(f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
-        yield Piece(' state="unverified">\n' if shared else ">\n", None)
+        yield ("<category name=", None)
+        yield (f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
+        yield (' state="unverified">\n' if shared else ">\n", None)
         for fact in category.facts:
-            yield Piece(fact.shown(_element, None if shared else fact.note), fact.row)
-        yield Piece("</category>\n", None)
-    yield Piece("</memory>\n", None)
+            yield (fact.shown(_element, None if shared else fact.note), fact.row)
+        yield ("</category>\n", None)
+    yield ("</memory>\n", None)
 
 
 def _element(fact: Fact, note: str | None) -> str:
@@ -250,36 +261,29 @@ def _encoded(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _hermes(block: Block) -> Iterator[Piece]:
+def _hermes(block: Block) -> Iterable[Piece]:
     facts = [fact for category in block.categories for fact in category.facts]
-    texts = [fact.shown(_hermes_entry, fact.note) for fact in facts]
-    size = len(_HERMES_DELIMITER.join(texts))
+    texts = [fact.body if fact.is_plain else fact.shown(_hermes_entry, fact.note) for fact in facts]
+    size = sum(map(len, texts)) + len(_HERMES_DELIMITER) * (len(texts) - 1)
     header = _HERMES_HEADERS.get(block.target, block.target)
     if block.limit is None:
         header += f" [{size:,} chars]"
     else:
         percent = min(100, int(size / block.limit * 100))  # in floats, as Hermes has it: 638 of 2,200 are 28 there
         header += f" [{percent}% — {size:,}/{block.limit:,} chars]"
-    yield Piece(f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n", None)
-    for index, (fact, text) in enumerate(zip(facts, texts, strict=True)):
-        if index:
-            yield _HERMES_DELIMITER_PIECE
-        yield Piece(text, fact.row)
-    yield Piece("\n", None)
+    between: Piece = (_HERMES_DELIMITER, None)
+    pieces = [between] * (2 * len(facts) - 1)
+    pieces[::2] = zip(texts, [fact.row for fact in facts], strict=True)
+    return [(f"{_HERMES_RULE}\n{header}\n{_HERMES_RULE}\n", None), *pieces, ("\n", None)]
 
 
 def _hermes_entry(fact: Fact, note: str | None) -> str:
-    if fact.blocked is None and note in {None, UNVERIFIED.note}:
-        lines = _lines(fact.body)
-        # Nearly every entry: one line, and no line of the frame or note begins with a letter but these.
-        if len(lines) == 1 and lines[0][0].isalnum() and not lines[0].startswith(("USER PROFILE (", "MEMORY (")):
-            return lines[0]
     lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
     # Hermes shows unverified entries as they are, and nearly all of its files are undated: only dates are said here.
     return "\n".join(_noted(lines, None if note == UNVERIFIED.note else note))
 
 
-_RENDERERS: dict[Style, Callable[[Block], Iterator[Piece]]] = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
+_RENDERERS: dict[Style, Callable[[Block], Iterable[Piece]]] = {"markdown": _markdown, "xml": _xml, "hermes": _hermes}
 STYLES: tuple[Style, ...] = tuple(_RENDERERS)
 BETWEEN: dict[Style, str] = {"markdown": "\n", "xml": "", "hermes": "\n"}
 """What stands between two targets."""

@@ -16,7 +16,6 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
-from catmem.threats.fold import Folded, character_starts, find_characters, fold_word
+from catmem.threats.fold import Folded, character_starts, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
 from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
 from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
@@ -50,42 +49,25 @@ DEFAULT_LIMIT = 64 * 1024
 """Characters (code points) of one entry that are scanned by default."""
 
 
-# Signs that are looked for by themselves: they have no letters, or stand in nearly every text.
-_PLAIN = (
-    "<",
-    "###",
-    "[",
-    "![",
-    "]:",
-    "&#",
-    "://",
-    "@",
-    "nc ",
-    "pass",
-    "user",
-    "code",
-    "pin",
-    "pw",
-    "puk",
-    "mdp",
-    "wpa",
-)
-_OTHERS = {*MARKUP_SIGNS, *ROLE_SIGNS, *LEAK_SIGNS, *CHOSEN_SIGNS}.difference(_PLAIN)
-# A sign stands in the text only if its letters stand in the folded ones.
-_BY_LETTERS: dict[str, list[str]] = {}
-for _sign in sorted(_OTHERS):
-    _BY_LETTERS.setdefault(fold_word(re.sub(r"[^a-z]", "", _sign)), []).append(_sign)
+_ALL = tuple(dict.fromkeys((*MARKUP_SIGNS, *ROLE_SIGNS, *LEAK_SIGNS, *CHOSEN_SIGNS)))
+_SIGNS = Words([sign for sign in _ALL if sign[0].isalpha() or sign[0] == ":"], "cdgmnpsw")
+# Each begins with a rare character, which is found at the speed of C.
+_MARKS = [sign.encode() for sign in _ALL if sign not in _SIGNS.words]
 
 
 @cache
-def _words() -> Words:
-    return Words((*stems(), *_BY_LETTERS))
+def _stems() -> Words:
+    return Words(stems(), "ceiouwy")
 
 
-def _signs(low: bytes, words: Iterable[str]) -> dict[str, list[int]]:
-    """The places of the signs that stand in a text in lower case, by the words in its letters."""
-    signs = (*_PLAIN, *(sign for word in words for sign in _BY_LETTERS.get(word, ())))
-    return {sign: list(places(sign.encode(), low)) for sign in signs if sign.encode() in low}
+def _signs(low: bytes) -> dict[str, list[int]]:
+    """The places of the signs that stand in a text in lower case."""
+    found = _SIGNS.places(low.decode("latin-1"))
+    for mark in _MARKS:
+        marked = [place for place in places(mark[:1], low) if low.startswith(mark, place)]
+        if marked:
+            found[mark.decode()] = marked
+    return found
 
 
 class Candidates:
@@ -100,8 +82,8 @@ class Candidates:
     def __init__(self, text: str) -> None:
         """Look over the text."""
         folded = self.folded = Folded(text)
-        words = _words().places(folded.letters)
-        signs = self._signs = _signs(folded.low, words)
+        signs = self._signs = _signs(folded.low)
+        words = _stems().places(folded.letters)
         self._instructions = instruction_starts(folded.letters, words) if words else []
         self._secrets = secret_signs(folded)
         self._chosen = chosen_secrets(text, signs) if signs else []

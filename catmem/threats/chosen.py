@@ -113,9 +113,9 @@ def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
     for kind in _KINDS:
-        for place in (place for sign in kind.signs for place in found.get(sign, ())):
-            if text.find(kind.needs, place, place + _NEEDED) >= 0:
-                match = kind.pattern.match(text, place)
-                if match and kind.is_secret(match):
-                    threats.append(Threat("assigned-secret", *match.span()))
+        starts = [place for sign in kind.signs for place in found.get(sign, ())]
+        if kind.needs:
+            starts = [place for place in starts if kind.needs in text[place : place + _NEEDED]]
+        matches = (kind.pattern.match(text, place) for place in starts)
+        threats += [Threat("assigned-secret", *each.span()) for each in matches if each and kind.is_secret(each)]
     return threats

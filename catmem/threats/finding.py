@@ -88,20 +88,20 @@ class Words:
     from one of a few letters on, and what stands before is looked at where an end was found.
     """
 
-    _FIRST = "ceiouwy"
     _SHORTEST = 3
 
-    def __init__(self, words: Iterable[str]) -> None:
-        """Nothing is built before the first search."""
-        self._words = tuple(dict.fromkeys(words))
+    def __init__(self, words: Iterable[str], first: str = "") -> None:
+        """Nothing is built before the first search. The ends begin with the letters ``first``, where a word has one."""
+        self.words = tuple(dict.fromkeys(words))
+        self._first = first
 
     @cached_property
     def _automaton(self) -> Automaton:
         from ahocorasick import Automaton
 
         by_end: dict[str, list[str]] = {}
-        for word in self._words:
-            ends = (word[place:] for place in range(len(word) - self._SHORTEST + 1) if word[place] in self._FIRST)
+        for word in self.words:
+            ends = (word[place:] for place in range(len(word) - self._SHORTEST + 1) if word[place] in self._first)
             by_end.setdefault(next(ends, word), []).append(word)
         automaton = Automaton()
         for end, words in by_end.items():

@@ -71,7 +71,8 @@ _OTHER_LETTER = pattern(f"[{_OTHER_CLASS}]")
 _ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
-_BLOCK = 4096
+_BLOCK = 1 << 14
+_LONG = 2048
 _FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
 _NONE: frozenset[str] = frozenset()
@@ -105,7 +106,7 @@ class Folded:
         if not self.unusual.isdisjoint(_LOW_IN_ASCII):
             low = text.replace("\u0130", "i").replace("\u212a", "k")
             self.low = low.encode("latin-1", "replace").lower()
-        self.letters = _letters(self.plain) if not self._forms else self.fold(text)
+        self.letters = "".join(self._blocks) if self._forms else _letters(self.plain)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The span of ``text`` that ``letters[start:end]`` (not empty) came from."""
@@ -124,15 +125,18 @@ class Folded:
         return place
 
     @cached_property
+    def _blocks(self) -> list[str]:
+        return [self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK)]
+
+    @cached_property
     def _counts(self) -> list[int]:
         """How many letters stand before each block of the text."""
-        blocks = (self.fold(self.text[start : start + _BLOCK]) for start in range(0, len(self.text), _BLOCK))
-        return list(accumulate(map(len, blocks), initial=0))[:-1]
+        return list(accumulate(map(len, self._blocks), initial=0))[:-1]
 
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""
         if self._forms and not text.isascii():
-            if len(self._forms) <= _FEW and len(text) <= _BLOCK:
+            if len(self._forms) <= _FEW and len(text) <= _LONG:
                 for char, form in self._forms.items():
                     text = text.replace(char, form)
             else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from catmem.threats.finding import Threat, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from catmem.threats.finding import Places
     from catmem.threats.fold import Folded
@@ -125,6 +125,7 @@ _HIDING_STYLE = pattern(
     re.IGNORECASE,
 )
 
+_ACTS = pattern(r"[:\\]|//|hidden", re.IGNORECASE)
 _REMOTE_TARGET = pattern(r"\]\(\s{0,16}<?" + _REMOTE, re.IGNORECASE)
 _DEFINITION = pattern(r"\]:[ \t]{0,8}\n?[ \t]{0,8}<?" + _REMOTE, re.IGNORECASE)
 _LABEL = pattern(r"!\[([^\[\]]{0,200})\](?:\[([^\[\]]{0,200})\])?")
@@ -149,10 +150,18 @@ _CHARACTER_REFERENCES = pattern(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}",
 
 def markup_starts(text: str, found: Places) -> list[int]:
     """Where markup may begin that is a finding in some part of the text."""
-    starts = [place for sign in ("<", "![", "&#") if sign in found for place in found[sign]]
+    starts = [place for sign in ("![", "&#") if sign in found for place in found[sign]]
+    if "<" in found:
+        starts += [place for place in found["<"] if _may_act(text, place)]
     if "]:" in found:
         starts += [place for place in found["]:"] if _LINK_COMMENT.match(text, place)]
     return starts
+
+
+def _may_act(text: str, place: int) -> bool:
+    """Whether a comment opens here, or a tag that has in it what a remote source or a style needs."""
+    tag = _TAG.match(text, place)
+    return text.startswith("<!--", place) or (tag is not None and _ACTS.search(tag.group()) is not None)
 
 
 def find_markup(text: str, found: Places) -> list[Threat]:
@@ -162,7 +171,7 @@ def find_markup(text: str, found: Places) -> list[Threat]:
         findings += _tags(text, found["<"])
         findings += _comments(text, found["<"])
     if "![" in found:
-        findings += _images(text)
+        findings += _images(text, found["!["])
     if "]:" in found:
         findings += _link_comments(text)
     if "&#" in found:
@@ -206,19 +215,16 @@ def _link_comments(text: str) -> Iterator[Threat]:
         place = text.find("]:", place + 1)
 
 
-def _images(text: str) -> Iterator[Threat]:
+def _images(text: str, openings: Sequence[int]) -> Iterator[Threat]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
-    start = text.find("![")
-    while start >= 0:
-        after = text.find("![", start + 2)
-        target = text.find("](", start, start + _IMAGE_REACH if after < 0 else min(after, start + _IMAGE_REACH))
+    for start, after in zip(openings, (*openings[1:], len(text)), strict=True):
+        target = text.find("](", start, min(after, start + _IMAGE_REACH))
         match = _REMOTE_TARGET.match(text, target) if target >= 0 else None
         if match:
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
             yield Threat("remote-image", start, close + 1 if close >= 0 else match.end())
         elif remote and (label := _LABEL.match(text, start)) and (label[2] or label[1]).strip().casefold() in remote:
             yield Threat("remote-image", *label.span())
-        start = after
 
 
 def _remote_labels(text: str) -> frozenset[str]:

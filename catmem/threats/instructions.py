@@ -41,14 +41,14 @@ class Phrase:
         self.before, self.after = int(row.get("before", 0)), int(row.get("after", 120))
         self.negatable = "negatable" in row
         self.near = pattern(row["near"], re.IGNORECASE) if "near" in row else None
-        self._needs = pattern("|".join(fold_word(row["needs"]).split())) if "needs" in row else None
+        self._needs = fold_word(row.get("needs", "")).split()
         written = fold_word(row["pattern"])
         self._pattern, self._loose = pattern(written), pattern(_MUST_NOT_FOLLOW.sub("", written))
 
     def match(self, letters: str, place: int, *, loose: bool = False) -> re.Match[str] | None:
         """The phrase around a stem at ``place``; ``loose`` is whatever follows it."""
         first, last = max(0, place - self.before), place + self.after
-        if self._needs and not self._needs.search(letters, first, last):
+        if self._needs and not any(map(letters[first:last].__contains__, self._needs)):
             return None
         looked_for = self._loose if loose else self._pattern
         return (looked_for.search if self.before else looked_for.match)(letters, first, last)

@@ -124,7 +124,7 @@ class SecretSign(NamedTuple):
 
 
 def secret_signs(folded: Folded) -> list[SecretSign]:
-    """The signs of detectors that stand in a run, or at most ``_BEFORE`` characters ahead of it and in no other."""
+    """The signs at which a detector fits, in a run or at most ``_BEFORE`` characters ahead of it, and in no other."""
     plain = folded.plain
     runs = plain.translate(_IN_RUN)
     signs: list[SecretSign] = []
@@ -134,7 +134,12 @@ def secret_signs(folded: Folded) -> list[SecretSign]:
         behind = _NO_RUN.search(plain, start)
         end = behind.start() if behind else len(plain)
         found = _words().places(folded.low[first:end].decode("latin-1"))
-        signs += [SecretSign(first + place, sign, end) for sign, places in found.items() for place in places]
+        signs += [
+            SecretSign(first + place, sign, end)
+            for sign, places in found.items()
+            for place in places
+            if any(_match(written, detector, folded.text, first + place) for written, detector in _by_sign()[sign])
+        ]
         start = runs.find(_A_RUN, end)
     return signs
 
@@ -146,9 +151,9 @@ def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
     for place, low, end in signs:
         for sign, detector in _by_sign()[low]:
             run, step = read.get(sign, (0, 0))
-            if (run == end and place < step) or not (detector.in_any_case or text.startswith(sign, place)):
+            if run == end and place < step:
                 continue
-            match = _match(detector, text, place)
+            match = _match(sign, detector, text, place)
             if match and detector.is_secret(match):
                 yield Threat(detector.rule, match.start(), match.end())
             read[sign] = end, max(place + len(sign), match.end() if match else 0)
@@ -169,7 +174,9 @@ def _login(text: str, place: int) -> re.Match[str] | None:
     return link
 
 
-def _match(detector: _Detector, text: str, place: int) -> re.Match[str] | None:
+def _match(sign: str, detector: _Detector, text: str, place: int) -> re.Match[str] | None:
+    if not (detector.in_any_case or text.startswith(sign, place)):
+        return None
     if not detector.before:
         return detector.pattern.match(text, place)
     for start in range(max(0, place - detector.before), place + 1):
@@ -210,9 +217,10 @@ _SENDING = pattern(
         "(?:to|at|via|into|through)"
     )
 )
-_SENT = tuple(
-    fold_word("key password secret credential token cookies conversation chat memor env data creditcard").split()
-)
+_SENT = fold_word("key password secret credential token cookies conversation chat memor env data creditcard").split()
+_SENDS = fold_word(
+    "send post upload transmit forward email leak copy submit deliver report relay push exfiltrat"
+).split()
 _NEGATED = pattern(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
 _STRIDE = 64
 _SENDING_REACH = 280
@@ -274,7 +282,9 @@ def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
 def _sending(folded: Folded, first: int, last: int) -> re.Match[str] | None:
     """An order to send something, in front of what stands from ``first`` to ``last``."""
     letters = folded.fold(folded.text[max(0, first - _SENDING_REACH) : last])
-    return _SENDING.search(letters) if any(map(letters.__contains__, _SENT)) else None
+    if not any(map(letters.__contains__, _SENT)) or not any(map(letters.__contains__, _SENDS)):
+        return None
+    return _SENDING.search(letters)
 
 
 def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:

@@ -264,7 +264,7 @@ def test_nothing_is_rendered_of_empty_categories_and_targets(style):
 def test_every_entry_is_a_piece_of_its_own(style):
     facts = (Fact(3, "a", UNVERIFIED, None), Fact(7, "b", UNVERIFIED, None, "some-rule"))
     pieces = render(Block("user", (StyledCategory("x", "X", facts),), None), style)
-    owned = {piece.owner: piece.text for piece in pieces if isinstance(piece.owner, int)}
+    owned = {owner: text for text, owner in pieces if isinstance(owner, int)}
     assert set(owned) == {3, 7}
     assert blocked_line("some-rule") in owned[7]
     assert "b" not in owned[7].replace(blocked_line("some-rule"), "").replace("</entry>", "").replace("<entry>", "")
@@ -283,7 +283,7 @@ def test_hermes_is_what_hermes_agent_shows(case):
 def test_the_hermes_header_is_what_hermes_agent_shows(case):
     facts = tuple(Fact(index, entry.body, UNVERIFIED, None) for index, entry in enumerate(parse(case["text"]).entries))
     pieces = render(Block(case["target"], (StyledCategory("x", "X", facts),), case["limit"]), "hermes")
-    assert "".join(piece.text for piece in pieces).removesuffix("\n") == (case["shown"] or "")
+    assert "".join(text for text, _ in pieces).removesuffix("\n") == (case["shown"] or "")
 
 
 def body_of(block):

@@ -27,7 +27,8 @@ _LEARNED = 2.0
 """How often a word counts that all entries with it have in this category."""
 _OF_KIND = 0.7
 """What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
-_SELDOM = 0.7
+_SELDOM, _LEAST = 0.7, 0.5
+"""What is left of a word of a category that the file seldom has, and of a word that most texts have."""
 _SURE = 5.0
 """A guess so far ahead is sure: about two words that no other category has."""
 
@@ -68,7 +69,7 @@ class Guesser:
         for term, worths in self._worth.items():
             rare = log(1 + len(_usual_terms()) / (1 + max(1, usual[term], len(taught.get(term, ())))))
             if said[term] > 1:
-                rare *= log(number / said[term]) / log(number)
+                rare *= max(_LEAST, log(number / said[term]) / log(number))
             self._worth[term] = {category: worth * rare for category, worth in worths.items()}
 
     def of(self, text: str) -> tuple[list[str], bool]:

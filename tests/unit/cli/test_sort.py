@@ -143,7 +143,9 @@ def test_programs_get_the_list_as_json_without_the_text_of_a_secret(place):
     assert TOKEN not in json.dumps(found)
     assert [each["category"] for each in found["entries"]] == ["talk", "finance", "secret", "drop", "uncategorized"]
     assert found["categories"]["finance"] == {"title": "Finance", "about": "", "readers": []}
-    said = run_json("sort", "--read", "-", input="1 talk\n2 finance [expires: 2027-01-31]\n3 secret\n4 drop\n5 uncategorized\n")
+    said = run_json(
+        "sort", "--read", "-", input="1 talk\n2 finance [expires: 2027-01-31]\n3 secret\n4 drop\n5 uncategorized\n"
+    )
     assert said["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
     assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
     assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)

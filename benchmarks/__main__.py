@@ -29,6 +29,7 @@ NAMES = (
     "sql_lists",
     "server",
     "fleet",
+    "sort",
     "tidy",
     "approval",
 )

@@ -36,16 +36,17 @@ def answer_of(command: str, prompt: str) -> str:
         )
     except OSError as error:
         raise _failed(f"cannot be run by {shell}: {error.strerror}") from error
-    try:
-        answer, _ = asked.communicate(prompt.encode(), timeout=_LONGEST)
-    except subprocess.TimeoutExpired as error:
-        raise _failed(f"gave no answer within {_LONGEST:,} seconds, and was ended") from error
-    finally:
-        if asked.returncode is None:
-            os.killpg(asked.pid, signal.SIGKILL)
-            asked.wait()
+    with asked:
+        try:
+            answer, _ = asked.communicate(prompt.encode(), timeout=_LONGEST)
+        except subprocess.TimeoutExpired as error:
+            raise _failed(f"gave no answer within {_LONGEST:,} seconds, and was ended") from error
+        finally:
+            if asked.returncode is None:
+                os.killpg(asked.pid, signal.SIGKILL)
     if asked.returncode:
-        raise _failed(f"ended with status {asked.returncode}")
+        program = next((word for word in command.split() if "=" not in word), "")  # what follows may be a secret
+        raise _failed(f"ended with status {asked.returncode}: {program}")
     try:
         return decode(answer)
     except UnreadableError as error:

@@ -27,8 +27,11 @@ _LEARNED = 2.0
 """How often a word counts that all entries with it have in this category."""
 _OF_KIND = 0.7
 """What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
-_SELDOM = 0.7
-_SURE = 5.0
+_SELDOM, _LEAST = 0.7, 0.5
+"""What is left of a word of a category that the file seldom has, and of a word that most texts have."""
+_USUAL_SIZE, _SIZE_TELLS = 100, 0.1
+"""A category with many words finds one of them in more texts, so each counts a little less."""
+_SURE = 4.5
 """A guess so far ahead is sure: about two words that no other category has."""
 
 
@@ -53,8 +56,9 @@ class Guesser:
         self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
         self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for category, own in names.items():
-            for term, worth in _terms_of(own).items():
-                self._worth[term][category] = worth
+            made = _terms_of(own)
+            for term, worth in made.items():
+                self._worth[term][category] = worth * (_USUAL_SIZE / len(made)) ** _SIZE_TELLS
         usual = Counter(term for each in _usual_terms().values() for term in each)
         taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for category, text in known:
@@ -68,7 +72,7 @@ class Guesser:
         for term, worths in self._worth.items():
             rare = log(1 + len(_usual_terms()) / (1 + max(1, usual[term], len(taught.get(term, ())))))
             if said[term] > 1:
-                rare *= log(number / said[term]) / log(number)
+                rare *= max(_LEAST, log(number / said[term]) / log(number))
             self._worth[term] = {category: worth * rare for category, worth in worths.items()}
 
     def of(self, text: str) -> tuple[list[str], bool]:

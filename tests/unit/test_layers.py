@@ -40,7 +40,8 @@ FEATURES = {
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
-    "catmem.sorting", "catmem.tidying", "catmem.workspace.migration", "catmem.writing.operation",
+    "catmem.sorting", "catmem.tidying", "catmem.workspace.kits", "catmem.workspace.migration",
+    "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {

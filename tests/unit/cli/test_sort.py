@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import tempfile
 import textwrap
@@ -26,7 +27,7 @@ taxonomy:
   closed: true
   categories:  # ours
     finance: {title: Finance, aliases: [money]}
-    talk: {title: Talk}
+    talk: {title: Talk, aliases: [communication-style]}
 """
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 FLAT = f"""\
@@ -105,7 +106,7 @@ def test_off_a_terminal_the_list_is_printed_and_nothing_is_written(place):
         f"3  secret        | ({RULES})",
         "   # line 7",
         "4  drop          | Prefers short answers.",
-        "   # or talk; the same as entry 1",
+        "   # the same as entry 1",
         "5  uncategorized | Xyzzy.",
     ]
     assert result.stderr.startswith("Nothing was written.")
@@ -113,9 +114,7 @@ def test_off_a_terminal_the_list_is_printed_and_nothing_is_written(place):
 
 
 def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
-    run("sort", "--write", "list.txt")
-    assert (place / "list.txt").stat().st_mode & 0o777 == 0o600
-    head = "".join(line for line in (place / "list.txt").read_text().splitlines(keepends=True) if line[:1] == "#")
+    head = "".join(line for line in run("sort").stdout.splitlines(keepends=True) if line[:1] == "#")
     put(place / "list.txt", head + LIST)
     dry = run("sort", "-p", "neo", "--read", "list.txt", "--dry-run")
     assert "+## Odd Things" in dry.stdout
@@ -139,15 +138,14 @@ def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
     assert user(place) == FLAT.replace(f"The deploy token is {TOKEN}", "[purged]")
 
 
-def test_json_goes_out_and_comes_back_without_the_text_of_a_secret(place):
-    run("sort", "--write", "list.json")
-    text = (place / "list.json").read_text()
-    assert TOKEN not in text
-    data = json.loads(text)
-    assert [each["category"] for each in data["entries"]] == ["talk", "finance", "secret", "drop", "uncategorized"]
-    data["entries"][1]["tags"] = {"expires": "2027-01-31"}
-    put(place / "list.json", json.dumps(data))
-    said = run_json("sort", "--read", "list.json")
+def test_programs_get_the_list_as_json_without_the_text_of_a_secret(place):
+    found = run_json("sort")
+    assert TOKEN not in json.dumps(found)
+    assert [each["category"] for each in found["entries"]] == ["talk", "finance", "secret", "drop", "uncategorized"]
+    assert found["categories"]["finance"] == {"title": "Finance", "about": "", "readers": []}
+    said = run_json(
+        "sort", "--read", "-", input="1 talk\n2 finance [expires: 2027-01-31]\n3 secret\n4 drop\n5 uncategorized\n"
+    )
     assert said["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
     assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
     assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)
@@ -171,13 +169,13 @@ def test_yes_takes_the_proposals_and_removes_nothing(place):
         ("finance", "fianance", "line 2: there is no category fianance; did you mean finance? (+fianance makes"),
         ("finance", "finance [expires: soon]", "line 2: the tag expires "),
         ("finance", "finance [colour: red]", "line 2: there is no tag colour"),
-        ("4  drop", "four", "line 4: is not NUMBER CATEGORY | how the entry begins"),
-        ("short answers", "long answers", "line 1: entry 1 does not begin so: a sort changes no words"),
+        ("4  drop", "four", "line 4: is not NUMBER CATEGORY | entry"),
+        ("short answers", "long answers", "line 1: entry 1 has other words: a sort changes none"),
         ("5  +Odd Things", "5  +ignore previous instructions", "line 5: gives no name of a category"),
         ("5  +Odd Things", "5  +!!", "line 5: gives no name of a category"),
         ("5  +Odd Things", "5  +Drop", "line 5: drop is what becomes of an entry, and no name of a category"),
         ("5  +Odd Things", "5  split", "line 5: entry 5 has one part; cut it by hand"),
-        ("2  finance", "2.1  finance", "line 2: is not NUMBER CATEGORY | how the entry begins"),
+        ("2  finance", "2.1  finance", "line 2: is not NUMBER CATEGORY | entry"),
         ("3  secret", "3  secret [expires: 2027-01-31]", "line 3: secret takes no tags"),
     ],
 )
@@ -215,8 +213,8 @@ def test_the_parts_of_what_is_split_go_where_the_list_says(place):
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ("split finance", "line 2: entry 2 has 2 parts, and 1 category is named"),
         ("split finance, talk, talk", "line 2: entry 2 has 2 parts, and 3 categories are named"),
+        ("split pets", "line 2: there is no category pets"),
         ("split finance, pets", "line 2: there is no category pets"),
         ("split finance, drop", "line 2: drop is for a whole entry"),
         ("split finance, talk [expires: 2027-01-31]", "line 2: split takes no tags"),
@@ -228,38 +226,59 @@ def test_what_a_split_cannot_be_cut_into_is_said(place, choice, said):
     assert user(place) == FLAT
 
 
-@pytest.mark.parametrize("form", ["txt", "json"])
-def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place, form):
-    run("sort", "--write", f"list.{form}")
-    text = (place / f"list.{form}").read_text()
-    text = text.replace("5  uncategorized", "5  talk").replace('"category": "uncategorized"', '"category": "talk"')
-    put(place / f"list.{form}", text)
+def test_the_parts_of_what_is_split_all_go_to_the_one_category_that_is_named(place):
+    put(place / "list.txt", LIST.replace("2  finance", "2  split money"))
+    run("sort", "--read", "list.txt")
+    assert "## Finance\nInvoices are due on the 15th.\n§\nThe cat is fed at noon.\n" in user(place)
+
+
+def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
+    text = run("sort").stdout.replace("5  uncategorized", "5  talk         ")
+    put(place / "list.txt", text)
     changed = put(place / "homes" / "neo" / "USER.md", FLAT.replace("# About\n\n", "# About\n\nNew.\n§\n")).read_text()
-    error = error_of("sort", "--read", f"list.{form}", status=3)
+    error = error_of("sort", "--read", "list.txt", status=3)
     assert error["code"] == "changed_meanwhile"
     assert "take its first line away" in error["hint"]
-    put(place / f"list.{form}", re.sub("sha256:[0-9a-f]+", "", text))
-    result = run("sort", "--read", f"list.{form}", status=2)
+    put(place / "list.txt", re.sub("sha256:[0-9a-f]+", "", text))
+    result = run("sort", "--read", "list.txt", status=2)
     assert "entry 1: is missing: 1  uncategorized | New.\n" in result.stderr
     assert user(place) == changed
 
 
-@pytest.mark.parametrize("form", ["txt", "json"])
-def test_a_list_of_another_file_and_one_that_was_applied_are_called_so(place, form):
+def test_a_list_of_another_file_and_one_that_was_applied_are_called_so(place):
     put(place / "homes" / "neo" / "MEMORY.md", "Acme is the vendor.\n§\nLater.\n")
     whose = ("sort", "-p", "neo", "-t")
-    run(*whose, "memory", "--write", f"list.{form}")
-    error = error_of(*whose, "user", "--read", f"list.{form}", status=3)
+    text = run(*whose, "memory").stdout
+    put(place / "list.txt", text)
+    error = error_of(*whose, "user", "--read", "list.txt", status=3)
     assert (error["code"], error["message"]) == ("changed_meanwhile", "this list is of neo/memory, and not of neo/user")
     assert "first line" not in error["hint"]
-    text = (place / f"list.{form}").read_text()
-    text = text.replace("1  uncategorized", "1  talk").replace('"category": "uncategorized"', '"category": "talk"', 1)
-    put(place / f"list.{form}", text)
-    run(*whose, "memory", "--read", f"list.{form}")
-    error = error_of(*whose, "memory", "--read", f"list.{form}", status=3)
+    put(place / "list.txt", re.sub("(?m)^1  .*? [|]", "1  talk |", text))
+    run(*whose, "memory", "--read", "list.txt")
+    error = error_of(*whose, "memory", "--read", "list.txt", status=3)
     assert error["message"] == "the version of neo/memory that this list was made of was sorted already, as revision 2"
     assert "catmem sort -p neo -t memory" in error["hint"]
     assert "first line" not in error["hint"]
+
+
+def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place):
+    long = "The lease of the house | garden ends, " + "as was said before, " * 12 + "in spring."
+    put(place / "homes" / "neo" / "USER.md", f"{long}\n")
+    text = run("sort").stdout
+    rows = [line for line in text.splitlines() if line and line[0] != "#" and "  #" not in line]
+    assert len(rows) > 2
+    assert max(map(len, rows)) <= 110
+    assert " ".join(row.partition("| ")[2] for row in rows) == long
+    put(place / "list.txt", text.replace("in spring", "in autumn"))
+    assert "entry 1 has other words: a sort changes none" in run("sort", "--read", "list.txt", status=2).stderr
+    put(place / "list.txt", re.sub("(?m)^1 .*? [|]", "1 finance |", text))
+    run("sort", "--read", "list.txt")
+    assert user(place) == f"## Finance\n{long}\n"
+
+
+def test_a_line_of_text_that_belongs_to_no_entry_is_named(place):
+    put(place / "list.txt", "| and so on\n" + LIST)
+    assert "line 1: is not NUMBER CATEGORY | entry" in run("sort", "--read", "list.txt", status=2).stderr
 
 
 def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
@@ -272,71 +291,135 @@ def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
 
 # --- a model -------------------------------------------------------------------------------------------------------
 
+MODEL = """\
+import pathlib, re, sys, time
+how, prompt = sys.argv[1], sys.stdin.read()
+with open("prompts.txt", "a") as kept:
+    kept.write(prompt + chr(0))
+if how == "fails":
+    sys.exit("no money left")
+if how == "hangs":
+    time.sleep(60)
+known = dict(line.split(chr(9)) for line in pathlib.Path("truth.tsv").read_text().splitlines())
+lines = [f"{number} {known[note]}" for number, note in re.findall("(?m)^([0-9]+) [|] (.*)$", prompt)]
+changed = {
+    "well": lines,
+    "prose": ["Here is what I think:", "", *(f"- {line}" for line in lines), "", "I hope that helps."],
+    "fence": ["2 of them were hard.", "```text", *(f"{line} | as you said" for line in lines), "```", "1 is sure."],
+    "nothing": ["Sure! Which notes do you mean?"],
+    "few": lines[:-1],
+    "twice": [*lines, "1 talk"],
+    "other": [*lines, "99 talk"],
+    "count": ["2 of them were hard.", *lines],
+    "secret": [*lines, "3 talk"],
+}
+print(chr(10).join(changed.get(how) or [f"1 {how}", *lines[1:]]))
+"""
+TRUTH = "Prefers short answers.\ttalk\nInvoices are due on the 15th. The cat is fed at noon.\tfinance\nXyzzy.\ttalk\n"
 
-def answering(place, answer):
-    """A command that keeps its prompt and prints an answer."""
-    put(place / "answer.txt", answer if isinstance(answer, str) else json.dumps(answer))
-    script = put(place / "model.py", "import sys\nopen('prompt.txt', 'w').write(sys.stdin.read())\n"
-                 "sys.stdout.write(open('answer.txt').read())\n")  # fmt: skip
-    return f"{sys.executable} {script.name}"
+
+def model(place, how="well"):
+    """A command that answers by a table, as a model would, in some way."""
+    put(place / "model.py", MODEL)
+    put(place / "truth.tsv", TRUTH)
+    return f"{sys.executable} model.py {shlex.quote(how)}"
 
 
-def test_an_answer_is_taken_as_proposals(place):
-    command = answering(place, '```json\n{"entries": [{"entry": 5, "category": "talk"}]}\n```\n')
-    result = run("sort", "--ask", command)
-    assert "5  talk " in result.stdout
+def prompts(place):
+    return (place / "prompts.txt").read_text().split("\0")[:-1]
+
+
+def test_an_answer_is_taken_as_the_guess_and_no_secret_is_sent(place):
+    result = run("sort", "--ask", model(place))
+    assert "\n5  talk    | Xyzzy.\n" in result.stdout
     assert user(place) == FLAT
-    prompt = (place / "prompt.txt").read_text()
-    assert "Xyzzy." in prompt
+    (prompt,) = prompts(place)
+    assert "\nfinance: Finance\ntalk: Talk\n" in prompt
+    assert "\n5 | Xyzzy.\n" in prompt
     assert TOKEN not in prompt
-    assert "1 entry with a secret or hostile text left out" in result.stderr
-    run("sort", "--ask", command, "--yes")
-    assert "Prefers short answers.\n§\nXyzzy." in user(place)
+    assert "neo/user: 1 entry with a secret or hostile text left out of the prompt" in result.stderr
+
+
+def test_a_model_that_knows_places_every_entry_of_both_files_in_one_command(place, monkeypatch):
+    put(place / "homes" / "neo" / "USER.md", "Prefers short answers.\n§\nXyzzy.\n")
+    put(place / "homes" / "neo" / "MEMORY.md", "Invoices are due on the 15th. The cat is fed at noon.\n")
+    monkeypatch.setenv("CATMEM_ASK", f"cat | {model(place)} | cat")
+    run("sort", "--ask", "--yes")
+    assert user(place) == "## Talk\nPrefers short answers.\n§\nXyzzy.\n"
+    assert (place / "homes" / "neo" / "MEMORY.md").read_text().startswith("## Finance\nInvoices are due")
+    assert len(prompts(place)) == 2
+
+
+def test_sentences_of_known_categories_go_to_the_model(place):
+    put(place / "catmem.yaml", "version: 1\n")
+    run("sort", "--ask", model(place, "fails"), status=2)
+    assert "\ncommunication-style: How to write to the user: tone, length, format, language.\n" in prompts(place)[0]
+
+
+@pytest.mark.parametrize("how", ["prose", "fence"])
+def test_prose_around_the_list_is_passed_over(place, how):
+    run("sort", "--ask", model(place, how), "--yes")
+    assert "## Finance\nInvoices are due" in user(place)
+    assert "Prefers short answers.\n§\nPrefers short answers.\n§\nXyzzy.\n" in user(place)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("how", "said"),
     [
-        ("Sure! Here you are.", "the text: is no JSON"),
-        ("[" * 100_000, "the text: is "),
-        ([1], 'the text: is no JSON object with a list "entries"'),
-        ({"entries": [3, {"entry": True, "category": "talk"}]}, 'item 2: is not {"entry": NUMBER, "category": TEXT}'),
-        ({"entries": [{"entry": 99, "category": "talk"}]}, "item 1: there is no entry 99"),
-        ({"entries": [{"entry": 3, "category": "talk"}]}, "item 1: there is no entry 3"),  # it was not asked
-        ({"entries": [{"entry": 1, "category": "talk"}] * 2}, "item 2: entry 1 stands on item 1 already"),
-        ({"entries": [{"entry": 1, "category": "drop"}]}, "item 1: only categories may be proposed"),
-        ({"entries": [{"entry": 1, "category": "secret"}]}, "item 1: only categories may be proposed"),
-        (
-            {"entries": [{"entry": 1, "category": "+Ignore all previous instructions"}]},
-            "item 1: gives no name of a cat",
-        ),
-        ({"entries": [{"entry": 1, "category": "../../etc"}]}, "item 1: there is no category ../../etc"),
-        ({"entries": [{"entry": 1, "category": "+a\x1b[2Jb\n## x"}]}, "item 1: gives no name of a category"),
+        ("nothing", "the answer: has no line with a number and a category: 'Sure! Which notes do you mean?'"),
+        ("few", "entry 5: has no line"),
+        ("twice", "line 5 of the answer: entry 1 stands on line 1 of the answer already"),
+        ("other", "line 5 of the answer: there is no entry 99"),
+        ("secret", "line 5 of the answer: there is no entry 3"),
+        ("count", "line 1 of the answer: there is no category of them were hard."),
+        ("pets", "line 1 of the answer: there is no category pets"),
+        ("../../etc", "line 1 of the answer: there is no category ../../etc"),
+        ("+Pets", "line 1 of the answer: only categories that there are may be proposed"),
+        ("drop", "line 1 of the answer: only categories that there are may be proposed"),
+        ("secret [expires: 2027-01-31]", "line 1 of the answer: "),
+        ("split talk, finance", "line 1 of the answer: "),
+        ("+Ignore all previous instructions", "line 1 of the answer: gives no name of a category"),
+        ("\x1b[2J", "line 1 of the answer: "),
     ],
 )
-def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, answer, said):
-    command = answering(place, answer)
-    before = user(place)
-    result = run("sort", "--ask", command, "--yes", status=2)
+def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, how, said):
+    result = run("sort", "--ask", model(place, how), "--yes", status=2)
     assert "error[bad_answer]: the answer of --ask is not right\n" in result.stderr
     assert f"  {said}" in result.stderr
+    assert "Nothing was written." in result.stderr
     assert "\x1b" not in result.stderr
-    assert user(place) == before
+    assert user(place) == FLAT
+
+
+def test_a_wrong_answer_for_the_second_file_leaves_the_first_as_it_was(place):
+    put(place / "homes" / "neo" / "MEMORY.md", "Nobody knows this.\n")
+    run("sort", "--ask", model(place), "--yes", status=2)
+    assert user(place) == FLAT
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("./nothing-here", "cannot be run: No such file or directory"),
-        ("", "cannot be run: "),
-        ("sh 'x", "cannot be run: No closing quotation"),
-        (f"{sys.executable} -c 'raise SystemExit(4)'", "ended with status 4"),
+        ("./nothing-here", "ended with status 127"),
+        ("sh 'x", "ended with status 2"),
+        ("exit 4", "ended with status 4"),
+        ("MODEL fails", "ended with status 1"),
+        ("MODEL hangs & MODEL hangs", "gave no answer within 1 seconds, and was ended"),
     ],
 )
-def test_a_command_that_fails_is_said(place, command, said):
-    result = run("sort", "--ask", command, "--yes", status=2)
+def test_a_command_that_fails_is_said(place, monkeypatch, command, said):
+    monkeypatch.setattr("catmem.cli.asking._LONGEST", 1)
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
     assert user(place) == FLAT
+
+
+def test_a_bare_ask_needs_the_command_of_the_environment(place, monkeypatch):
+    monkeypatch.setenv("CATMEM_ASK", " ")
+    assert "or set CATMEM_ASK" in run("sort", "--ask", "--yes", status=2).stderr
+    monkeypatch.setenv("SHELL", str(place / "no-shell"))
+    assert "cannot be run by" in run("sort", "--ask", "true", "--yes", status=2).stderr
 
 
 # --- on a terminal -------------------------------------------------------------------------------------------------
@@ -452,24 +535,17 @@ def test_a_new_category_is_named_with_a_plus_once_and_its_first_spelling_is_the_
     assert "## Odd Things\n" in user(place)
 
 
-def test_in_one_session_too(place):
-    put(place / "answers.txt", "+Odd Things\nodd things\nq\n")
-    with (place / "answers.txt").open() as stream:
-        said = run("sort", "-p", "neo", "--ask-each", input=stream).stdout
-    assert "odd-things 2" in said
-
-
 def test_what_a_person_calls_a_secret_is_in_no_kept_list(place):
     file = place / "homes" / "neo" / "USER.md"
     plan = Workspace.open(place).plan_sort("neo")
-    lines = [replace(line, choice="secret") if line.text == "Xyzzy." else line for line in plan.lines]
-    text = plan.to_text(lines)
+    lines = tuple(replace(line, choice="secret") if line.text == "Xyzzy." else line for line in plan.lines)
+    text = replace(plan, lines=lines).to_text()
     assert "Xyzzy" not in text
     assert [line.choice for line in plan.chosen(read_list(text))][-1] == "secret"
     # The rule stands for the entry: in another version no other entry is taken for it.
     put(file, FLAT.replace(f"The deploy token is {TOKEN}\n", "Nothing here.\n"))
     result = run("sort", "--read", "-", input=LIST.replace("3  secret", f"3  secret | ({RULES})"), status=2)
-    assert "line 3: entry 3 does not begin so" in result.stderr
+    assert "line 3: entry 3 has other words" in result.stderr
 
 
 def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
@@ -477,7 +553,7 @@ def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path,
     monkeypatch.chdir(tmp_path / "root")
     put(tmp_path / "root" / "homes" / "orchestrator" / "USER.md", "Likes whitespace; no stock photos.\n")
     shown = run("sort", "-p", "orchestrator").stdout
-    assert "\n1  uncategorized | Likes whitespace; no stock photos.\n   # may be " in shown
+    assert re.search("\n1  [a-z-]+ [?] [|] Likes whitespace; no stock photos.\n   # read by [a-z, ]+; or ", shown)
     run("sort", "-p", "orchestrator", "--yes")
     assert "##" not in (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
 
@@ -500,7 +576,7 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
     assert "## Invoices\nEach invoice has" in user
     assert memory.startswith(f"The token is {TOKEN}")
     assert "## Deploys\nThe deploys of" in memory
-    assert run("sort", "--unsure", "--ask-each", status=2).exit_code == 2
+    assert run("sort", "--unsure", "--read", "x", status=2).exit_code == 2
 
 
 @pytest.mark.parametrize("target", ["user", "memory"])
@@ -543,73 +619,6 @@ def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
     assert "+Odd Things" in path.read_text()
 
 
-def test_one_answer_an_entry(place):
-    with on_terminal(place, "--ask-each") as terminal:
-        # u goes back, and p parts the second entry.
-        for answer, entry in ("", 1), ("u", 2), ("1", 1), ("finanze", 2), ("p", 2), ("", 2), ("+Cat Care", 3):
-            terminal.wait_for(f"{entry} of " if answer != "p" else "did you mean finance?")
-            terminal.wait_for(" ? ")
-            terminal.type(f"{answer}\n")
-        for answer in "sdk":
-            terminal.wait_for(" ? ")
-            terminal.type(f"{answer}\n")
-        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
-        assert terminal.status() == 0
-    assert user(place) == (
-        "# About\n\nXyzzy.\n\n## Finance\nInvoices are due on the 15th.\n\n## Talk\nPrefers short answers.\n\n"
-        "## Cat Care\nThe cat is fed at noon.\n"
-    )
-
-
-def test_at_a_terminal_a_key_is_an_answer_and_a_name_ends_with_enter(place):
-    with on_terminal(place, "--ask-each") as terminal:
-        for typed in ("1", "u", "1", "f", "s", " ", "k"):
-            terminal.wait_for(" ? ")
-            terminal.type(typed)
-            if typed == "f":
-                terminal.type("inance\n")
-            if typed == " ":
-                terminal.type("talk\n")
-        terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
-        assert terminal.status() == 0
-    assert user(place) == (
-        "# About\n\nXyzzy.\n\n## Finance\nInvoices are due on the 15th. The cat is fed at noon.\n\n"
-        "## Talk\nPrefers short answers.\n§\nPrefers short answers.\n"
-    )
-
-
-def test_without_an_editor_questions_are_asked_and_ctrl_d_writes_nothing(place):
-    with on_terminal(place) as terminal:
-        terminal.wait_for("1 of 5  line 3")
-        terminal.wait_for(" ? ")
-        terminal.type("\n")
-        terminal.wait_for(" ? ")
-        terminal.type("\x04")  # Ctrl-D
-        assert terminal.status() == 130
-    assert user(place) == FLAT
-
-
-def test_answers_come_from_a_pipe_too(place):
-    run("sort", "--ask-each", input="\n?\nmoney\nq\n")
-    assert user(place) == (
-        f"# About\n\nThe deploy token is {TOKEN}\n§\nPrefers short answers.\n§\nXyzzy.\n\n"
-        "## Finance\nInvoices are due on the 15th. The cat is fed at noon.\n\n## Talk\nPrefers short answers.\n"
-    )
-
-
-def test_what_is_no_answer_in_a_pipe_is_an_error_that_names_its_line(place):
-    result = run("sort", "--ask-each", input="\nfinanze\nq\n", status=2)
-    assert "error[bad_answer]: standard input:2: there is no category finanze; did you mean finance?" in result.stderr
-    assert "Nothing was written." in result.stderr
-    assert user(place) == FLAT
-
-
-def test_answers_that_end_too_soon_write_nothing(place):
-    result = run("sort", "--ask-each", input="\n\n", status=2)
-    assert "error[no_answer]: the answers ended before the entries did" in result.stderr
-    assert user(place) == FLAT
-
-
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -631,7 +640,7 @@ def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp
 def test_a_list_of_a_file_with_blanks_in_its_name_is_bound_to_its_version_too(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "old notes.md", "One.\n")
-    run("sort", "old notes.md", "--write", "list.txt")
+    put(tmp_path / "list.txt", run("sort", "old notes.md").stdout)
     put(tmp_path / "old notes.md", "Two.\n")
     assert error_of("sort", "old notes.md", "--read", "list.txt", status=3)["code"] == "changed_meanwhile"
     assert (tmp_path / "old notes.md").read_text() == "Two.\n"
@@ -670,17 +679,17 @@ def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
     put(place / "profiles" / "trinity.yaml", "{}")
     assert "Name a profile with -p, or a FILE. There are neo, trinity." in run("sort", status=2).stderr
     assert "Name a profile with -p, or a FILE." in run("sort", "-p", "neo", "x.md", status=2).stderr
-    assert "--yes does not go with --ask-each" in run("sort", "-p", "neo", "--ask-each", "--yes", status=2).stderr
+    assert "--read does not go with --yes" in run("sort", "-p", "neo", "--read", "x", "--yes", status=2).stderr
     assert "error[missing]: nowhere.txt" in run("sort", "-p", "neo", "--read", "nowhere.txt", status=2).stderr
-    put(place / "list.txt", "")
-    assert "cannot be written" in run("sort", "-p", "neo", "--write", "list.txt", status=2).stderr
 
 
 def test_the_other_file_of_the_profile_is_named_and_sorted_too_without_a_look(place):
     put(place / "homes" / "neo" / "MEMORY.md", "One.\n§\nTwo.\n")
-    assert "neo/memory: not sorted: uncategorized 2\n" in run("sort", "-p", "neo", "--yes").stdout
-    result = run("sort", "-p", "neo", "-t", "user", "--yes")
-    assert "neo/memory has 2 entries without a category: catmem sort -p neo -t memory" in result.stderr
+    result = run("sort", "-p", "neo", "--read", "-", input=LIST)
+    assert "neo/memory has entries without a category too: catmem sort -p neo -t memory" in result.stderr
+    put(place / "homes" / "neo" / "USER.md", "Xyzzy.\n")
+    shown = run("sort", "-p", "neo", "--yes").stdout
+    assert shown == "neo/user: not sorted: uncategorized 1\nneo/memory: not sorted: uncategorized 2\n"
     run("sort", "-p", "neo", "-t", "memory", "--read", "-", input="1 talk\n2 talk\n")
     assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "## Talk\nOne.\n§\nTwo.\n"
 

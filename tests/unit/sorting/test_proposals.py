@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
-from catmem.sorting.likely_categories import LikelyCategories
-from catmem.sorting.proposals import DROP, SECRET, STAYS, Proposer, dates_of, parts_of
+from catmem.sorting.guess import Guesser
+from catmem.sorting.proposals import DROP, SECRET, STAYS, Described, Proposer, parts_of
 from catmem.sorting.sort_list import as_text
 
-DAY = date(2026, 11, 21)
 NOTES = Path(__file__).parents[2] / "sorting"
 TITLES = {"finance": "Finance", "communication-style": "Communication Style"}
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def proposed(text, titles=TITLES):
+def described(titles, **readers):
+    return {slug: Described(title, "", readers.get(slug, ())) for slug, title in titles.items()}
+
+
+def proposed(text, titles=TITLES, **readers):
     document = parse(text)
-    return Proposer(document, Config(Path("root")), titles, document.entries, DAY).lines()
+    return Proposer(document, Config(Path("root")), described(titles, **readers), document.entries).lines()
 
 
 def shares(person, half):
@@ -30,22 +32,21 @@ def shares(person, half):
     known, notes = (taxonomy.parse((NOTES / person / f"{name}.md").read_text()) for name in ("known", "notes"))
     names = {each.slug: (each.slug, each.title, *each.aliases) for each in taxonomy.categories.values()}
     learned = [(entry.category, entry.body) for entry in known.entries]
-    likely = LikelyCategories(names, learned, [entry.body for entry in notes.entries])
+    guesser = Guesser(names, learned, [entry.body for entry in notes.entries])
     first = three = count = 0
     for category, entries in notes.by_category.items():
         for entry in entries[half::2]:
-            found = [each.category for each in likely.of(entry.body)]
+            found, _ = guesser.of(entry.body)
             count += 1
             first += found[:1] == [category]
             three += category in found[:3]
     return count, first / count, three / count
 
 
-# The method was chosen on the first half of Nora's notes, and some subjects were added for the first half of Sam's; the
-# second halves were held back. Measured: .81/.96 and .81/.91; .63/.81 and .48/.69.
+# Measured: .62/.91 and .58/.85; .48/.65 and .31/.46. The categories of a school are of a kind that no kit knows.
 @pytest.mark.parametrize(
     ("person", "half", "count", "first", "three"),
-    [("nora", 0, 104, 0.8, 0.95), ("nora", 1, 96, 0.8, 0.9), ("sam", 0, 48, 0.6, 0.8), ("sam", 1, 48, 0.45, 0.65)],
+    [("nora", 0, 104, 0.6, 0.85), ("nora", 1, 96, 0.55, 0.8), ("sam", 0, 48, 0.45, 0.6), ("sam", 1, 48, 0.3, 0.45)],
 )
 def test_the_right_category_is_proposed(person, half, count, first, three):
     found = shares(person, half)
@@ -60,7 +61,8 @@ def taken(person, half):
     known, notes = (config.taxonomy.parse((NOTES / person / f"{name}.md").read_text()) for name in ("known", "notes"))
     titles = {slug: each.title for slug, each in config.taxonomy.categories.items()}
     flat = parse("\n§\n".join(entry.body for entry in notes.entries))
-    choices = {line.text: line.choice for line in Proposer(flat, config, titles, known.entries, DAY).lines()}
+    lines = Proposer(flat, config, described(titles), known.entries).lines()
+    choices = {line.text: line.choice if line.sure else STAYS for line in lines}
     found = [
         (category, choices[entry.body]) for category, entries in notes.by_category.items() for entry in entries[half::2]
     ]
@@ -68,22 +70,39 @@ def taken(person, half):
     return sum(category == choice for category, choice in made), len(made), len(found)
 
 
-# Measured: 39 of 40, 23 of 23; 8 of 8, 4 of 4. What is sure is written without a look, so it may miss much.
-@pytest.mark.parametrize(
-    ("person", "half", "precision", "share"),
-    [("nora", 0, 0.95, 0.35), ("nora", 1, 0.95, 0.2), ("sam", 0, 0.95, 0.15), ("sam", 1, 0.95, 0.05)],
-)
-def test_what_is_proposed_is_right(person, half, precision, share):
-    right, made, count = taken(person, half)
+# Measured: 57 of 61; 8 of 10. What is sure is written without a look, so it may miss much.
+@pytest.mark.parametrize(("person", "precision", "share"), [("nora", 0.9, 0.25), ("sam", 0.75, 0.05)])
+def test_what_is_sure_is_right(person, precision, share):
+    right, made, count = map(sum, zip(taken(person, 0), taken(person, 1), strict=True))
     assert right / made >= precision
     assert made / count >= share
 
 
-def test_one_word_in_common_proposes_nothing_and_is_a_mark_in_the_list():
-    (line,) = proposed("Likes whitespace; no stock photos.")
-    assert (line.choice, line.likely, line.sure) == (STAYS, ("finance",), False)
-    text = as_text([line], "neo/user", "sha256:0", TITLES)
-    assert text.endswith("\n1  uncategorized | Likes whitespace; no stock photos.\n   # may be finance\n")
+def test_one_word_in_common_is_a_guess_with_a_mark():
+    (line,) = proposed("Likes whitespace; no budget.", finance=("cfo",))
+    assert (line.choice, line.likely, line.sure) == ("finance", ("finance",), False)
+    text = as_text([line], "neo/user", "sha256:0", described(TITLES, finance=("cfo",)))
+    assert text.endswith("\n1  finance ? | Likes whitespace; no budget.\n   # read by cfo\n")
+
+
+def test_a_guess_is_sure_if_the_next_ones_have_the_same_readers():
+    titles = {"invoices": "Invoices", "taxes": "Taxes", "code-stack": "Code Stack"}
+    text = "The accountant bills the VAT that is paid."
+    readers = {"invoices": ("cfo",), "taxes": ("cfo",), "code-stack": ("coder",)}
+    (line,) = proposed(text, titles, **readers)
+    assert (set(line.likely), line.sure) == ({"taxes", "invoices"}, True)
+    (line,) = proposed(text, titles, **{**readers, "invoices": ("cfo", "clerk")})
+    assert not line.sure
+
+
+def test_what_is_of_the_person_is_seldom_in_the_other_file():
+    document = parse("Prefers the invoice short.")
+    categories = described({"communication-style": "", "invoices": ""})
+    found = [
+        Proposer(document, Config(Path("root")), categories, (), seldom).lines()[0].likely[0]
+        for seldom in ((), ("communication-style",))
+    ]
+    assert found == ["communication-style", "invoices"]
 
 
 def test_the_known_notes_are_five_of_each_category_and_none_of_the_others():
@@ -97,32 +116,32 @@ def test_the_known_notes_are_five_of_each_category_and_none_of_the_others():
 
 def test_entries_of_a_category_teach_its_words():
     section = "\n\n## Communication Style\nAsk about blue zorbs."
-    assert proposed(f"The zorbs are blue.{section}")[0].likely == ("communication-style",)
     assert proposed("The zorbs are blue.\n\n## Communication Style\nx")[0].likely == ()
-    assert proposed(f"The zorbs are blue.{section}")[0].choice == STAYS  # one entry is too few to be sure
-    assert proposed(f"The zorbs are blue.{section}\n§\nBlue zorbs sing.")[0].choice == "communication-style"
-    other = "\n\n## Finance\nBlue zorbs cost more."
-    assert proposed(f"The zorbs are blue.{section}\n§\nBlue zorbs sing.{other}")[0].choice == STAYS
+    assert proposed(f"The zorbs are blue.{section}")[0].likely == ("communication-style",)
+    other = "\n\n## Finance\nBlue zorbs cost more.\n§\nNo zorbs."
+    assert proposed(f"The zorbs are blue.{section}{other}")[0].likely[0] == "finance"
+    assert not proposed(f"The zorbs are blue.{section}{other}")[0].sure
 
 
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
-        ("Home address: Rosenweg 4. Packages go to the neighbour.", STAYS),  # both words have another meaning
-        ("Servers run Debian, and the bank account is in euro.", STAYS),  # it names another category
-        ("The company car has a leasing contract.", STAYS),  # a half of an alias is no name
-        ("Never book without approval.", STAYS),  # rules are of any subject
         ("The servers run nginx.", "ops"),
         ("Docker images are rebuilt at night, and containers restart.", "ops"),
+        ("The bank takes a fee.", "money"),
+        ("Flights are booked with an aisle seat.", "trips"),
+        ("早上九点开会", STAYS),
+        ("x" * 5_000, STAYS),
+        ("", STAYS),
     ],
 )
-def test_sure_is_what_two_signs_say_and_no_name_of_another_category(text, choice):
-    slugs = {"ops": ["servers"], "code": [], "money": ["bank"], "travel": ["rental car"], "approvals": []}
+def test_categories_of_other_names_have_the_words_of_those_that_share_a_name_with_them(text, choice):
+    slugs = {"ops": ["infrastructure"], "money": ["bank"], "trips": ["travel"]}
     declared = {slug: Category(slug, slug.title(), tuple(names)) for slug, names in slugs.items()}
     config = Config(Path("root"), taxonomy=Taxonomy(categories=declared))
-    document = parse(text)
-    titles = {slug: each.title for slug, each in declared.items()}
-    assert Proposer(document, config, titles, document.entries, DAY).lines()[0].choice == choice
+    document = parse(f"{text}\n§\nz")
+    lines = Proposer(document, config, described({slug: slug.title() for slug in slugs}), ()).lines()
+    assert lines[0].choice == choice
 
 
 def test_a_label_goes_before_words():
@@ -131,18 +150,13 @@ def test_a_label_goes_before_words():
     document = parse("Finance: prefers short answers.")
     config = load_config(NOTES / "nora")
     titles = {each.slug: each.title for each in config.taxonomy.categories.values()}
-    (line,) = Proposer(document, config, titles, (), DAY).lines()
+    (line,) = Proposer(document, config, described(titles), ()).lines()
     assert line.choice == line.likely[0] == "finance"
 
 
 def test_nothing_near_stays_uncategorized():
     (line,) = proposed("Xyzzy plugh.")
     assert (line.choice, line.likely, line.marks) == (STAYS, (), ())
-
-
-def test_a_new_category_is_named_where_nothing_is_near_and_the_words_are_of_a_subject():
-    (line,) = proposed("The dentist is in Graz.", {"finance": "Finance"})
-    assert (line.choice, line.likely, line.marks) == (STAYS, (), ("may be +health",))
 
 
 def test_a_secret_is_marked_and_shown_to_no_program():
@@ -164,41 +178,6 @@ def test_duplicates_are_marked():
     assert (one.marks, two.marks, three.marks) == ((), ("the same as entry 1",), ())
     (line,) = proposed("x y\n## Finance\nx y")
     assert (line.choice, line.marks) == (DROP, ("the same as line 3",))
-
-
-@pytest.mark.parametrize(
-    ("text", "marks"),
-    [
-        ("The contract runs until 30 June 2027.", ["may be [expires: 2027-06-30]"]),
-        ("Valid until February 2028", ["may be [expires: 2028-02-29]"]),
-        ("Expires on May 3rd, 2027", []),
-        ("Expires on May 3, 2027", ["may be [expires: 2027-05-03]"]),
-        ("As of March 2026 the rent is 900 EUR", ["may be [created: 2026-03-01]"]),
-        ("Stand 3.2.2026: two employees", ["may be [created: 2026-02-03]"]),
-        ("From December 2026 the rent is 950 EUR", []),
-        ("As of January 2027 the rent is 950 EUR", []),
-        ("Decision from 2025-06-11: no React", []),
-        ("Likes tea (2026-02-03)", []),
-        ("Reports are due by 2026-12-01", []),
-        ("Passport until 2031-08-02; the visa expired in April 2026", []),
-        ("Since March 2025 part time, since 2026-01-01 full time", []),
-        (
-            "Card valid until 2027-01-31, as of 2026-02-01",
-            ["may be [created: 2026-02-01]", "may be [expires: 2027-01-31]"],
-        ),
-        ("Her flight to Oslo is on 2026-09-14, back on 18 September 2026", ["may be [expires: 2026-09-18]"]),
-        ("Her flight to Oslo is on 2026-11-14, back on 2026-11-28", []),
-        ("Two weeks of holiday from 2026-08-03", ["may be [expires: 2026-08-03]"]),
-        ("The restore was tested on 2026-01-18", []),
-        ("Vegetarian since March 2015", ["may be [created: 2015-03-01]"]),
-        ("gültig bis 31.12.2026", ["may be [expires: 2026-12-31]"]),
-        ("Meets on 3 December 2026", []),
-        ("Until 2026-02-31", []),
-        ("Until 0000-01-01 or by 2026-13-01", []),
-    ],
-)
-def test_dates_that_may_be_tags(text, marks):
-    assert dates_of(text, DAY) == marks
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
     "/": view(profiles_page.overview),
-    "/page/queue": view(queue.queue, "profile", "state", "entry", "page", "view"),
+    "/page/queue": view(queue.queue, "profile", "state", "entry", "page"),
     "/proposals": view(proposals_page.all_proposals, "profile", "category", "page"),
     "/proposals/{id}": view(proposals_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
-    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page", "view"),
+    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
     "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),

@@ -10,7 +10,6 @@ only what differs from that was changed.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 _FILES = "/page/files/"
-_PLACE = re.compile(r"e-[0-9a-z]{1,16}")
 
 # --- forms ---------------------------------------------------------------------------------------------------------
 
@@ -333,11 +331,8 @@ def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
 
 
 def _way_back(sent: Sent, entry: Entry | None) -> str:
-    """The page that the form was sent from: at the entry that comes next there, or else at this one."""
-    following = sent.get("next")
-    if _PLACE.fullmatch(following):
-        return f"{sent.back}#{following}"
-    if urlsplit(sent.back).path.startswith(_FILES):
-        address = with_query(sent.back, entry=None if entry is None else entry.id)
-        return address if entry is None else f"{address}#{reference(entry.id)}"
-    return sent.back
+    """The page that the form was sent from, open at the entry that comes next there; on that of a file, at this one."""
+    is_file = entry is not None and urlsplit(sent.back).path.startswith(_FILES)
+    named = sent.get("next") or (entry.id if is_file else None)
+    address = with_query(sent.back, entry=named)
+    return f"{address}#{reference(named)}" if named else address

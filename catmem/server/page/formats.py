@@ -294,7 +294,6 @@ class Paged(NamedTuple):
 
 
 _ROOM = 88_000  # bytes that the rows of a page may have together: the whole stays below 100,000
-_LINES, _LINE, _LINE_TEXT = 100, 650, 240  # lines of a compact view, bytes of one without its text, characters of that
 _OF_A_TAG, _OF_A_BODY, _OF_A_SIGN = 50, 60, 12
 _SIGN = re.compile(r"[\n\"*_`~#<>\[\]()\\|+-]")
 
@@ -308,13 +307,6 @@ def starts_of(weights: Iterable[int], most: int) -> list[int]:
             filled = 0
         filled += weight
     return starts
-
-
-def starts_of_cards(entries: Iterable[Entry], most: int, card: int, *, compact: bool) -> list[int]:
-    """The same for entries as cards, of which one without its words has ``card`` bytes, or as lines (``compact``)."""
-    if compact:
-        return starts_of((_LINE + _bytes(beginning(each.body, _LINE_TEXT)) for each in entries), _LINES)
-    return starts_of((card + words_weight(each) for each in entries), most)
 
 
 def words_weight(entry: Entry) -> int:

@@ -44,7 +44,7 @@ _SKIPPED = 2
     metavar="NAME",
     multiple=True,
     help="A shipped profile to write, with those that it extends or is seeded from; may be given several times. By "
-    "default the orchestrator. Another name becomes a new specialist, whose categories you fill in.",
+    "default the orchestrator. Another name becomes a new specialist, which sees what its kind usually needs.",
 )
 @click.option(
     "--start",

@@ -135,11 +135,12 @@ def sort(  # noqa: PLR0913 - one parameter an option
 def _take(plan: SortPlan, command: str | None, *, unsure: bool, both: bool, dry_run: bool) -> None:
     """Sort as proposed; ``both``: the other file of the profile too."""
     from catmem.sorting.sort_files import plan_sort, unsorted_elsewhere
+    from catmem.workspace.root import configured_now
 
     others = unsorted_elsewhere(plan) if both else {}
     _finish(plan, plan.harmless(unsure=unsure), dry_run=dry_run, goes_on=bool(others))
     for entity in others:
-        other = plan_sort(open_with_store(), *entity.split("/"))  # it has the categories that were declared
+        other = plan_sort(configured_now(plan.workspace), *entity.split("/"))
         _take(other if command is None else _asked(other, command), command, unsure=unsure, both=False, dry_run=dry_run)
 
 

@@ -65,7 +65,7 @@ def validate(
 ) -> list[SchemaFault]:
     """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``.
 
-    That a file without a fault, one with a ``path``, is valid is kept for the next process.
+    A file (data with a ``path``) that has no fault is remembered, and not validated again.
     """
     digest = None if path is None else digest_of(data, schema_text(schema_name))
     if digest is not None and is_known(digest):
@@ -100,32 +100,32 @@ def tag_faults(
     """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
     ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
     """  # noqa: D205 - one sentence
-    given = {tag: value for tag, value in tags.items() if not _is_plain(tag, value)}
+    declared = extra_schema or {}
+    given = {tag: value for tag, value in tags.items() if tag in declared or not _is_plain(tag, value)}
     if not given:
         return []
-    extra = json.dumps(extra_schema or {}, sort_keys=True)
+    extra = json.dumps(declared, sort_keys=True)
     return [(tag, message) for tag in given for message in _faults_of_tag(extra, json.dumps({tag: given[tag]}))]
 
 
 def _is_plain(tag: str, value: object) -> bool:
-    """Whether a tag of the format has a value as nearly all have, for which jsonschema need not be loaded."""
+    """Whether a tag that no root declared has a value as nearly all have, for which jsonschema need not be loaded."""
+    items: list[Any] = value if isinstance(value, list) else [value]
+    if not items or not all(isinstance(item, str) for item in items):
+        return False
     if tag == "domain":
-        return isinstance(value, str) and len(value) <= _COMPARED and is_slug(value)
-    return isinstance(value, str) and (tag == "source" or (tag in _DATES and is_date(value)))
+        return all(len(item) <= _COMPARED and is_slug(item) for item in items)
+    if tag in _DATES or tag == "source":
+        return isinstance(value, str) and (tag == "source" or is_date(value))
+    return tag not in known_tags({})
 
 
 # The entries of a root share most of their dates and domains.
 @lru_cache(maxsize=4096)
 def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
     """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
-    digest = digest_of(tag_json, schema_text("tags") + extra_json)
-    if is_known(digest):
-        return ()
     faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
-    messages = tuple(dict.fromkeys(message for _, message, _ in faults))
-    if not messages:
-        remember(digest)
-    return messages
+    return tuple(dict.fromkeys(message for _, message, _ in faults))
 
 
 def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value

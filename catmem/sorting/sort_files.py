@@ -85,14 +85,13 @@ class SortPlan:
 
         What would be removed stays: no person looked at it. So does what looks hostile.
         """
-        return tuple(
-            replace(line, choice=STAYS)
-            if line.choice in {DROP, SECRET}
-            else replace(line, choice=line.likely[0])
-            if unsure and line.choice == STAYS and line.likely and not line.private
-            else line
-            for line in self.lines
-        )
+        lines = []
+        for line in self.lines:
+            choice = STAYS if line.choice in {DROP, SECRET} else line.choice
+            if unsure and line.choice == STAYS and line.likely and not line.private:
+                choice = line.likely[0]
+            lines.append(replace(line, choice=choice))
+        return tuple(lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
         """The lines that a list chooses.

@@ -111,7 +111,8 @@ def make_root(
     memory = _memory_files(start)
     notes: tuple[str, ...] = ()
     shipped = profile_texts()
-    own, categories, unknown = profiles_of([] if example else [name for name in profiles if name not in shipped])
+    new = [] if example else [name for name in profiles if name not in shipped]
+    own, categories, unknown = profiles_of(new, starting_categories())
     chosen = shipped if example else _chosen(shipped, profiles or _STARTERS, own)
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     if example:

@@ -11,7 +11,7 @@ from catmem.config.yamlfile import parse_yaml
 from catmem.resources import kits_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _PROFILE = """\
 # What a specialist of this kind usually knows. The lists are yours to change. All keys: docs/profiles.md.
@@ -40,12 +40,18 @@ class NewCategory(NamedTuple):
         return self.slug.replace("-", " ").title()
 
 
-def profiles_of(names: Sequence[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
-    """The profiles of new specialists of these names, the categories that they name, and what a person should know."""
+def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
+    """The profiles of new specialists of these names, the categories that they name, and what a person should know.
+
+    ``standing`` are the categories that a new root has in any case.
+    """
+    if not names:
+        return {}, [], []
     kits, found = _kits(), {name: _kit_of(name) for name in names}
     own = [slug for kit in found.values() for slug in kit["own"]]
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
-    declared = [*dict.fromkeys((*kits["shared"], *own, *(slug for slug, count in read.items() if count >= _SHARING)))]
+    also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
+    declared = [*dict.fromkeys((*kits["shared"], *own, *also))]
     seen = {name: {*kits["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
     categories = [
         NewCategory(
@@ -55,7 +61,6 @@ def profiles_of(names: Sequence[str]) -> tuple[dict[str, str], list[NewCategory]
             tuple(name for name in names if slug in found[name]["own"]),
         )
         for slug in declared
-        if names
     ]
     profiles = {
         name: _PROFILE.format(

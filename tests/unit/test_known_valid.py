@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem import known_valid
-from catmem.config.json_schema import validate
+from catmem.config.json_schema import tag_faults, validate
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +47,10 @@ def test_no_more_than_a_thousand_are_kept(folder, monkeypatch):
     for number in range(5):
         known_valid.remember(f"{number}")
     assert sorted(path.name for path in folder.iterdir()) == ["3", "4"]
+
+
+def test_nothing_of_a_memory_file_is_kept(folder):
+    declared = {"pin": {"type": "string", "maxLength": 4}}
+    assert tag_faults({"pin": "4711", "note": "x", "domain": ["a", "b"], "source": "a call"}, declared) == []
+    assert tag_faults({"domain": ["A b"]}) != []
+    assert not folder.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -316,6 +317,15 @@ def test_a_name_of_no_known_kind_gets_what_all_read_and_a_note(tmp_path):
     text = (tmp_path / "new" / "profiles" / "xyzzy.yaml").read_text()
     assert "user_memory_categories: [communication-style, about-user, " in text
     assert "writable_categories: []\n" in text
+
+
+def test_a_designer_alone_reads_every_category_that_a_new_root_has(tmp_path):
+    assert run(tmp_path / "new", "--profile", "designer").exit_code == 0
+    listed = CliRunner().invoke(group, ["lint", "--root", str(tmp_path / "new")])
+    assert listed.exit_code == 0, listed.output
+    config, profile = ((tmp_path / "new" / name).read_text() for name in ("catmem.yaml", "profiles/designer.yaml"))
+    read = re.search(r"user_memory_categories: \[(.*)\]", profile)[1].split(", ")
+    assert set(read) == set(re.findall(r"^    ([a-z-]+): \{title", config, re.MULTILINE))
 
 
 def test_two_hundred_specialists_are_made(tmp_path):

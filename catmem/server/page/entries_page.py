@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from catmem.workspace.profile_memory import Reading
     from catmem.workspace.workspace import Workspace
 
-_FILES = "/page/files/"
-
 # --- forms ---------------------------------------------------------------------------------------------------------
 
 
@@ -332,7 +330,8 @@ def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
 
 def _way_back(sent: Sent, entry: Entry | None) -> str:
     """The page that the form was sent from, open at the entry that comes next there; on that of a file, at this one."""
-    is_file = entry is not None and urlsplit(sent.back).path.startswith(_FILES)
-    named = sent.get("next") or (entry.id if is_file else None)
-    address = with_query(sent.back, entry=named)
+    named = sent.get("next")
+    if not named and entry is not None and urlsplit(sent.back).path.startswith("/page/files/"):
+        named = entry.id
+    address = with_query(sent.back, entry=named or None)
     return f"{address}#{reference(named)}" if named else address

@@ -52,7 +52,7 @@ VIEWS = {
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
     "/page/branches": view(branches_page.all_branches),
-    "/page/branches/{name}/{target}/{branch}": view(branches_page.one_branch, "page"),
+    "/page/branches/{name}/{target}/{branch}": view(branches_page.one_branch),
     "/page/seeds": view(seeds_page.seeds),
     "/page/seeds/{name}": view(seeds_page.one_seed, "resolve"),
     "/page/seeds/from/{source}": view(seeds_page.seeds_of, "resolve"),

@@ -20,7 +20,7 @@ def told(window):
 
 
 def focused_text(window):
-    return window.run("return document.activeElement.closest('article.entry')?.innerText ?? ''")
+    return window.run("return document.activeElement.closest('article')?.innerText ?? ''")
 
 
 def fields_of(server, words, target="user"):
@@ -35,7 +35,7 @@ def do(window, action, words, *, by="click"):
     """Verify, edit, expire or remove the entry with these words."""
     with window.turning():
         if by == "click":
-            window.click(window.button(action, window.entry(words)))
+            window.click(window.button(action, window.opened(words)))
         else:
             while words not in focused_text(window):
                 window.press("j")
@@ -80,10 +80,10 @@ def test_verify_from_the_queue_and_take_it_back(window, server, by):
 def test_a_whole_queue_with_one_key(window, server):
     window.open("/page/queue")
     window.press("j")
-    for left in reversed(range(len(window.all("article.entry")))):
+    for left in reversed(range(len(window.all("main article")))):
         with window.turning():
             window.press("v")
-        assert len(window.all("article.entry")) == left
+        assert len(window.all("main article")) == left
     assert "All clear" in window.text
     assert [each for each in server.requests("POST") if not each.endswith(" 303")] == []
     assert window.barriers() == []
@@ -241,7 +241,7 @@ def test_one_click_on_what_has_changed_says_so_and_can_be_repeated(window, serve
     with opened(server.root) as workspace:
         workspace.replace("neo", "Signs mail", content="Signs mail with initials.")
     with window.turning(409):
-        window.click(window.button("Expire", window.entry("Signs mail")))
+        window.click(window.button("Expire", window.opened("Signs mail")))
     assert "Signs mail with initials." in window.text
     window.shot("out-of-date-click")
     send(window, "Let it expire")
@@ -278,7 +278,7 @@ def test_who_typed_and_sends_another_form_is_asked(window):
     window.open(FILE)
     window.click(window.button("Add an entry"))
     typed(window, content="Half a thought")
-    assert was_asked(window, window.button("Verify", window.entry("Signs mail")))
+    assert was_asked(window, window.button("Verify", window.opened("Signs mail")))
 
 
 def test_who_took_it_back_is_not_asked(window):

@@ -14,8 +14,7 @@ from tests.browser.window import NARROW, WIDE
 PAGES = {
     "overview": "/",
     "queue": "/page/queue",
-    "queue-compact": "/page/queue?view=compact",
-    "file-compact": "/page/files/neo/user?view=compact",
+    "queue-open": "/page/queue?entry={entry}",
     "queue-of-one": "/page/queue?profile=neo&state=stale",
     "prompt": "/page/profiles/neo",
     "prompt-empty": "/page/profiles/pupil",

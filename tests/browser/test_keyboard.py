@@ -9,11 +9,11 @@ FILE = "/page/files/neo/user"
 
 
 def focused_entry(window):
-    return window.run("return document.activeElement.closest('article.entry')?.id ?? null")
+    return window.run("return document.activeElement.closest('article')?.id ?? null")
 
 
 def entries(window):
-    return [each.get_attribute("id") for each in window.all("article.entry")]
+    return [each.get_attribute("id") for each in window.all("main article")]
 
 
 def is_listed(window):
@@ -49,10 +49,38 @@ def test_the_entry_that_has_the_focus_can_be_seen(calm):
 def test_j_begins_where_the_person_reads(calm):
     calm.look(320)
     calm.open(FILE)
+    calm.run("document.querySelectorAll('article details').forEach((each) => { each.open = true; })")
     third = entries(calm)[2]
     calm.run("document.getElementById(arguments[0]).scrollIntoView({block: 'start'})", third)
     calm.press("j")
     assert focused_entry(calm) == third
+
+
+@pytest.mark.parametrize("key", ["o", Keys.ENTER], ids=["o", "Enter"])
+def test_a_key_opens_the_entry_that_has_the_focus_and_closes_it(calm, key):
+    calm.open(FILE)
+    calm.press("j", "j")
+    entry = calm.focused
+    assert not entry.find_elements("css selector", "[open]")
+    assert entry.find_element("css selector", ".answers-form").is_displayed()  # also while it is closed
+    calm.press(key)
+    assert entry.find_element("css selector", "[open] .body").is_displayed()
+    assert calm.focused == entry
+    calm.press(key)
+    assert not entry.find_elements("css selector", "[open]")
+
+
+def test_enter_on_a_link_or_a_row_is_the_browsers(calm):
+    calm.open(FILE)
+    row = calm.find("article summary")
+    calm.run("arguments[0].focus()", row)
+    calm.press(Keys.ENTER)
+    assert calm.find("article [open]").is_displayed()
+    calm.press(Keys.TAB, Keys.TAB)
+    assert calm.focused.text == "Edit"
+    with calm.turning():
+        calm.press(Keys.ENTER)
+    assert calm.address.startswith("/page/edit/neo/user")
 
 
 def test_j_goes_to_a_conflict(calm):

@@ -79,6 +79,7 @@ def test_no_word_of_the_history_is_broken(calm):
 def test_the_buttons_of_an_entry_stand_in_one_line(calm, width):
     calm.look(width)
     calm.open("/page/queue")
+    calm.run("document.querySelectorAll('article details').forEach((each) => { each.open = true; })")
     places = calm.run(
         "return [...document.querySelectorAll('.answers-form')].map((form) =>"
         " new Set([...form.querySelectorAll('button, a')].map((each) => each.getBoundingClientRect().top)).size)"
@@ -136,7 +137,7 @@ def test_a_button_lists_the_pages_on_a_telephone(calm, scripts):
 
 
 OVERHANGING = """
-const inside = (each) => each.closest('.card, .entry, .line, tr, section, main').getBoundingClientRect();
+const inside = (each) => each.closest('.card, .entry, .row, .line, tr, section, main').getBoundingClientRect();
 return [...document.querySelectorAll('.state, .tier, .tags li, .mark, .narrowed a, .ticked button')].filter((each) => {
   const place = each.getBoundingClientRect();
   return place.width && (place.right > inside(each).right + 1 || place.left < inside(each).left - 1);
@@ -144,13 +145,27 @@ return [...document.querySelectorAll('.state, .tier, .tags li, .mark, .narrowed 
 """
 
 
-@pytest.mark.parametrize(
-    "address", ["/", "/page/queue", "/page/queue?view=compact", "/page/files/neo/user", "/page/lint"]
-)
+@pytest.mark.parametrize("address", ["/", "/page/queue", "/page/files/neo/user", "/page/lint"])
 def test_no_pill_overhangs_on_a_telephone(calm, address):
     calm.look(390)
     calm.open(address)
     assert calm.run(OVERHANGING) == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_page_of_entries_is_rows_of_one_line_that_open_in_place(calm, scripts):
+    calm.look(1280)
+    with nullcontext() if scripts else calm.without_javascript():
+        calm.open("/page/files/neo/user")
+        rows = calm.all("article")
+        assert max(each.rect["height"] for each in rows) < 60
+        assert [each for each in calm.all("article .answers-form") if each.is_displayed()] == []
+        row = calm.opened("Prefers short answers.")
+        assert row.find_element("css selector", ".body").is_displayed()
+        assert row.find_element("css selector", ".answers-form").is_displayed()
+        assert len([each for each in calm.all("article .answers-form") if each.is_displayed()]) == 1
+        if scripts:
+            assert calm.barriers() == []
 
 
 def test_ticked_entries_are_offered_what_can_be_done_with_them(calm):

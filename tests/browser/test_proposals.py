@@ -52,6 +52,7 @@ def test_what_is_ticked_is_rejected_for_a_reason(window, server, width):
     window.click(window.find(".tick input"))
     window.find("#ticked [name='reason']").send_keys("Not true.")
     assert window.run("return document.documentElement.scrollWidth") <= width
+    window.run("scrollTo(0, document.body.scrollHeight)")  # where what can be done lies over no proposal
     assert window.barriers() == []
     (name, _), *rest = waiting(server)
     with window.turning():

@@ -20,10 +20,9 @@ def test_from_the_overview_to_one_fact_and_its_history(calm):
     with calm.turning():
         calm.click(calm.find(".card a"))
     assert calm.address == "/page/queue"
-    footer = calm.entry("Prefers short answers.").find_element("css selector", "footer")
     with calm.turning():
-        calm.click(calm.button("USER.md, line 2", footer))
-    assert "Prefers short answers." in calm.find("article.entry-named").text
+        calm.click(calm.button("USER.md, line 2", calm.opened("Prefers short answers.")))
+    assert "Prefers short answers." in calm.find("article:has([open])").text
     follow(calm, "History of USER.md")
     assert "Verified" in calm.text
 
@@ -32,7 +31,7 @@ def test_the_queue_of_one_state(calm):
     calm.open("/page/queue")
     with calm.turning():
         calm.click(calm.find("nav[aria-label='State'] a[href*='expired']"))
-    assert [each.text.splitlines()[0] for each in calm.all("article.entry header")] == ["expired"]
+    assert [each.text.splitlines()[0] for each in calm.all("article summary")] == ["expired"]
 
 
 def test_search_finds_what_has_a_word_of_it(calm):

@@ -117,8 +117,15 @@ class Window:
 
     def entry(self, words: str) -> WebElement:
         """The one entry whose text has these words."""
-        (found,) = [each for each in self.all("article.entry") if words in each.text]
+        (found,) = [each for each in self.all("main article") if words in each.text]
         return found
+
+    def opened(self, words: str) -> WebElement:
+        """The same, opened by a click on its row unless it is open."""
+        entry = self.entry(words)
+        if not entry.find_elements(By.CSS_SELECTOR, "[open]"):
+            self.click(entry.find_element(By.CSS_SELECTOR, "summary"))
+        return entry
 
     def button(self, name: str, inside: WebElement | None = None) -> WebElement:
         """The one button or link of that name that is shown, below an element or in the main part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
@@ -33,7 +33,8 @@ MOST = 200
 """Conflicts that a form has at most."""
 _ROOM = 600_000
 """Bytes, as a form is sent, that text fields begin with at most. A browser sends them all, whatever was chosen, and a
-request may have a mebibyte: so the other fields begin empty, and the rest of it is for what a person writes."""
+request may have a mebibyte: so a field begins empty that would need more than its share, and the rest of the mebibyte
+is for what a person writes."""
 
 REASONS = {
     "body": "Both sides reworded this entry.",
@@ -58,8 +59,7 @@ class BranchDecision:
 
     ``words`` are those of the text field, ``kept`` the tags that they get.
 
-    ``begins``: they are those of a side, to begin with. ``typed``: the person wrote them for a conflict in this place
-    that said something else.
+    ``typed``: the person wrote them for a conflict in this place that said something else.
     """
 
     found: Disagreement
@@ -68,7 +68,6 @@ class BranchDecision:
     words: str
     kept: tuple[str, ...]
     has_words: bool
-    begins: bool
     typed: bool
 
     @property
@@ -103,7 +102,8 @@ def one_branch(
             found = beside(workspace, entity, branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
-    decisions = _decisions([each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)], given)
+    disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)]
+    decisions = [_decision(each, given, _ROOM // len(disagreements)) for each in disagreements]
     undecided = sum(each.is_open for each in decisions)
     is_ready = found.is_open and found.possible and not undecided
     return Page(
@@ -181,24 +181,8 @@ def _asking(said: Mapping[str, str]) -> Ask:
     return ask
 
 
-def _decisions(found: Sequence[Disagreement], said: Mapping[str, str]) -> list[BranchDecision]:
-    """Each conflict, with the words of its branch to begin with as long as there is room for them in one form."""
-    room = _ROOM - sum(_size(words) for name, words in said.items() if name.startswith("words-"))
-    decisions: list[BranchDecision] = []
-    for each in found:
-        decision = _decision(each, said)
-        if decision.begins:
-            room -= _size(decision.words)
-        decisions.append(replace(decision, words="") if decision.begins and room < 0 else decision)
-    return decisions
-
-
-def _size(words: str) -> int:
-    """How many bytes a text is in a form that is sent: a line end is two characters, and one byte can be three."""
-    return len(quote_plus(words.replace("\n", "\r\n")))
-
-
-def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
+def _decision(found: Disagreement, said: Mapping[str, str], room: int) -> BranchDecision:
+    """A conflict with what a form says of it; its text field begins with the words of a side, if they have ``room``."""
     conflict, key = found.conflict, key_of(found.conflict)
     chosen = said.get(f"choice-{key}")
     start = conflict.theirs or conflict.ours
@@ -207,15 +191,18 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
         # The head says something else by now: the words are kept, and nothing is chosen.
         words = next((said[name] for name in _typed(said) if name.startswith(f"words-{key.place}-")), None)
         typed = words is not None
+    if words is None:
+        body = "" if start is None else start.body
+        # As it is sent, a line end is two characters, and one byte can be three.
+        words = body if len(quote_plus(body.replace("\n", "\r\n"))) <= room else ""
     own = OWN in CHOICES[conflict.reason]
     return BranchDecision(
         found=found,
         key=str(key),
         choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
-        words=words if words is not None else "" if start is None else start.body,
+        words=words,
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
-        begins=own and words is None,
         typed=typed and own,
     )
 

@@ -10,7 +10,6 @@ only what differs from that was changed.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
     from catmem.staleness.due import Answering
     from catmem.workspace.profile_memory import Reading
     from catmem.workspace.workspace import Workspace
-
-_FILES = "/page/files/"
-_PLACE = re.compile(r"e-[0-9a-z]{1,16}")
 
 # --- forms ---------------------------------------------------------------------------------------------------------
 
@@ -333,11 +329,9 @@ def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
 
 
 def _way_back(sent: Sent, entry: Entry | None) -> str:
-    """The page that the form was sent from: at the entry that comes next there, or else at this one."""
-    following = sent.get("next")
-    if _PLACE.fullmatch(following):
-        return f"{sent.back}#{following}"
-    if urlsplit(sent.back).path.startswith(_FILES):
-        address = with_query(sent.back, entry=None if entry is None else entry.id)
-        return address if entry is None else f"{address}#{reference(entry.id)}"
-    return sent.back
+    """The page that the form was sent from, open at the entry that comes next there; on that of a file, at this one."""
+    named = sent.get("next")
+    if not named and entry is not None and urlsplit(sent.back).path.startswith("/page/files/"):
+        named = entry.id
+    address = with_query(sent.back, entry=named or None)
+    return f"{address}#{reference(named)}" if named else address

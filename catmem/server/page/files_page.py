@@ -10,10 +10,10 @@ from catmem import clock
 from catmem.config.access import visible
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError
-from catmem.names import UNCATEGORIZED
+from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.seeding.lockfile import copies_in
 from catmem.server.page.entries_page import EntryDraft, choices
-from catmem.server.page.formats import bar_of, paged, starts_of_cards, title_of
+from catmem.server.page.formats import bar_of, paged, title_of
 from catmem.server.page.page_view import Page
 from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import dated_ahead
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.server.page.page_view import PageRequest
     from catmem.workspace.workspace import Workspace
 
-_SIZE, _CARD = 50, 1_380  # cards on a page, and the bytes of one without words and tags
+_SIZE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ def whole_file(asked: PageRequest) -> Page:
     categories = list(dict.fromkeys(entry.category for entry in document.entries))
     wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
-    starts = starts_of_cards(entries, _SIZE, _CARD, compact=asked.compact)
-    some = paged(entries, asked.page_of((entry.id for entry in entries), starts), starts)
+    some = paged(entries, asked.page_of(entries, _SIZE), _SIZE)
     follows: Mapping[str, frozenset[str]] = {}
     problems: list[CatmemError] = []
     try:
@@ -82,9 +81,8 @@ def whole_file(asked: PageRequest) -> Page:
             "can_tick": any(not row.follows for _, _, rows in groups for row in rows),
             "problems": problems,
             "unmerged": unmerged_warnings(entity, document.text),
-            "compact": asked.compact,
             "size": characters,
-            "bar": None if limit is None else bar_of(target, characters, limit),
+            "bar": None if limit is None else bar_of(FILE_NAMES[target], characters, limit),
             "total": len(document.entries),
             "unsorted": len(document.by_category.get(UNCATEGORIZED, ())),
             "recorded": file.warning is None and workspace.store.head(entity) is not None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,14 +17,18 @@ from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE
 from catmem.text import printable, unified_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
-    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.document import Document, TagValue
     from catmem.staleness.freshness import Freshness
     from catmem.workspace.workspace import Workspace
 
 BODY = 4_000
 """Characters of a body that a page shows; it says how many there are more."""
+
+_MOST_HTML = 60_000
+"""Characters of HTML that these may become; what would become more is plain text."""
 
 DIFF_LINES = 600
 """Lines of one diff that a page shows."""
@@ -41,7 +45,7 @@ def body_html(text: str) -> Markup:
     """A body as HTML: Markdown, of which nothing is executed or loaded, without headings, which are the page's."""
     shown = printable(text[:BODY])
     html = to_html(shown)
-    if len(html.encode()) > body_weight(text):  # an address that is said once may stand behind a thousand links
+    if len(html) > _MOST_HTML:  # an address that is said once may stand behind a thousand links
         html = f"<pre>{escape(shown)}</pre>"
     more = len(text) - BODY
     if more > 0:
@@ -88,14 +92,7 @@ def day(value: date | None) -> str:
 
 def days(text: str) -> str:
     """A sentence with its dates as ``day`` has them."""
-    return _DATE.sub(_as_day, text)
-
-
-def _as_day(found: re.Match[str]) -> str:
-    try:
-        return day(date.fromisoformat(found[0]))
-    except ValueError:
-        return found[0]
+    return _DATE.sub(lambda found: day(read_date(found[0])) or found[0], text)
 
 
 def moment(timestamp: str) -> str:
@@ -293,51 +290,12 @@ class Paged(NamedTuple):
     last: int
 
 
-_ROOM = 88_000  # bytes that the rows of a page may have together: the whole stays below 100,000
-_LINES, _LINE, _LINE_TEXT = 100, 650, 240  # lines of a compact view, bytes of one without its text, characters of that
-_OF_A_TAG, _OF_A_BODY, _OF_A_SIGN = 50, 60, 12
-_SIGN = re.compile(r"[\n\"*_`~#<>\[\]()\\|+-]")
-
-
-def starts_of(weights: Iterable[int], most: int) -> list[int]:
-    """Where the pages of a long list begin: each has one row, or at most ``most`` that do not weigh too much."""
-    starts, filled = [0], 0
-    for place, weight in enumerate(weights):
-        if place > starts[-1] and (place - starts[-1] == most or filled + weight > _ROOM):
-            starts.append(place)
-            filled = 0
-        filled += weight
-    return starts
-
-
-def starts_of_cards(entries: Iterable[Entry], most: int, card: int, *, compact: bool) -> list[int]:
-    """The same for entries as cards, of which one without its words has ``card`` bytes, or as lines (``compact``)."""
-    if compact:
-        return starts_of((_LINE + _bytes(beginning(each.body, _LINE_TEXT)) for each in entries), _LINES)
-    return starts_of((card + words_weight(each) for each in entries), most)
-
-
-def words_weight(entry: Entry) -> int:
-    """The bytes that the words and tags of an entry have on a page: whole, and how it begins."""
-    tags = sum(_OF_A_TAG + _bytes(f"{key}{value}") for key, value in entry.tags.items())
-    return body_weight(entry.body) + _bytes(beginning(entry.body)) + tags
-
-
-def body_weight(text: str) -> int:
-    """The bytes that a body has at most as HTML; more than usual Markdown needs. What would have more is plain text."""
-    return _OF_A_BODY + _bytes(text[:BODY]) + _OF_A_SIGN * len(_SIGN.findall(text[:BODY]))
-
-
-def _bytes(text: str) -> int:
-    return len(escape(printable(text)).encode())
-
-
-def paged(rows: Sequence[Any], page: int, starts: Sequence[int] | int) -> Paged:
-    """The page ``page`` of some rows, from 1; the last for one behind it. ``starts``: where each begins, or a size."""
-    starts = range(0, len(rows) or 1, starts) if isinstance(starts, int) else starts
-    page = min(page, len(starts))
-    start, end = [*starts, len(rows)][page - 1 : page + 1]
-    return Paged(rows[start:end], page, len(starts), len(rows), start + 1 if rows else 0, end)
+def paged(rows: Sequence[Any], page: int, size: int) -> Paged:
+    """The page ``page`` of some rows, from 1, each of ``size``; the last for one behind it."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(page, pages)
+    start, end = (page - 1) * size, min(page * size, len(rows))
+    return Paged(rows[start:end], page, pages, len(rows), start + 1 if rows else 0, end)
 
 
 def title_of(workspace: Workspace, document: Document, category: str) -> str:

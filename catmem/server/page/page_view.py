@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -24,10 +23,11 @@ from catmem.server.page.rendering import rendered, theme_of
 from catmem.workspace.history import entity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from starlette.requests import Request
 
+    from catmem.model.document import Entry
     from catmem.server.caller import Caller
     from catmem.workspace.overview import Overviews
     from catmem.workspace.workspace import Workspace
@@ -75,11 +75,6 @@ class PageRequest:
         return f"?{urlsplit(with_query(f'?{urlencode(self.query)}', **(kept | said))).query}"
 
     @property
-    def compact(self) -> bool:
-        """Whether a list is shown with one line for each entry (``view=compact``)."""
-        return self.choice("view", ["compact"]) is not None
-
-    @property
     def page(self) -> int:
         """The page of a long list that the query asks for, from 1. Raises ``RequestError`` 400 for no number."""
         said = self.query.get("page") or "1"
@@ -87,11 +82,11 @@ class PageRequest:
             raise bad_parameter(f"page is {shown(said)}", "It is a number from 1 on.")
         return int(said)
 
-    def page_of(self, ids: Iterable[str], starts: Sequence[int]) -> int:
-        """The page that the query asks for: the one that holds the ``entry`` that it names, or a number."""
+    def page_of(self, entries: Iterable[Entry], size: int) -> int:
+        """The page that the query asks for, of ``size`` each: that of the ``entry`` that it names, or a number."""
         named = self.query.get("entry")
-        place = next((index for index, each in enumerate(ids) if each == named), None) if named else None
-        return self.page if place is None else bisect_right(starts, place)
+        place = next((index for index, each in enumerate(entries) if each.id == named), None)
+        return self.page if place is None else place // size + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from catmem.errors import CatmemError, RequestError
 from catmem.names import category_name
 from catmem.proposals.proposal import proposal, proposals
 from catmem.server.page.entries_page import in_field
-from catmem.server.page.formats import paged, starts_of
+from catmem.server.page.formats import paged
 from catmem.server.page.page_view import Page
 from catmem.server.page.ticked_entries import TICK
 from catmem.server.page.writing import Did, plainly
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _QUEUE = "/proposals"
 _SIZE = 25
-_MOST_TEXT, _MOST_CHANGES, _CARD, _OF_A_CHANGE = 4_000, 10, 2_000, 800
-"""Characters and changes of a proposal that the list shows whole; bytes of its frame, and of that of a change."""
+_MOST_TEXT, _MOST_CHANGES = 4_000, 10
+"""Characters and changes of a proposal that the list shows whole."""
 _OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "refusal": None, "long": ()}
 
 
@@ -45,18 +45,12 @@ def all_proposals(asked: PageRequest) -> Page:
     narrowed = {"profiles": profiles, "profile": name, "categories": categories, "category": slug}
     # Nothing is decided on in the list that it does not show to the letter.
     long = {each.id for each in chosen if _size(each) > _MOST_TEXT or len(each.changes) > _MOST_CHANGES}
-    weights = (_CARD if each.id in long else _CARD + _weight(each) for each in chosen)
     context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable, "long": long}
-    return _page(asked.workspace, paged(chosen, asked.page, starts_of(weights, _SIZE)), context)
+    return _page(asked.workspace, paged(chosen, asked.page, _SIZE), context)
 
 
 def _size(found: Proposal) -> int:
     return sum(len(side.text) for change in found.changes for side in change if side is not None)
-
-
-def _weight(found: Proposal) -> int:
-    """The bytes that the changes have on a page at most."""
-    return _OF_A_CHANGE * len(found.changes) + 6 * _size(found)
 
 
 def one_proposal(asked: PageRequest) -> Page:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.server.page.formats import paged, reference, starts_of_cards, with_query
+from catmem.server.page.formats import paged, reference, with_query
 from catmem.server.page.page_view import Page
 from catmem.staleness.review import Review
 from catmem.workspace.root import agent_names
@@ -25,14 +25,14 @@ STATES: dict[DueState, str] = {
     "stale": "Stale",
     "future": "Dated in the future",
 }
-_SIZE, _CARD = 40, 1_700  # cards on a page, and the bytes of one without words and tags
+_SIZE = 40
 
 
 class Waiting(NamedTuple):
     """A fact that waits for an answer.
 
     ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
-    ``next`` is the id of the place of the one that comes after it. ``follows`` are the entities that it is a copy of,
+    ``next`` is the id of the one that comes after it. ``follows`` are the entities that it is a copy of,
     each with the address of the same fact there if it is due there; ``elsewhere`` says that it is answered there.
     """
 
@@ -67,15 +67,13 @@ def queue(asked: PageRequest) -> Page:
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])
     chosen = [each for each in [*due, *elsewhere] if state in {None, each.state}]
-    entries = [each.entry for each in chosen]
-    starts = starts_of_cards(entries, _SIZE, _CARD, compact=asked.compact)
-    some = paged(chosen, asked.page_of((each.id for each in entries), starts), starts)
+    some = paged(chosen, asked.page_of((each.entry for each in chosen), _SIZE), _SIZE)
     groups = list(_grouped(review, some.rows, {each.key for each in elsewhere}))
     return Page(
         "queue.html",
         {
             "profiles": {each: each for each in profiles},
-            "compact": asked.compact,
+            "named": asked.query.get("entry"),
             "profile": name,
             "states": STATES,
             "state": state,
@@ -109,7 +107,7 @@ def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str
     for index, each in enumerate(due):
         # After the last one the person looks at the one before it.
         beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
-        following = "" if beside is None else reference(beside.entry.id)
+        following = "" if beside is None else beside.entry.id
         rows.append(Waiting(each, base(each.entity), following, tuple(_followed(review, each)), each.key in elsewhere))
     for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
         facts = list(some)

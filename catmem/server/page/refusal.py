@@ -33,15 +33,7 @@ Fate: TypeAlias = Literal["same", "changed", "gone"]
 _MOST_SHOWN = 20
 _ONE_BETWEEN = 2
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
-_HEADINGS = {
-    400: "The form cannot be read",
-    403: "This was not written",
-    404: "That is not there",
-    409: "It has changed in the meantime",
-    413: "That is too long",
-    422: "That cannot be written so",
-    503: "It cannot be written right now",
-}
+_NOT_WRITTEN = "This was not written"
 
 
 class Since(NamedTuple):
@@ -84,7 +76,7 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> FormRefusal:
     now = sent.workspace.store.read(sent.named)
     base = now.revision or now.digest
     if base == sent.expected:  # refused for what stands in the file, and not for an old view
-        return replace(plain, heading="This was not written")
+        return replace(plain, heading=_NOT_WRITTEN)
     since = _since(sent, now, plain.entry)
     entry = None if since.entry is None else since.entry.id
     op_id = naming(sent.workspace)(sent.named, base, sent.address, entry or sent.get("about"))
@@ -94,7 +86,7 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> FormRefusal:
 def plain_refusal(sent: Sent, error: Exception, status: int) -> FormRefusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
-    heading = _HEADINGS.get(status, "This was not written")
+    heading = "It has changed in the meantime" if status == 409 else _NOT_WRITTEN  # noqa: PLR2004
     return FormRefusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
 
 

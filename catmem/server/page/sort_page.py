@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.access import visible_categories
 from catmem.errors import RequestError
 from catmem.server.page.entries_page import EntryDraft, choices, seen_document
-from catmem.server.page.formats import paged, starts_of, with_query, words_weight
+from catmem.server.page.formats import paged, with_query
 from catmem.server.page.page_view import Page, of_entity
 from catmem.server.page.writing import Did
 from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SEVERAL, SPLIT, STAYS
@@ -32,15 +32,13 @@ if TYPE_CHECKING:
     from catmem.sorting.sort_files import SortPlan
     from catmem.workspace.profile_memory import Reading
 
-_SIZE, _ROW, _OPTION = 50, 1_200, 60  # rows on a page, and the bytes of a row and of an option without their words
+_SIZE = 50
 
 
 def unsorted(asked: PageRequest) -> Page:
     """The entries without a category, each with what is proposed for it."""
     plan, file = _now(asked)
-    options = sum(_OPTION + len(f"{slug}{title}".encode()) for slug, title in plan.titles.items())
-    weights = ((_ROW + words_weight(line.entry)) * (1 + (SEVERAL in line.marks)) + options for line in plan.lines)
-    some = paged(plan.lines, asked.page, starts_of(weights, _SIZE))
+    some = paged(plan.lines, asked.page, _SIZE)
     return _page(asked, plan, file, [_row(plan, line) for line in some.rows], paged=some)
 
 

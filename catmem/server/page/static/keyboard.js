@@ -5,8 +5,8 @@ const list = document.getElementById("keys");
 const opener = document.querySelector("[data-shows='keys']");
 const switched = list.querySelector("[name='keys']");
 const announced = document.getElementById("keys-announced");
-const ENTRY = "article.entry, .line[data-entry-id], .pair-conflict";
-const ACTIONS = { v: "verify", e: "edit", x: "expire", t: "tick", a: "approve", u: "undo" };
+const ENTRY = "article, .pair-conflict";
+const ACTIONS = { o: "open", v: "verify", e: "edit", x: "expire", t: "tick", a: "approve", u: "undo" };
 
 function remembered() {
   try {
@@ -82,7 +82,8 @@ function isTyping(target) {
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
   if (list.open || !switched.checked || isTyping(event.target)) return;
-  const key = event.shiftKey ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
+  const isOnEntry = event.key === "Enter" && event.target.matches(ENTRY); // Enter on a link or button is theirs
+  const key = isOnEntry ? "o" : event.shiftKey ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
   if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
   else if (key === "/") document.getElementById("find")?.focus();
   else if (key === "?") open();

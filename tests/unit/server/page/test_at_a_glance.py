@@ -35,7 +35,7 @@ def links(made):
 
 def states(html, words):
     """The badges of the entry that has these words."""
-    (entry,) = [each for each in re.split(r"<article|<li class=\"entry", html) if words in each and "<header>" in each]
+    (entry,) = [each for each in re.split(r"<article|<li class=\"entry", html) if words in each and "state" in each]
     return re.findall(r'class="state state-(\w+)">([^<]+)<', entry)
 
 
@@ -55,7 +55,7 @@ def threatened(tmp_path):
 def test_what_prompts_withhold_is_not_called_fresh(threatened, address):
     html = threatened.get(address).text
     assert states(html, "instructions.") == [("blocked", "withheld")]
-    assert "withheld instruction-override" in Markup(html).text
+    assert re.search(r"withheld .*instruction-override", Markup(html).text)
 
 
 def test_the_overview_says_how_many_entries_are_withheld_and_where_to_look(threatened):

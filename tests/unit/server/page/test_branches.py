@@ -323,8 +323,7 @@ def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
         form = shown(client, PAGE).named("Merge")
         keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
         assert len(keys) == MOST
-        assert form["fields"][f"words-{keys[0]}"].startswith("0 branch")
-        assert form["fields"][f"words-{keys[-1]}"] == ""
+        assert {form["fields"][f"words-{key}"] for key in keys} == {""}  # all of them would not fit into one request
         chosen = {f"choice-{key}": "theirs" for key in keys[:-1]}
         chosen |= {f"choice-{keys[-1]}": "own", f"words-{keys[-1]}": "Words of my own."}
         looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **chosen)

@@ -389,13 +389,14 @@ def test_a_category_that_the_profile_does_not_read_is_told(client, workspace):
 
 
 def test_after_an_answer_the_next_fact_is_at_hand(client, workspace):
-    articles = [each["id"] for each in Markup(client.get("/page/queue").text).all("article")]
+    shown = Markup(client.get("/page/queue").text).all("article")
+    articles, ids = ([each[name] for each in shown] for name in ("id", "data-entry-id"))
     assert len(articles) == 4
     answer = pressed(client, answering(client, workspace, "calls", "/page/queue"), "Verify")
-    assert answer.headers["location"] == f"/page/queue?did=neo/user@2#{articles[2]}"
+    assert answer.headers["location"] == f"/page/queue?entry={ids[2]}&did=neo/user@2#{articles[2]}"
     last = entry(workspace, "Signs")
     answer = pressed(client, answering(client, workspace, "Signs", "/page/queue?profile=neo"), "Verify")
-    assert answer.headers["location"] == f"/page/queue?profile=neo&did=neo/user@3#{articles[2]}"
+    assert answer.headers["location"] == f"/page/queue?profile=neo&entry={ids[2]}&did=neo/user@3#{articles[2]}"
     assert articles[3] == f"e-{last.id[-16:]}"
 
 
@@ -403,7 +404,9 @@ def test_an_edit_from_the_queue_leads_back_to_it(client, workspace):
     page = client.get("/page/queue?profile=neo").text
     link = next(each["href"] for each in Markup(page).all("a") if each.get("data-key") == "e")
     answer = sent(client, shown(client, link).named("Save"), content="Prefers long answers.", verified="true")
-    assert answer.headers["location"].startswith("/page/queue?profile=neo&did=neo/user@2#e-")
+    following = Markup(page).all("article")[1]
+    at = f"/page/queue?profile=neo&entry={following['data-entry-id']}&did=neo/user@2#{following['id']}"
+    assert answer.headers["location"] == at
 
 
 def test_each_fact_of_the_queue_is_of_its_own_file(client, workspace):

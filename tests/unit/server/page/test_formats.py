@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.server.page import formats
@@ -113,21 +113,14 @@ def test_a_long_list_comes_in_pages(page, rows, told):
     assert (list(some.rows), f"{some.first}-{some.last}", some.pages) == (rows, told, 4)
 
 
-def test_a_page_has_as_many_rows_as_there_is_room_for_and_one_at_least():
-    assert formats.starts_of([], 3) == [0]
-    assert formats.starts_of([1] * 7, 3) == [0, 3, 6]
-    assert formats.starts_of([90_000, 1, 87_999, 1, 90_000, 90_000], 3) == [0, 1, 3, 4, 5]
-    assert formats.paged("abcdef", 3, [0, 1, 3, 4, 5]) == formats.Paged("d", 3, 5, 6, 4, 4)
-
-
 _LINKS = f"[a]: b{'c' * 300}\n\n" + "[a]" * 1_200
 
 
-@example(_LINKS)
-@example('"' * 4_000)
-@given(st.text(st.sampled_from('>*_`~#-+1. \n[]()a"&<é漢\u202e:/'), max_size=400))
-def test_a_body_has_no_more_bytes_than_it_is_taken_to_have(text):
-    assert len(formats.body_html(text).encode()) <= formats.body_weight(text)
+@pytest.mark.parametrize(
+    "text", [_LINKS, '"' * 4_000, "> a\n\n" * 800, ">" * 4_000, "*a* " * 1_000, "\U000e0001" * 4_000]
+)
+def test_no_body_becomes_far_longer_than_it_is(text):
+    assert len(text) <= len(formats.body_html(text)) < 61_000
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
@@ -26,8 +27,6 @@ PAGES = [
     "/",
     "/page/queue",
     "/page/queue?profile=neo&state=stale",
-    "/page/queue?view=compact",
-    "/page/files/neo/user?view=compact",
     "/page/profiles/neo",
     "/page/profiles/pupil",
     "/page/files/neo/user",
@@ -81,11 +80,7 @@ def test_a_page_is_well_made(client, address):
     assert made.headings.count(1) == 1
     assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
     assert [each["lang"] for each in made.all("html")] == ["en"]
-    assert (
-        len(made.all("main"))
-        == len(made.all("header")) - len(made.all("article")) - answer.text.count('<li class="entry">')
-        == 1
-    )
+    assert len(made.all("main")) == len([each for each in made.all("header") if each.get("class") == "top"]) == 1
     ids = [attributes["id"] for _, attributes in made.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {each["href"] for each in made.all("a") if each["href"].startswith("#")} <= {f"#{each}" for each in ids}
@@ -228,7 +223,7 @@ def test_the_queue_tells_why_each_fact_is_due(client):
     text = page(client, "/page/queue").text
     assert "Prefers short answers." in text
     assert "verified 1 Jan 2020" in text
-    assert "expired talk 1 Feb 2020" in text
+    assert "expired Book travel to cost centre 410. talk 1 Feb 2020" in text
     assert "half past ten" in text  # new words are not verified
 
 
@@ -504,33 +499,58 @@ def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
     workspace.store.close()
 
 
-# --- cards or lines, and links that narrow ---------------------------------------------------------------------------
+# --- rows that open in place, and links that narrow ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
-def test_a_list_can_be_one_line_for_each_entry(client, address):
-    cards, lines = (Markup(client.get(f"{address}{query}").text) for query in ("", "?view=compact"))
-    assert lines.unbalanced == []
-    ids = [each["data-entry-id"] for each in cards.all("article")]
-    assert [each["data-entry-id"] for each in lines.all("li") if "data-entry-id" in each] == ids
-    assert lines.all("article") == []
-    assert len([each for each in lines.all("input") if each.get("type") == "checkbox"]) == len(
-        [each for each in cards.all("input") if each.get("type") == "checkbox"]
-    )
-    links = [each["href"] for each in lines.all("a") if each.get("class") == "line-text"]
-    assert len(links) == len(ids)
-    for entry, link in zip(ids, links, strict=True):
-        query, _, place = link.partition("#")
-        assert entry in query
-        assert place in {each["id"] for each in Markup(client.get(f"{address}{query}").text).all("article")}
+def test_an_entry_is_a_row_that_opens_to_all_there_is_of_it(client, workspace, address):
+    tags = {"source": "chat", "created": "2020-01-01"}
+    workspace.add("neo", "Long, " + "and longer, " * 40 + "\n\nto the end.", category="talk", tags=tags)
+    html = client.get(address).text
+    rows = re.findall(r"<article.*?</article>", html, re.DOTALL)
+    assert len(rows) == len(Markup(html).all("article")) >= 6
+    assert [Markup(each).all("details") for each in rows] == [[{}]] * len(rows)  # each has one, and it is closed
+    (row,) = [each for each in rows if "Long" in each]
+    long, shut = Markup(row), Markup(re.search(r"<summary.*</summary>", row, re.DOTALL)[0])
+    assert "Long, and longer," in shut.text
+    assert "to the end." not in shut.text
+    assert "to the end." in long.text
+    assert "source chat" in long.text
+    for name in ("Verify", "Edit", "Expire", "Remove"):
+        assert name in long.text
+
+
+@pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
+def test_the_row_that_a_link_names_is_open(client, workspace, address):
+    named = next(each.id for each in workspace.read("neo", "user").document.entries if "half past ten" in each.body)
+    made = Markup(client.get(f"{address}?entry={named}").text)
+    rows = [attributes for tag, attributes in made.tags if tag in {"article", "details"}]
+    opened = [row["data-entry-id"] for row, details in pairwise(rows) if "data-entry-id" in row and "open" in details]
+    assert opened == [named]
+
+
+@pytest.mark.parametrize(("address", "size"), [("/page/files/neo/user", 50), ("/page/queue", 40)])
+def test_a_long_list_comes_in_pages_and_a_link_leads_to_the_right_one(client, workspace, address, size):
+    facts = "§\n".join(f"[created: 2020-01-01] Fact {number}.\n" for number in range(120))
+    put(workspace.root / "homes" / "neo" / "USER.md", f"## Talk\n{facts}")
+    seen = []
+    for number in range(1, 5):
+        made = Markup(client.get(f"{address}?page={number}").text)
+        seen += [each["data-entry-id"] for each in made.all("article") if each["data-entry-id"] not in seen]
+        assert len(made.all("article")) <= size
+    ids = [each.id for each in workspace.read("neo", "user").document.entries]
+    assert set(ids) <= set(seen)
+    for named in (ids[0], ids[77], ids[119]):
+        made = Markup(client.get(f"{address}?page=1&entry={named}").text)
+        assert named in [each["data-entry-id"] for each in made.all("article")]
 
 
 @pytest.mark.parametrize(
     ("address", "name", "kept"),
     [
-        ("/page/queue?view=compact&state=stale&page=1&entry=x", "profile", {"view", "state"}),
-        ("/page/queue?profile=neo", "view", {"profile"}),
-        ("/page/files/neo/user?view=compact", "category", {"view"}),
+        ("/page/queue?state=stale&page=1&entry=x", "profile", {"state"}),
+        ("/page/queue?profile=neo", "state", {"profile"}),
+        ("/page/files/neo/user", "category", set()),
         ("/page/lint?severity=warning", "rule", {"severity"}),
         ("/page/access", "target", set()),
     ],
@@ -543,10 +563,6 @@ def test_a_link_narrows_and_keeps_what_was_chosen(client, address, name, kept):
         assert {each.partition("=")[0] for each in link[1:].split("&")} == {name, *kept}
         shown = Markup(client.get(f"{address.partition('?')[0]}{link}").text)
         assert link in [each["href"] for each in shown.all("a") if each.get("aria-current") == "true"]
-
-
-def test_a_view_that_there_is_not_is_refused(client):
-    assert client.get("/page/queue?view=wide").status_code == 400
 
 
 def test_many_choices_stand_folded(tmp_path):

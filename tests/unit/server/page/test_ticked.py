@@ -129,13 +129,12 @@ def test_entries_that_say_the_same_are_each_meant_where_they_stand(tmp_path):
 
 
 @pytest.mark.parametrize(("address", "rows"), [(FILE, 50), (QUEUE, 40)])
-def test_a_whole_page_of_entries_is_one_revision_and_no_long_download(tmp_path, address, rows):
+def test_a_whole_page_of_entries_is_one_revision(tmp_path, address, rows):
     words = "which is so, and says what a fact of a hundred characters says"
     text = "§\n".join(f"[created: 2020-01-01, domain: finance] Fact {number}, {words}.\n" for number in range(100))
     workspace = root(tmp_path, text=f"## Talk\n{text}", config="taxonomy: {categories: {talk: {}}}\n")
     with served(workspace) as client:
         page = client.get(address)
-        assert len(page.content) < 100_000
         told(client, pressed(client, ticked(Forms(page.text).named("Verify ticked"), "Fact"), "verify"))
         assert text_of(workspace).count(f"verified_date: {TODAY}") == rows
         assert revisions(workspace) == 2

@@ -1,6 +1,6 @@
-"""What could be tidier in memory: entries said twice, said otherwise, expired, long, or of several facts.
+"""What could be tidier in memory: entries that say the same, and entries to look at together.
 
 ::
 
-    files of a root ── root_tidy ──> entries ── suggestions, by the wording of each ──> a list for a person
+    files of a root ── root_tidy ──> entries ── suggestions, by likeness ──> two lists for a person, or a model first
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from calendar import day_name, month_name
 from collections import Counter, defaultdict
+from heapq import nlargest
 from itertools import combinations
 from math import log, sqrt
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -19,12 +20,13 @@ from catmem.search.query import fold
 from catmem.search.stems import DEFAULT, FUNCTION_WORDS, language_of, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 WordKind: TypeAlias = Literal["word", "number", "time", "date"]
 
 _LEAST = 0.14  # what two texts have to share of what they hold
-_COMMON = 12, 1 / 50  # what more texts hold than this number and this share of all leads from none to another
+_COMMON = 30  # a word that more texts hold leads from none to another: so the time grows with their number alone
+_SERIES = 4, 0.7  # texts that are so alike to so many others are of a series, such as a log
 _UNLIKE_DAY, _UNLIKE_NUMBER, _DENIED = 1.5, 0.75, 1.0  # what a difference counts; of a number, each word beside it
 _BESIDE = 2  # words on each side
 _MOST_VALUES = 40
@@ -33,7 +35,6 @@ _NAMED = 4  # shared words that are named
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+(?:[.,:/-]\d+)*|[€$£%]")
 _TWELVE_HOURS = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?([ap])\.?m\b\.?", re.IGNORECASE)
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _COUNT = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _SIGNS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
 _CALENDAR = {
@@ -96,11 +97,22 @@ def alike_pairs(texts: Sequence[str], most: int) -> list[Alike]:
             found.append(Alike(first, second, score, tuple(raw[key] for key in rarest), unlike))
     taken: set[int] = set()
     chosen: list[Alike] = []
-    for pair in sorted(found, key=lambda each: (-each.score, each.first, each.second)):
+    for pair in sorted(_without_series(found), key=lambda each: (-each.score, each.first, each.second)):
         if taken.isdisjoint(pair[:2]) and len(chosen) < most:
             taken.update(pair[:2])
             chosen.append(pair)
     return chosen
+
+
+def _without_series(found: Sequence[Alike]) -> Iterator[Alike]:
+    """The pairs, but for those of which both texts are about as alike to several others."""
+    number, share = _SERIES
+    scores: defaultdict[int, list[float]] = defaultdict(list)
+    for pair in found:
+        scores[pair.first].append(pair.score)
+        scores[pair.second].append(pair.score)
+    least = {place: nlargest(number, each)[-1] if len(each) >= number else 0.0 for place, each in scores.items()}
+    return (pair for pair in found if min(least[pair.first], least[pair.second]) < share * pair.score)
 
 
 def _candidates(keys: Sequence[set[str]]) -> set[tuple[int, int]]:
@@ -109,8 +121,7 @@ def _candidates(keys: Sequence[set[str]]) -> set[tuple[int, int]]:
     for place, some in enumerate(keys):
         for key in some:
             holders[key].append(place)
-    most = max(_COMMON[0], len(keys) * _COMMON[1])
-    return {pair for places in holders.values() if len(places) <= most for pair in combinations(places, 2)}
+    return {pair for places in holders.values() if len(places) <= _COMMON for pair in combinations(places, 2)}
 
 
 def _values(words: Sequence[Word]) -> Values:
@@ -159,7 +170,7 @@ def _value(raw: str, low: str) -> tuple[str, WordKind] | None:
     """A number, a time, a day of the week or a month in one form; ``None`` for another word."""
     if low[0].isdigit():
         plain = low.replace(grouped[1], "") if (grouped := _GROUPED.fullmatch(low)) else low.replace(",", ".")
-        return plain, "time" if ":" in low else "date" if _DAY.fullmatch(low) else "number"
+        return plain, "time" if ":" in low else "date" if low.count("-") > 1 else "number"
     if low in _COUNT:
         return str(_COUNT.index(low) + 1), "number"
     return (_CALENDAR[low], "date") if low in _CALENDAR and raw[0].isupper() else None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.linting.linted import LintedEntry
@@ -33,13 +31,7 @@ class TidyEntry(LintedEntry):
         """``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
         super().__init__(entry)
         self.entity, self.line, self.copied = entity, line, copied
-        self.owner, _, self.target = entity.partition("/")
-        self.verified = self.dates.get("verified_date")
-
-    @cached_property
-    def said(self) -> tuple[str, ...]:
-        """Its words, in an order that is no part of what it says."""
-        return same_words(self.body) or (self.body,)
+        self.owner = entity.partition("/")[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON-ready data."""
@@ -71,22 +63,22 @@ def suggestions(entries: Iterable[TidyEntry]) -> list[Suggestion]:
     """Of each profile the entries that say the same, and then those to look at together, the most alike first."""
     by_owner: defaultdict[str, defaultdict[tuple[str, ...], list[TidyEntry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
-        by_owner[entry.owner][entry.said].append(entry)
+        by_owner[entry.owner][same_words(entry.body) or (entry.body,)].append(entry)
     found: list[Suggestion] = []
     for own in by_owner.values():
         groups = [sorted(some, key=_worth, reverse=True) for some in own.values()]
         same = [_same(kept, gone) for kept, *others in groups for gone in others]
         each_once = [some[0] for some in groups]
         most = max(1, sum(map(len, groups)) // ENTRIES_A_PAIR - len(same))
-        pairs = alike_pairs([each.body for each in each_once], most)
-        found += chain(same, (_together(each_once, pair) for pair in pairs))
+        alike = alike_pairs([each.body for each in each_once], most)
+        found += [*same, *(_together(each_once, pair) for pair in alike)]
     shown = (each for each in found if not all(entry.copied for entry in each.entries))
     return sorted(shown, key=lambda each: each.kind != "same")
 
 
 def _worth(entry: TidyEntry) -> tuple[bool, bool, str]:
     """What makes an entry stay: its source has it too, it is verified, it is newer."""
-    return entry.copied, entry.verified is not None, str(entry.day or "")
+    return entry.copied, "verified_date" in entry.dates, str(entry.day or "")
 
 
 def _same(kept: TidyEntry, gone: TidyEntry) -> Suggestion:
@@ -96,7 +88,7 @@ def _same(kept: TidyEntry, gone: TidyEntry) -> Suggestion:
 
 def joined(kind: Kind, kept: TidyEntry, gone: TidyEntry, reason: str) -> Suggestion:
     """Two entries of which the second goes, if no reader and no tag loses by it; else both are only shown."""
-    places = ((each.category, None if each.category == UNCATEGORIZED else each.target) for each in (kept, gone))
+    places = ((each.category, None if each.category == UNCATEGORIZED else each.entity) for each in (kept, gone))
     tags = gone.tags.keys() - kept.tags.keys() - {"created"}
     why = None
     if gone.copied:

@@ -66,6 +66,18 @@ def test_rare_words_count_more_than_those_that_many_texts_have():
     assert [each[:2] for each in alike_pairs(texts, 5)] == [(3, 4), (0, 1)]
 
 
+@pytest.mark.parametrize(("many", "pairs"), [(4, 2), (5, 0)])
+def test_five_that_are_as_alike_are_a_series(many, pairs):
+    series = [
+        f"Customer {name}: pays in {days} days"
+        for name, days in zip(("Ash", "Birch", "Elm", "Fir", "Yew"), (10, 15, 20, 25, 45), strict=True)
+    ]
+    texts = [*series[:many], *OTHERS, "Postgres 15 in production", "Production database runs Postgres 16"]
+    found = [each[:2] for each in alike_pairs(texts, 9)]
+    assert (len(texts) - 2, len(texts) - 1) in found
+    assert len([each for each in found if each[1] < many]) == pairs
+
+
 def test_no_text_is_in_two_pairs_and_the_best_come_first():
     texts = [
         "Otter server runs Debian",

@@ -39,7 +39,7 @@ GROUPS = {
         "promote": "Bring what a specialist learned to the profile that it is seeded from.",
         "fmt": "Put memory files into one layout.",
         "sort": "Sort entries without a category into sections.",
-        "tidy": "Suggest what memory could say once, shorter, or no longer.",
+        "tidy": "List what memory says twice, and what you should look at together.",
         "migrate": "Turn labels in the text of entries into sections and tags.",
     },
     "Look": {

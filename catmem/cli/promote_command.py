@@ -22,6 +22,7 @@ from catmem.cli.output import (
 )
 from catmem.errors import UnknownNameError
 from catmem.names import TARGETS
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,7 @@ _WIDTH = 72
 @click.command(
     cls=Command,
     examples=(
+        "catmem promote",
         "catmem promote -p neo 'Releases are cut on Tuesdays'",
         "catmem promote -p neo 'Releases are cut' --to orchestrator --propose --reason 'All of them need it.'",
         "catmem promote --all",
@@ -51,7 +53,7 @@ _WIDTH = 72
     "categories",
     multiple=True,
     metavar="SLUG",
-    help="The category of the entry; with --all a selector, and can be given several times.",
+    help="The category of the ENTRY; without one a selector, and can be given several times.",
 )
 @click.option("--reason", metavar="TEXT", help="Why, for the history and for the person who approves.")
 @click.option("--propose", is_flag=True, help="Have it wait as a proposal.")
@@ -76,31 +78,34 @@ def promote(  # noqa: PLR0913 - one parameter an option
     all_learned: bool,
     dry_run: bool,
 ) -> None:
-    """Bring what a specialist learned to the profile that it is seeded from.
+    """Bring what a specialist learned to the profile that it is seeded from. Without ENTRY: list what there is.
 
-    ENTRY is words of one entry of the profile of -p. If the other profile has an entry that says nearly the same, this
-    rewords it; if another program changed that entry, the rewording waits as a proposal. What another program changed
-    in the files of both is shown first. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it
-    is safe to run nightly. The exit status is that of what was refused, but for what you rejected before.
+    The list has what specialists have and their source has not, each with the entry that it would replace. ENTRY is
+    words of one entry of the profile of -p. If the other profile has an entry that says nearly the same, this rewords
+    it; if another program changed that entry, the rewording waits as a proposal. What another program changed in the
+    files of both is shown first. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it is safe
+    to run nightly. The exit status is that of what was refused, but for what you rejected before.
     """
     from catmem.proposals.promoting import promote as promoted
     from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors
 
     workspace = open_with_store()
-    if all_learned:
+    if all_learned or entry is None:
         if entry is not None or to is not None:
-            raise click.UsageError("--all takes no ENTRY and no --to: each fact goes to the profile it is seeded from.")
+            raise click.UsageError("--all takes no ENTRY, and --to goes with an ENTRY.")
         for selector, hint in unmatched_selectors(workspace, categories).items():
             if categories:
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
             say(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
+        dry_run = dry_run or not all_learned
         external = _show_external(workspace, promoted_between(workspace, profile), dry_run=dry_run)
         found = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
-        sys.exit(_show(found, external, dry_run=dry_run))
-    if entry is None or profile is None:
-        raise click.UsageError("Say which entry: -p NAME ENTRY, or --all.")
+        status = _show(found, external, dry_run=dry_run)
+        sys.exit(status if all_learned else 0)
+    if profile is None:
+        raise click.UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
-        raise click.UsageError("Without --all, -c names the one category of the ENTRY.")
+        raise click.UsageError("With an ENTRY, -c names its one category.")
     external = _show_external(workspace, promoted_between(workspace, profile, to), dry_run=dry_run)
     category = categories[0] if categories else None
     which: dict[str, Any] = {"to": to, "target": target, "category": category}
@@ -145,18 +150,19 @@ def _show(found: list[Promoted], external: list[dict[str, Any]], *, dry_run: boo
     for each in found:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
         emit(printable(f"{where}{first_line(each.entry.body, _WIDTH)}\n"))
+        if each.replaced is not None:
+            emit(printable(f"  in place of: {first_line(each.replaced.body, _WIDTH)}\n"))
         if each.error in failed:
             print_error(each.error)
         elif each.error is not None:
             say(f"  left: {each.error}")
     if not found:
-        emit("Nothing to propose: the sources have all of these categories, or it waits there.\n")
+        emit("Nothing to promote: the sources have all of these categories, or it waits there.\n")
         return status
-    proposed = sum(each.error is None for each in found)
-    refused = f", and {len(failed)} {'was' if len(failed) == 1 else 'were'} refused" if failed else ""
-    done = f"{proposed} {'would wait' if dry_run else 'wait'} as proposals{refused}"
+    done = sum(each.error is None for each in found)
+    refused = f", {len(failed)} refused" if failed else ""
     if dry_run:
-        say(f"Nothing was written. {done}.")
+        say(f"{done} to promote{refused}; nothing was written. Propose all: catmem promote --all.")
     else:
-        say(f"{done}: 'catmem proposals' lists them." if proposed else f"{done}.")
+        say(f"{counted(done, 'proposal')} made{refused}. catmem proposals lists what waits.")
     return status

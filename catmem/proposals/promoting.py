@@ -41,12 +41,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """One entry of ``profile`` and what became of it at ``source``: ``written``, or the ``error`` that refused it."""
+    """One entry of ``profile`` and what became of it at ``source``: ``written``, or the ``error`` that refused it.
+
+    ``replaced`` is the entry of the source that it rewords, if there is one.
+    """
 
     profile: str
     source: str
     target: str
     entry: Entry
+    replaced: Entry | None
     written: Written | None = None
     error: CatmemError | None = None
 
@@ -58,6 +62,7 @@ class Promoted:
             "target": self.target,
             "category": self.entry.category,
             "body": self.entry.body,
+            "replaces": None if self.replaced is None else self.replaced.body,
             "written": None if self.written is None else self.written.to_dict(),
             "error": None if self.error is None else self.error.to_dict(),
         }
@@ -91,7 +96,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
             hint="Nothing was written.",
         )
     written = learned.bring(entry, reason, proposes=proposes, dry_run=dry_run)
-    return Promoted(profile.name, source.name, target, entry, written)
+    return Promoted(profile.name, source.name, target, entry, learned.like(entry), written)
 
 
 def promote_learned(
@@ -121,7 +126,7 @@ def promote_learned(
             for entry in learned.entries:
                 if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
-                done = Promoted(profile.name, source.name, target, entry)
+                done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
                 try:
                     reason = f"learned by {profile.name}"
                     written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
@@ -262,7 +267,7 @@ class _Learned:
         verified = read_date(entry.tags.get("verified_date")) if keeps_day else None
         left = "created" if verified else "created verified_date"
         tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in left.split()}
-        like = self._like(entry)
+        like = self.like(entry)
         if like is None:
             tags["created"] = entry.tags.get("created")  # what has none stays without
             return [Operation("add", content=entry.body, category=entry.category, tags=tags)]
@@ -271,7 +276,7 @@ class _Learned:
         reworded = Operation("replace", content=entry.body, old_text=like.id, category=like.category, tags=given)
         return [reworded, verify] if verified else [reworded]
 
-    def _like(self, entry: Entry) -> Entry | None:
+    def like(self, entry: Entry) -> Entry | None:
         """The entry of the source that these words are a rewording of."""
         _, above = self._origins.get(entry.start, ("", None))
         beside = (each for each in self.there.entries if each.category == entry.category)

@@ -87,7 +87,7 @@ JSON_CALLS = {
     "seed": ["seed", "--all", "--dry-run", "--root", "demo"],
     "stats": ["stats", "--from", "orchestrator", "--root", "demo"],
     "sort": ["sort", "--dry-run", "--yes", "--root", "demo", "demo/homes/trinity/USER.md"],
-    "tidy": ["tidy", "--as-of", "2026-11-21", "--root", "demo"],
+    "tidy": ["tidy", "--root", "demo"],
     "migrate": ["migrate", "--dry-run", "--root", "demo", "demo/homes/trinity/USER.md"],
     "rule": ["rule", "CM203"],
     "schema": ["schema"],

@@ -5,17 +5,25 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 
-from benchmarks.tidy import planted_pairs, planted_splits, run
+import pytest
+
+from benchmarks.tidy import PEOPLE, PLANTED, TABLES, planted_in, planted_rows, run
 
 
-def test_enough_is_planted_and_no_text_twice():
-    count = Counter((each.kind, each.group) for each in planted_pairs())
-    for kind, least in (("duplicate", 60), ("contradiction", 40), (None, 60)):
-        assert count[kind, "tuned on"] + count[kind, "held back"] >= least
-        assert abs(count[kind, "tuned on"] - count[kind, "held back"]) <= 1
-    texts = [text for each in (*planted_pairs(), *(each for _, each in planted_splits())) for text in each.texts]
-    assert [text for text, number in Counter(texts).items() if number > 1] == []
+def test_enough_is_planted_in_the_tables_and_no_text_twice():
+    rows = [row for name in TABLES for row in planted_rows(name)]
+    count = Counter(kind if kind in PLANTED else None for kind, *_ in rows)
+    assert (count["duplicate"] >= 60, count["contradiction"] >= 40, count[None] >= 60) == (True, True, True)
+    texts = Counter(text for _, *pair in rows for text in pair)
+    assert [text for text, number in texts.items() if number > 1] == []
+
+
+@pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.name)
+def test_each_person_has_five_duplicates_and_seven_contradictions(person):
+    assert Counter(planted_in(person)[1].values()) == {"duplicate": 5, "contradiction": 7}
 
 
 def test_the_figures_hold_but_for_the_time():
-    assert [row.name for row in run(Namespace()) if not row.holds and "time" not in row.name] == []
+    results = run(Namespace())
+    assert len(PEOPLE) == 3
+    assert [row.name for row in results if not row.holds and "time" not in row.name] == []

@@ -1,10 +1,10 @@
-"""``catmem promote --all``: what it says where there is nothing to propose, and of selectors that fit nothing."""
+"""``catmem promote``: the list of what specialists have, proposals of all of it, and what another program changed."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
 
 
@@ -24,10 +24,45 @@ def test_without_a_selected_category_it_proposes_in_all_that_both_sides_may_have
     put(place / "homes" / "neo" / "USER.md", "## Vendors\nKern repairs the van.\n\n## Own\nA note to itself.\n")
     result = run("promote", "--all")
     assert "neo -> boss/user  vendors: Kern repairs the van." in result.stdout
-    assert "1 wait as proposals" in result.stderr
+    assert "1 proposal made" in result.stderr
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*', '!vendors']\n")
     put(place / "homes" / "neo" / "USER.md", "## Vendors\nLoom sells the looms.\n")
-    assert run("promote", "--all").stdout.startswith("Nothing to propose")
+    assert run("promote", "--all").stdout.startswith("Nothing to promote")
+
+
+def test_without_an_entry_it_lists_what_the_source_lacks_and_what_each_would_replace(place):
+    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
+    run("seed", "boss", "neo")
+    run("replace", "-p", "neo", "Invoices", "Loom's invoices are due on the 15th of May.")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    put(place / "homes" / "tri" / "USER.md", "## Rooms\nThe red room is booked.\n")
+    before = snapshot(place)
+    result = run("promote")
+    assert result.stdout == (
+        "neo -> boss/user  vendors: Loom's invoices are due on the 15th of May.\n"
+        "  in place of: Invoices are due on the 15th.\n"
+        "neo -> boss/user  vendors: Kern repairs the van.\n"
+        "tri -> boss/user  rooms: The red room is booked.\n"
+    )
+    assert result.stderr == "3 to promote; nothing was written. Propose all: catmem promote --all.\n"
+    assert snapshot(place) == before
+    listed = run_json("promote", "-p", "neo", "-c", "v*")
+    assert [each["replaces"] for each in listed["promoted"]] == ["Invoices are due on the 15th.", None]
+    assert (listed["dry_run"], run_json("proposals")["proposals"]) == (True, [])
+    assert "--to goes with an ENTRY" in run("promote", "--to", "boss", status=2).stderr
+    assert "-p NAME ENTRY" in run("promote", "Kern", status=2).stderr
+
+
+def test_the_list_shows_what_another_program_changed_and_leaves_it(place):
+    path = edited_by_hand(place)
+    for _ in range(2):
+        result = run("promote")
+        assert "another program changed boss/user:\n" in result.stderr
+        assert "] Wants tests with each change of the code." in result.stdout
+        assert "  in place of: Wants tests with each change of the code.\n" in result.stdout
+    run("promote", "--all")
+    assert run("promote").stdout == "Nothing to promote: the sources have all of these categories, or it waits there.\n"
+    assert "of the code" in path.read_text()
 
 
 def test_a_root_in_which_no_profile_is_seeded_says_so(place):
@@ -38,9 +73,9 @@ def test_a_root_in_which_no_profile_is_seeded_says_so(place):
 
 
 def test_what_waits_already_is_another_answer(place):
-    assert "1 wait as proposals" in run("promote", "--all", "-c", "vendors").stderr
+    assert "1 proposal made" in run("promote", "--all", "-c", "vendors").stderr
     said = run("promote", "--all", "-c", "vendors").stdout
-    assert said == "Nothing to propose: the sources have all of these categories, or it waits there.\n"
+    assert said == "Nothing to promote: the sources have all of these categories, or it waits there.\n"
 
 
 def test_a_misspelt_category_is_named(place):
@@ -50,7 +85,7 @@ def test_a_misspelt_category_is_named(place):
     put(place / "catmem.yaml", "version: 1\napproval: {promote: [vendrs, 'v*']}\n")
     said = run("promote", "--all").stderr
     assert "no category fits vendrs, which approval.promote in catmem.yaml names. Did you mean 'vendors'?" in said
-    assert "1 wait as proposals" in said
+    assert "1 proposal made" in said
 
 
 def edited_by_hand(place):
@@ -83,7 +118,7 @@ def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
 def test_a_nightly_run_proposes_beside_what_another_program_changed(place):
     edited_by_hand(place)
     result = run("promote", "--all", "-c", "vendors")
-    assert "2 wait as proposals" in result.stderr
+    assert "2 proposals made" in result.stderr
     assert "] Wants tests with each change of the code." in result.stdout
     assert "promoted" in run_json("promote", "--all", "-c", "vendors")
 
@@ -113,7 +148,8 @@ def test_where_nothing_can_be_proposed_the_status_says_so(place):
     result = run("promote", "--all", "-c", "vendors", status=1)
     assert "error[over_budget]" in result.stderr
     assert "Shorten or remove other entries first" in result.stderr
-    assert "0 wait as proposals, and 1 was refused." in result.stderr
+    assert "0 proposals made, 1 refused." in result.stderr
+    assert "0 to promote, 1 refused; nothing was written." in run("promote", "-c", "vendors").stderr
 
 
 def test_what_a_person_rejected_is_no_failure_of_a_nightly_run(place):

@@ -91,6 +91,9 @@ def sort(  # noqa: PLR0913 - one parameter an option
     refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
     if file is not None and (profile is not None or target is not None):
         raise click.UsageError("Name a profile with -p, or a FILE.")
+    if in_json() and not (yes or unsure or to_read):
+        raise click.UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
+
     from catmem.sorting.sort_files import unsorted_elsewhere
 
     command = None if given is None else command_of(given)
@@ -101,7 +104,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
         every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
         say(every if number else f"{plan.name} has no entries.")
         return
-    at_terminal = not in_json() and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     others = [] if target or in_json() else unsorted_elsewhere(plan)
     in_turn = to_read is None and (yes or unsure or at_terminal)
     plans = [plan, *(workspace.plan_sort(*other.split("/")) for other in others if in_turn)]
@@ -113,8 +116,6 @@ def sort(  # noqa: PLR0913 - one parameter an option
             _finish(each, each.harmless(unsure=unsure), dry_run=dry_run)
     elif at_terminal:
         all(_edit(each, dry_run=dry_run) for each in plans)
-    elif in_json():
-        emit_json(plans[0].to_dict())
     else:
         emit(plans[0].to_text())
         say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")

@@ -6,7 +6,7 @@ import re
 from calendar import month_name
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.labels import Meanings, read_labels
 from catmem.names import UNCATEGORIZED
@@ -27,7 +27,7 @@ ACTIONS = {
     SPLIT: "is cut into its parts, and each goes where a sure guess says; split NAME, or split NAME, NAME, says where",
 }
 """What may be chosen in the place of a category."""
-SEVERAL = "several facts: 'split' cuts it"
+SEVERAL = "several facts"
 """The mark of an entry that may be cut."""
 
 _OTHERS = 3
@@ -67,19 +67,6 @@ class SortLine:
     """Whether it has a secret or hostile text, which is shown to no program."""
     secret: bool = False
     """Whether it has a secret, whose words stand in no list; the first of its marks says which rule found it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The line as JSON-ready data; without the text of one that is ``private``."""
-        return {
-            "entry": self.number,
-            "category": self.choice,
-            "sure": self.sure,
-            "tags": dict(self.tags),
-            "line": self.line,
-            "text": None if self.private else self.text,
-            "likely": list(self.likely),
-            "marks": list(self.marks),
-        }
 
 
 class Proposer:

@@ -77,16 +77,6 @@ class SortPlan:
         """The list to edit."""
         return as_text(self.lines, self.name, self.document.digest, self.categories)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The list as JSON-ready data."""
-        return {
-            "file": self.name,
-            "digest": self.document.digest,
-            "categories": {slug: each._asdict() for slug, each in self.categories.items()},
-            "actions": ACTIONS,
-            "entries": [line.to_dict() for line in self.lines],
-        }
-
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` the best guess of each other entry too.
 
@@ -94,11 +84,9 @@ class SortPlan:
         """
         lines = []
         for line in self.lines:
-            choice = line.choice
-            if unsure and choice == DROP and line.likely:
-                choice = line.likely[0]
-            sure = line.sure or unsure
-            lines.append(replace(line, choice=choice if sure and choice not in ACTIONS else STAYS))
+            choice = line.likely[0] if unsure and line.choice == DROP and line.likely else line.choice
+            takes = (line.sure or unsure) and choice not in ACTIONS
+            lines.append(replace(line, choice=choice if takes else STAYS))
         return tuple(lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
@@ -115,8 +103,8 @@ class SortPlan:
         log = list(self.workspace.store.log(self.entity)) if self.entity else []
         made_of = {each.revision for each in log if each.digest == read.digest}
         applied = [each.revision for each in log if each.op == "sort" and made_of.intersection(each.parents)]
-        if isinstance(read.name, str) and read.name not in {self.name, printable(self.name)}:
-            said = f"this list is of {printable(read.name)}, and not of {self.name}"
+        if read.name not in {None, self.name, printable(self.name)}:
+            said = f"this list is of {read.name}, and not of {self.name}"
             hint = "Nothing was written. Name its file: -p PROFILE, with -t user or -t memory."
         elif applied:
             said = f"the version of {self.name} that this list was made of was sorted already, as revision {applied[0]}"

@@ -32,9 +32,9 @@ _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
 _HEAD = re.compile(r"# catmem sort (.+) (sha256:\w+)\s*")
-_LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*?)[ \t]*(?:\|(.*))?")
+_LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*)(?:\|(.*))?")
 _MORE = re.compile(r"[ \t]*\|(.*)")
-_ANSWERED = re.compile(r"[ \t]*(?:[-*][ \t]+)?([0-9]{1,9})[.:)]?[ \t]+([^|\n]*?)[ \t]*(?:\|.*)?", re.ASCII)
+_ANSWERED = re.compile(r"[ \t]*(?:[-*][ \t]+)?([0-9]{1,9})[.:)]?[ \t]+([^|]*)(?:\|.*)?")
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
@@ -56,7 +56,7 @@ class ReadList:
     rows: Sequence[ListRow]
     digest: str | None = None
     faults: Sequence[tuple[str, str]] = ()
-    name: object = None
+    name: str | None = None
 
 
 def beginning(text: str) -> str:
@@ -138,21 +138,21 @@ def question(lines: Iterable[SortLine], categories: Mapping[str, Described]) -> 
 
 def read_list(text: str) -> ReadList:
     """A list that a person edited. The lines of an entry that begin with a bar go on with its text."""
-    rows: list[ListRow] = []
+    rows: list[tuple[ListRow, list[str]]] = []
     faults, digest, name = [], None, None
     for at, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             head = _HEAD.fullmatch(line)
             name, digest = head.groups() if head else (name, digest)
         elif found := _LINE.fullmatch(line):
-            choice, tags = _tagged(found[2])
-            said = " ".join((found[3] or "").split())
-            rows.append(ListRow(f"line {at}", int(found[1]), choice.removesuffix("?").rstrip(), tags, said or None))
-        elif rows and rows[-1].shown is not None and (found := _MORE.fullmatch(line)):
-            rows[-1] = rows[-1]._replace(shown=" ".join([rows[-1].shown, *found[1].split()]))
+            choice, tags = _tagged(found[2].strip())
+            row = ListRow(f"line {at}", int(found[1]), choice.removesuffix("?").rstrip(), tags, None)
+            rows.append((row, (found[3] or "").split()))
+        elif rows and rows[-1][1] and (found := _MORE.fullmatch(line)):
+            rows[-1][1].extend(found[1].split())
         else:
             faults.append((f"line {at}", "is not NUMBER CATEGORY | entry, and goes on with none"))
-    return ReadList(rows, digest, faults, name)
+    return ReadList([row._replace(shown=" ".join(said) or None) for row, said in rows], digest, faults, name)
 
 
 def read_proposals(text: str) -> ReadList:
@@ -160,7 +160,7 @@ def read_proposals(text: str) -> ReadList:
     fenced = _FENCED.findall(text)
     lines = (fenced[0] if len(fenced) == 1 else text).splitlines()
     found = [(at, row) for at, line in enumerate(lines, 1) if (row := _ANSWERED.fullmatch(line))]
-    rows = [ListRow(f"line {at} of the answer", int(row[1]), row[2].strip("`*"), {}, None) for at, row in found]
+    rows = [ListRow(f"line {at} of the answer", int(row[1]), row[2].strip(" \t`*"), {}, None) for at, row in found]
     faults = [] if rows else [("the answer", f"has no line with a number and a category: {beginning(text)!r}")]
     return ReadList(rows, None, faults)
 

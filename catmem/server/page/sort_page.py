@@ -91,8 +91,7 @@ def _row(plan: SortPlan, line: SortLine, given: tuple[str, str, bool] | None = N
         actions[SPLIT] = f"Cut it into {len(parts)} parts"
     if given is None or given[0] not in {*plan.titles, *actions}:
         given = line.choice, "", line.sure and line.choice not in ACTIONS
-    marks = ["several facts" if mark == SEVERAL else mark for mark in line.marks]
-    return {"line": line, "given": given, "actions": actions, "parts": parts, "marks": marks}
+    return {"line": line, "given": given, "actions": actions, "parts": parts, "marks": line.marks}
 
 
 def _page(asked: PageRequest, plan: SortPlan, file: Reading, rows: Sequence[dict[str, Any]], **more: object) -> Page:

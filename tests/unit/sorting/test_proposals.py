@@ -163,7 +163,8 @@ def test_a_secret_is_marked_and_shown_to_no_program():
     (line,) = proposed(f"The deploy token is {TOKEN}")
     assert line.choice == SECRET
     assert line.marks == ("holds a secret: assigned-secret, github-token",)
-    assert line.to_dict()["text"] is None
+    assert line.private
+    assert line.secret
 
 
 def test_hostile_text_stays_where_it_is_and_is_marked():
@@ -196,6 +197,6 @@ def test_parts(text, parts):
 
 def test_several_facts_are_marked():
     (line,) = proposed("Prefers short answers. Invoices are paid by the accountant.")
-    assert line.marks == ("several facts: 'split' cuts it",)
+    assert line.marks == ("several facts",)
     (line,) = proposed("Pays invoices at once. Tax is due in June.")
     assert line.marks == ()

@@ -75,7 +75,9 @@ _OUT_OF_SYNC = 1
 )
 @dry_run_option
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 if anything is out of date (for CI).")
-@click.option("--status", is_flag=True, help="Write nothing; show how each entry stands on both sides.")
+@click.option(
+    "--status", is_flag=True, help="Write nothing; show how each entry stands on both sides, or with --all each file."
+)
 @click.option("--ephemeral", is_flag=True, help="Print one target's slice as a memory file; nothing is written.")
 @target_option
 @click.option(
@@ -174,7 +176,9 @@ def seed(  # noqa: PLR0913 - one parameter an option
     if results:
         ended = _show_results(results, unreadable)
     else:
-        ended = _show_plans(plans, unreadable, check=check, status=status)
+        # Of all targets a line each is enough to see where to look.
+        shown = _line if check or (status and everybody) else _status if status else plan_diff
+        ended = _show_plans(plans, unreadable, shown, check=check, status=status)
     raise SystemExit(print_unreadable(unreadable) or ended)
 
 
@@ -256,8 +260,15 @@ def _seeds(
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 
-def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool) -> int:
-    """Print what would be done; the exit status."""
+def _show_plans(
+    plans: Sequence[SeedPlan],
+    unreadable: Sequence[CatmemError],
+    shown: Callable[[FilePlan], str],
+    *,
+    check: bool,
+    status: bool,
+) -> int:
+    """Print what would be done, and how a file is ``shown``; the exit status."""
     in_sync = all(plan.in_sync for plan in plans)
     if in_json():
         emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})
@@ -265,7 +276,7 @@ def _show_plans(plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *,
         for plan in plans:
             say_all(plan.notes)
             for each in plan.files:
-                emit(_status(each) if status else _line(each) if check else plan_diff(each))
+                emit(shown(each))
                 emit(conflict_lines(each))
                 say_all(() if status else _left_out(each))
             say_refused(plan.refused)

@@ -30,7 +30,7 @@ from catmem.threats.instructions import find_instructions, find_native, instruct
 from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -82,30 +82,23 @@ class Candidates:
     def __init__(self, text: str) -> None:
         """Look over the text."""
         folded = self.folded = Folded(text)
-        signs = self._signs = _signs(folded.low)
-        words = _stems().places(folded.letters)
+        signs, words = _signs(folded.low), _stems().places(folded.letters)
+        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs)
         self._instructions = instruction_starts(folded.letters, words) if words else []
-        self._secrets = secret_signs(folded)
-        self._chosen = chosen_secrets(text, signs) if signs else []
-        self._roles = role_starts(folded, signs) if signs else []
-        self._markup = markup_starts(text, signs) if signs else []
-        self._leaks = leak_starts(folded, signs) if signs else []
-        self._characters = character_starts(folded) if folded.suspects else []
-        self._native = native_starts(folded) if folded.unusual else []
+        rules: tuple[tuple[Sequence[int], Callable[[], Iterable[Threat]]], ...] = (
+            ([found.place for found in secrets], lambda: find_secrets(text, secrets)),
+            ([found.start for found in chosen], lambda: chosen),
+            (role_starts(folded, signs) if signs else (), lambda: find_roles(folded, signs)),
+            (markup_starts(text, signs) if signs else (), lambda: find_markup(text, signs)),
+            (leak_starts(folded, signs) if signs else (), lambda: find_leaks(folded, signs)),
+            (character_starts(folded) if folded.suspects else (), lambda: find_characters(folded)),
+            (native_starts(folded) if folded.unusual else (), lambda: find_native(folded)),
+        )
+        self._rules = [(starts, find) for starts, find in rules if starts]
 
     def __bool__(self) -> bool:
         """Whether there is any; without one there is no finding."""
-        return bool(
-            self.folded.mixed
-            or self._instructions
-            or self._secrets
-            or self._chosen
-            or self._roles
-            or self._markup
-            or self._leaks
-            or self._characters
-            or self._native
-        )
+        return bool(self.folded.mixed or self._instructions or self._rules)
 
     @cached_property
     def places(self) -> list[int] | None:
@@ -115,40 +108,13 @@ class Candidates:
         """
         if self.folded.mixed:
             return None
-        letters = {start.place for start in self._instructions}
-        return sorted(
-            {
-                *map(self.folded.place, letters),
-                *(found.place for found in self._secrets),
-                *(found.start for found in self._chosen),
-                *self._roles,
-                *self._markup,
-                *self._leaks,
-                *self._characters,
-                *self._native,
-            }
-        )
+        phrases = map(self.folded.place, {start.place for start in self._instructions})
+        return sorted({*phrases, *(place for starts, _ in self._rules for place in starts)})
 
     def findings(self) -> list[Threat]:
         """What the rules find in the text, in text order."""
-        folded = self.folded
-        findings = list(folded.mixed)
-        if self._secrets:
-            findings += find_secrets(folded.text, self._secrets)
-        findings += self._chosen
-        if self._instructions:
-            findings += find_instructions(folded, self._instructions)
-        if self._roles:
-            findings += find_roles(folded, self._signs)
-        if self._markup:
-            findings += find_markup(folded.text, self._signs)
-        if self._leaks:
-            findings += find_leaks(folded, self._signs)
-        if self._characters:
-            findings += find_characters(folded)
-        if self._native:
-            findings += find_native(folded)
-        return _merged(findings)
+        phrases = find_instructions(self.folded, self._instructions)
+        return _merged([*self.folded.mixed, *phrases, *(found for _, find in self._rules for found in find())])
 
 
 def _merged(findings: Iterable[Threat]) -> list[Threat]:
@@ -156,14 +122,13 @@ def _merged(findings: Iterable[Threat]) -> list[Threat]:
     last: dict[str, int] = {}
     result: list[Threat] = []
     for found in sorted(findings, key=lambda found: (found.start, found.end, found.rule)):
-        index = last.get(found.rule)
-        if index is not None and found.start <= result[index].end:
+        index = last.setdefault(found.rule, len(result))
+        if index < len(result) and found.start <= result[index].end:
             before = result[index]
-            if found.end > before.end:
-                result[index] = Threat(found.rule, before.start, found.end)
-            continue
-        last[found.rule] = len(result)
-        result.append(found)
+            result[index] = Threat(found.rule, before.start, max(before.end, found.end))
+        else:
+            last[found.rule] = len(result)
+            result.append(found)
     return result
 
 

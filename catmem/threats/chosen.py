@@ -6,13 +6,13 @@ sign such as ":" or "is", or at once. The fewer signs of a secret a value has, t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, pattern, read_table, row_pattern
+from catmem.threats.finding import PATTERNS, Threat, read_table, row_pattern
 from catmem.threats.secrets import PLACEHOLDER
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from catmem.threats.finding import Places
@@ -23,23 +23,14 @@ _NEEDED = 128
 _BEFORE = 24
 """Characters in front of a word that say what it is of: "garage code"."""
 
-_RARE_SIGN = pattern(r"[!$%^*]")
-_PLAIN_SIGN = pattern(r"[!$%^*#&]")
-_SIGN = pattern(r"[#&?~=|\\]")
-_NAME = pattern(r"[/:]|[A-Za-z0-9]\.[A-Za-z]|\d\.\d|\d{4}-\d\d-\d\d")
-"""What is in names of files, hosts, places in a vault and versions, in days and in links."""
-_EXAMPLE_NUMBER = pattern(r"(\d)\1+|1234\d*|4321")
-_YEAR = pattern(r"(?:19|20)\d\d")
-_LOCKED = pattern(
-    r"door|gate|alarm|safe\b|garage|lock|access|entry|keypad|building|cellar|voicemail|phone|\bsim\b|tür|\btor\b|tresor|haus|keller|"
-    r"zugang|handy|porte|portail|coffre|immeuble|puerta|caja fuerte|portal|edificio",
-    re.IGNORECASE,
-)
-_NO_LOCK = pattern(
-    r"error|exit|http|status|fehler|erreur|postal|post|zip|area|bank|product|article|artikel|item|customs|project|promo|source|qr|number|"
-    r"nummer",
-    re.IGNORECASE,
-)
+_RARE_SIGN = PATTERNS["rare-sign"]
+_PLAIN_SIGN = PATTERNS["plain-sign"]
+_SIGN = PATTERNS["sign"]
+_NAME = PATTERNS["name"]
+_EXAMPLE_NUMBER = PATTERNS["example-number"]
+_YEAR = PATTERNS["year"]
+_LOCKED = PATTERNS["locked"]
+_NO_LOCK = PATTERNS["no-lock"]
 
 
 def _is_chosen(match: re.Match[str]) -> bool:

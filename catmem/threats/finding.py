@@ -139,3 +139,7 @@ class _Pattern:
         found = getattr(re.compile(self._written, self._flags), method)
         setattr(self, method, found)
         return found
+
+
+PATTERNS = {row["rule"]: row_pattern(row) for row in read_table("patterns.txt")}
+"""What the rules look for, by its name."""

@@ -7,45 +7,26 @@ letters in disguise. Each search for markup starts at a sign that the attack can
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat, pattern
+from catmem.threats.finding import PATTERNS, Threat
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from catmem.threats.finding import Places
     from catmem.threats.fold import Folded
 
-_TEMPLATE_TOKEN = pattern(
-    r"<\|[a-z0-9_\u2581 -]{2,40}\|>|<<\s?/?SYS\s?>>|</?(?:start|end)_of_turn>|"
-    r"</?\s{0,4}(?:system|assistant|developer)"
-    r"(?:[-_ ]?(?:prompt|message|reminder|instructions?|override|note))?\s{0,4}/?>|"
-    r"</\s{0,4}(?:memory|memories|user_memory|context|instructions?|untrusted[\w-]{0,40})\s{0,4}>",
-    re.IGNORECASE,
-)
-_INST = pattern(r"\[/?INST\]")
-_BRACKET = pattern(
-    r"\[\s{0,4}(?:system|developer)\s(?:message|prompt|override|note|notice|update|instructions?|alert|command)\s{0,4}[\]:]",
-    re.IGNORECASE,
-)
-_LINE_START = pattern(r"(?:\A|\n)[\s>*_#-]{0,8}\Z")
-_ORDER = (
-    r"(?: ?(?:message|prompt|note))?[*_]{0,2}\s{0,2}:[*_]{0,2}\s{0,8}"
-    r"(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new (?:instruction|rule)|"
-    r"sure[,!.]|certainly|of course|i will|the user (?:is|has)|execute|reveal|send )"
-)
-_ROLE = pattern(r"(?:system|assistant|human)" + _ORDER, re.IGNORECASE)
-_ANSWER = pattern(r"assistant[*_]{0,2}:", re.IGNORECASE)
-_QUESTION = pattern(r"(?:\A|\n)[*_#> ]{0,6}(?:user|human)[*_]{0,2}:", re.IGNORECASE)
-_HEADING = pattern(r"###\s{0,3}(?:instruction|response|system|assistant|human)\s{0,3}:", re.IGNORECASE)
-_FRAME = pattern(
-    r"[-=#*<\[\u2550]{2}\s{0,4}(?:begin|start|end)\s(?:of\s)?(?:the\s|your\s|new\s)?"
-    r"(?:system(?:\s(?:prompt|message|instructions?))?|prompt|memory|user memory|context|instructions?|untrusted)\b"
-    r"[^\n]{0,20}?[-=#*>\]\u2550]{2}",
-    re.IGNORECASE,
-)
+_TEMPLATE_TOKEN = PATTERNS["template-token"]
+_INST = PATTERNS["inst"]
+_BRACKET = PATTERNS["bracket"]
+_LINE_START = PATTERNS["line-start"]
+_ROLE = PATTERNS["role"]
+_ANSWER = PATTERNS["answer"]
+_QUESTION = PATTERNS["question"]
+_HEADING = PATTERNS["heading"]
+_FRAME = PATTERNS["frame"]
 ROLE_SIGNS = ("<", "###", "[", "system", "assistant", "human", "begin ", "end of ")
 """The signs in a text in lower case that the searches here start from."""
 _WHOLE = (("<", _TEMPLATE_TOKEN), ("[", _INST), ("###", _HEADING), ("[", _BRACKET))
@@ -109,43 +90,26 @@ def _frame(text: str, place: int) -> re.Match[str] | None:
     return _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH)
 
 
-_REMOTE = r"(?:(?:https?|ftp)\s{0,4}:|[\\/]{2})"
+_TAG = PATTERNS["tag"]
+_LOADING_TAG = PATTERNS["loading-tag"]
+_REMOTE_SOURCE = PATTERNS["remote-source"]
+_REMOTE_BACKGROUND = PATTERNS["remote-background"]
+_HIDING_STYLE = PATTERNS["hiding-style"]
 
-_TAG = pattern(r"<[a-z][^<>]{0,1000}", re.IGNORECASE)
-_LOADING_TAG = pattern(
-    r"<(?:img|image|video|audio|iframe|embed|object|source|script|link|track|input|svg|use)\b", re.IGNORECASE
-)
-_REMOTE_SOURCE = pattern(r"\b(?:src|srcset|href|data|poster)\s{0,4}=\s{0,4}[\"']?\s{0,4}" + _REMOTE, re.IGNORECASE)
-_REMOTE_BACKGROUND = pattern(
-    r"(?:\bbackground\s{0,4}=\s{0,4}[\"']?\s{0,4}|\burl\(\s{0,4}[\"']?)" + _REMOTE, re.IGNORECASE
-)
-_HIDING_STYLE = pattern(
-    r"display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|(?:font-size|(?<![\w-])opacity)\s{0,3}:\s{0,3}0(?![.\d]*[1-9])|"
-    r"(?<!-)color\s{0,3}:\s{0,3}(?:white|transparent|#fff(?:fff)?\b)|\shidden(?=[\s/]|\Z)",
-    re.IGNORECASE,
-)
-
-_ACTS = pattern(r"[:\\]|//|hidden", re.IGNORECASE)
-_REMOTE_TARGET = pattern(r"\]\(\s{0,16}<?" + _REMOTE, re.IGNORECASE)
-_DEFINITION = pattern(r"\]:[ \t]{0,8}\n?[ \t]{0,8}<?" + _REMOTE, re.IGNORECASE)
-_LABEL = pattern(r"!\[([^\[\]]{0,200})\](?:\[([^\[\]]{0,200})\])?")
+_ACTS = PATTERNS["acts"]
+_REMOTE_TARGET = PATTERNS["remote-target"]
+_DEFINITION = PATTERNS["definition"]
+_LABEL = PATTERNS["label"]
 MARKUP_SIGNS = ("<", "![", "]:", "&#")
 """The signs in a text that the searches here start from."""
 _IMAGE_REACH = 512
 _LABEL_REACH = 200
 
-# What makes a comment more than a note between editors: it speaks to a model, or of its prompt.
-_TO_A_MODEL = pattern(
-    r"\b(?:instructions?|system prompt|assistant|override|you (?:must|are|should|will|have to)|"
-    r"(?:ignore|disregard|forget) (?:all|any|the|every|previous|prior|your|everything|what)|secret(?:ly)?|the user|"
-    r"ai (?:agent|model|assistant)|language model|llms?|prompt|send|exfiltrate|password|api key|credentials?|"
-    r"do not (?:tell|mention)|note to (?:the )?(?:ai|agent|model))\b",
-    re.IGNORECASE,
-)
-_LINK_COMMENT = pattern(r"\]:[ \t]{0,4}<?#>?[ \t]{1,4}[(\"']")
+_TO_A_MODEL = PATTERNS["to-a-model"]
+_LINK_COMMENT = PATTERNS["link-comment"]
 _COMMENT_REACH = 4096
 
-_CHARACTER_REFERENCES = pattern(r"(?:&#(?:x[0-9a-f]{1,6}|[0-9]{1,7});?\s?){4,}", re.IGNORECASE)
+_CHARACTER_REFERENCES = PATTERNS["character-references"]
 
 
 def markup_starts(text: str, found: Places) -> list[int]:

@@ -13,7 +13,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.threats.finding import Threat, Words, pattern, places, read_table, row_pattern
+from catmem.threats.finding import PATTERNS, Threat, Words, pattern, places, read_table, row_pattern
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ _FEW_SIGNS = 6
 _MANY_SIGNS = 10
 _TURNS = 0.3
 
-PLACEHOLDER = pattern(r"example|x{4}|\*{3}|0{8}|1234567|your|placeholder|changeme|redacted|dummy", re.IGNORECASE)
-_ONE_KIND = pattern(r"[0-9]+|[a-z]+|[A-Z]+")
-_PIECES = pattern(r"[A-Za-z0-9]{12,}")
+PLACEHOLDER = PATTERNS["placeholder"]
+_ONE_KIND = PATTERNS["one-kind"]
+_PIECES = PATTERNS["pieces"]
 
 
 class _Detector(NamedTuple):
@@ -106,13 +106,8 @@ def _words() -> Words:
     return Words(_by_sign())
 
 
-_LINK = pattern(r"://(?P<name>[^\s/:@\"'<>]{0,80}):(?P<password>[^\s/@\"'<>]{3,100})@[\w.\[-]")
-# In a link these stand for a password, or are what a fresh installation on one's own machine comes with.
-_NO_PASSWORD = pattern(
-    r"(?:my|the|your|some|db)?[-_]?(?:pass(?:word|wd)?|pwd|pw|secret|token|key|user(?:name)?|admin|root|postgres|guest|"
-    r"changeme|example|test|dev|\.{3}|[x*]{3,100}|\d{1,5})|[$%{\[].{0,99}",
-    re.IGNORECASE,
-)
+_LINK = PATTERNS["link"]
+_NO_PASSWORD = PATTERNS["no-password"]
 
 
 class SecretSign(NamedTuple):
@@ -185,29 +180,13 @@ def _match(sign: str, detector: _Detector, text: str, place: int) -> re.Match[st
     return None
 
 
-# A slot may hold blanks: "?s=<short summary>".
-_URL = pattern(r"://[^\s\"'`]{1,400}(?: [\w -]{1,40}[}>\]])?")
-_SLOT = pattern(
-    r"(?:[{<\[]|%7B)\s?(?:[\w-]{1,20}[_. -]){0,2}?"
-    r"(?:conversation|chat|history|memory|memories|prompt|context|user_?(?:data|info|input|message)|summary|secrets?|passwords?|"
-    r"credentials?|base64[\w-]{0,20}|instructions|private[\w-]{0,20}|cookies?)"
-    r"(?:[_. -][\w-]{1,20}){0,2}?\s?(?:[}>\])]|%7D)",
-    re.IGNORECASE,
-)
-_HIDDEN_FILE = (
-    r"(?:\.env\b|\.netrc|\.pgpass|\.npmrc|\.pypirc|id_(?:rsa|ed25519|ecdsa)|credentials|\.aws/|\.ssh/|\.gnupg/|/etc/(?:passwd|shadow)|"
-    r"USER\.md|MEMORY\.md)"
-)
-_KEY_VARIABLE = r"\$\{?\w{0,40}(?:KEY|TOKEN|SECRET|PASSW|CREDENTIAL)"
-_SECRET = pattern(f"{_HIDDEN_FILE}|{_KEY_VARIABLE}", re.IGNORECASE)
-_INNER_COMMAND = pattern(r"(?:\$\(|`)\s{0,4}(?:cat|env|printenv|base64)\b", re.IGNORECASE)
-_SENDS_SECRET = pattern(
-    r"(?:\s-d|\s--data[\w-]{0,12}|\s-F|\s--form|\s-T|\s--upload-file|\s--post-(?:file|data))[ =]?[^\s|]{0,80}?"
-    f"(?:{_HIDDEN_FILE}|{_KEY_VARIABLE})|[?&][\\w-]{{1,40}}={_KEY_VARIABLE}",
-    re.IGNORECASE,
-)
-_READS_FILE = pattern(r"\b(?:cat|tar|base64|head|less|zip)\b")
-_READS_ENVIRONMENT = pattern(r"(?<![\w./-])(?:env|printenv)\s{0,4}\|")
+_URL = PATTERNS["url"]
+_SLOT = PATTERNS["slot"]
+_SECRET = PATTERNS["secret"]
+_INNER_COMMAND = PATTERNS["inner-command"]
+_SENDS_SECRET = PATTERNS["sends-secret"]
+_READS_FILE = PATTERNS["reads-file"]
+_READS_ENVIRONMENT = PATTERNS["reads-environment"]
 _SENDING = pattern(
     fold_word(
         "(?:send|post|upload|transmit|forward|email|leak|exfiltrat|copy|submit|deliver|report|relay|push)(?:e|ing)?.{0,12}?"
@@ -221,13 +200,12 @@ _SENT = fold_word("key password secret credential token cookies conversation cha
 _SENDS = fold_word(
     "send post upload transmit forward email leak copy submit deliver report relay push exfiltrat"
 ).split()
-_NEGATED = pattern(r"\b(?:do not|don['\u2019]?t|never|must not|should not|cannot)\b[^.!?\n]{0,20}\Z", re.IGNORECASE)
+_NEGATED = PATTERNS["negated"]
 _STRIDE = 64
 _SENDING_REACH = 280
 _SIGNS = ("://", "@", "|", "$")
 """A command that sends a secret has one of these in the text."""
 _SENDERS = ("curl", "wget", "netcat", "nc ")
-_COMMANDS = ("curi", "wget", "nc")
 LEAK_SIGNS = ("://", "@", *_SENDERS)
 """The signs in a text in lower case that the searches here start from."""
 _PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
@@ -261,9 +239,8 @@ def find_leaks(folded: Folded, found: Places) -> list[Threat]:
         findings += _addressed("://", folded)
     if "@" in found:
         findings += _addressed("@", folded)
-    if any(sign in text for sign in _SIGNS) and any(map(folded.letters.__contains__, _COMMANDS)):
-        for sender in _SENDERS:
-            findings += _commands(sender, folded, found.get(sender, ()))
+    if any(sign in text for sign in _SIGNS):
+        findings += [each for sender in _SENDERS for each in _commands(sender, folded, found.get(sender, ()))]
     return findings
 
 

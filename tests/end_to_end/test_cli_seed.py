@@ -132,6 +132,14 @@ def test_a_check_is_out_of_date_where_a_conflict_is_open(clashing):
     assert result.stdout == f"ann/user: in sync\nneo/user: 1 in conflict\n{CONFLICT}"
 
 
+def test_the_status_of_all_is_a_line_a_file_and_in_json_every_entry(clashing):
+    run("seed", "--all", *AS_OF, status=3)
+    said = run("seed", "--all", "--status", *AS_OF, status=3).stdout
+    assert said == f"ann/user: in sync\nneo/user: 1 in conflict\n{CONFLICT}"
+    (plan,) = run_json("seed", "--all", "--status", *AS_OF, status=3)["seeds"]
+    assert all(each["entries"] for each in plan["files"])
+
+
 def test_the_status_shows_every_entry_on_both_sides(clashing, place):
     text = TEXT.replace("## Pay", "§\n[expires: 2026-01-01] Receipts go to Bea.\n\n## Pay")
     put(place / "homes" / "boss" / "USER.md", text.replace("Acme", "Bolt"))

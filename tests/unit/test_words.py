@@ -20,8 +20,8 @@ MODULES = sorted((ROOT / "catmem").rglob("*.py"))
 
 # What stands: phrases that the threat scan looks for, and a name that configurations may hold.
 EXCEPTIONS = {
-    "catmem/threats/instructions.py": ["(?:told|tell|taught|", "|notifying|telling|"],
-    "catmem/threats/chosen.py": ["door|gate|"],
+    "catmem/threats/phrases.txt": ["(?:told|tell|taught|", "|notifying|telling|"],
+    "catmem/threats/patterns.txt": ["door|gate|"],
     "catmem/linting/rules/configuration.py": ['"nobody-reads"'],
     "docs/rules.md": ["nobody-reads"],
 }

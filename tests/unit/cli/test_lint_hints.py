@@ -26,6 +26,6 @@ def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path):
         assert "neo/USER.md:2:" in found
     said = json.loads(lint("--format", "json").stdout)
     assert [Path(each["path"]).parts[-2] for each in said["diagnostics"] if each["code"] == "CM309"] == [
-        "homes/boss/USER.md",
-        "homes/neo/USER.md",
+        "boss",
+        "neo",
     ]

@@ -293,6 +293,18 @@ def test_edit_keeps_to_the_limits(place):
     assert "stale" in bodies(review)
 
 
+def test_a_file_at_its_limit_is_no_obstacle_to_who_verifies_but_to_who_writes(place):
+    (place / "catmem.yaml").write_text(CONFIG + f"limits: {{user: {len(NEO)}}}\n", encoding="utf-8")
+    review = opened(place)
+    due = next(each for each in review.due() if "verified_date" not in each.entry.tags)
+    review.keep(due)
+    assert len(text(place)) > len(NEO)
+    with pytest.raises(OverBudgetError):
+        workspace_of(place).add("neo", "One more.", category=due.entry.category)
+    with pytest.raises(OverBudgetError):
+        review.edit(at(review, "stale"), "stale, and some more words")
+
+
 def test_expire(place):
     review = opened(place)
     review.expire(at(review, "stale"))

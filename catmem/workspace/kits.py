@@ -56,7 +56,7 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     categories = [
         NewCategory(
             slug,
-            data["categories"][slug]["about"],
+            data["categories"].get(slug, {"about": f"What {slug} works on."})["about"],
             tuple(name for name in names if slug in seen[name]),
             tuple(name for name in names if slug in found[name]["own"]),
         )
@@ -70,8 +70,11 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
         )
         for name, kit in found.items()
     }
-    unknown = [name for name, kit in found.items() if not kit["own"]]
-    notes = [f"catmem does not know what {name} works on: add categories to profiles/{name}.yaml" for name in unknown]
+    notes = [
+        f"catmem does not know what {name} works on, and made the category {own}: name others in profiles/{name}.yaml"
+        for name, kit in found.items()
+        for own in set(kit["own"]) - data["categories"].keys()
+    ]
     return profiles, categories, notes
 
 
@@ -100,8 +103,11 @@ def _kits() -> Mapping[str, Any]:
 
 
 def _kit_of(name: str) -> Mapping[str, Any]:
-    """The kit with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
+    """The kit with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance.
+
+    Of a name of no kind the one category is called as the specialist.
+    """
     said = f"-{re.sub('[^a-z0-9]+', '-', name)}-"
     known: Mapping[str, Any] = _kits()["kits"]
     found = [(len(each), role) for role, kit in known.items() for each in kit["names"] if f"-{each}-" in said]
-    return known[max(found)[1]] if found else {"own": [], "reads": []}
+    return known[max(found)[1]] if found else {"own": [said.strip("-")], "reads": []}

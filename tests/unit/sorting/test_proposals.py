@@ -85,6 +85,14 @@ def test_one_word_in_common_is_a_guess_with_a_mark():
     assert text.endswith("\n1  finance ? | Likes whitespace; no budget.\n   # read by cfo\n")
 
 
+def test_many_readers_are_counted_and_all_are_called_so():
+    many = tuple(f"role{number}" for number in range(9))
+    readers = {"finance": many, "communication-style": many[:6]}
+    text = as_text(proposed("Short answers.", **readers), "neo/user", "sha256:0", described(TITLES, **readers))
+    assert "#   finance: Finance. Read by all.\n" in text
+    assert text.endswith(" | Short answers.\n   # read by role0, role1, role2, role3 and 2 more\n")
+
+
 def test_a_guess_is_sure_if_the_next_ones_have_the_same_readers():
     titles = {"invoices": "Invoices", "taxes": "Taxes", "code-stack": "Code Stack"}
     text = "The accountant bills the VAT that is paid."

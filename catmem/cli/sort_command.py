@@ -7,6 +7,7 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,8 +108,10 @@ def sort(  # noqa: PLR0913 - one parameter an option
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     others = [] if target or in_json() else unsorted_elsewhere(plan)
     in_turn = to_read is None and (yes or unsure or at_terminal)
-    plans = [plan, *(workspace.plan_sort(*other.split("/")) for other in others if in_turn)]
-    plans = [_asked(each, command) if command else each for each in plans]
+    # Each is read when its turn comes: the sort of the one before may have declared categories.
+    plans: Iterator[SortPlan] = chain([plan], (workspace.plan_sort(*other.split("/")) for other in others if in_turn))
+    if command is not None:
+        plans = iter([_asked(each, command) for each in plans])
     if to_read is not None:
         _read_list(plan, to_read, dry_run=dry_run)
     elif yes or unsure:
@@ -117,7 +120,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
     elif at_terminal:
         all(_edit(each, dry_run=dry_run) for each in plans)
     else:
-        emit(plans[0].to_text())
+        emit(next(plans).to_text())
         say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")
     for other in [] if in_turn else others:
         say("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))

@@ -164,6 +164,7 @@ def plan_sort(
     ``ConfigError``, ``UnknownNameError`` and ``UnreadableError``.
     """
     entity: str | None
+    workspace = _now(workspace)
     if file is not None:
         path, _ = Path(file), memory_files(workspace, [file])
         entity = entity_at(workspace, path)
@@ -174,6 +175,11 @@ def plan_sort(
         target, document = next((each for each in found if UNCATEGORIZED in each[1].by_category), found[0])
         path, entity = workspace.path_of(profile, target), f"{profile.name}/{target}"
     return plan_of(workspace, path, entity, document)
+
+
+def _now(workspace: Root) -> Root:
+    """The same root with the configuration as it is now: a sort declares categories."""
+    return workspace if workspace.config.path is None else configured_now(workspace)
 
 
 def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
@@ -205,9 +211,7 @@ def apply_sort(
     made of, if that has to be the newest. Raises ``EditError`` (``not_possible``), ``ConfigError``
     (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
-    workspace, parted = plan.workspace, plan.proposer.parted
-    if workspace.config.path is not None:
-        workspace = configured_now(workspace)  # the sort of another file may have declared categories
+    workspace, parted = _now(plan.workspace), plan.proposer.parted
     config = workspace.config
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)

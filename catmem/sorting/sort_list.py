@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BEGINNING = 72
 _WIDTH, _NARROWEST = 110, 40
-_MOST_FAULTS = 20
+_MOST_FAULTS, _MOST_READERS = 20, 4
 _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
@@ -78,6 +78,7 @@ def _in_one_line(text: str) -> str:
 
 def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mapping[str, Described]) -> str:
     """The list to edit: each entry with its text, and below it who would read it and what a person should know."""
+    every = len({name for each in categories.values() for name in each.readers})
     places = len(str(len(lines)))
     choices = min(max((len(_written(line)) for line in lines), default=0), 40)
     text = [
@@ -85,7 +86,7 @@ def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mappi
         "#",
         "# Number, category | entry. Change the words in front of the bar, save, and close. A ? marks a guess that is",
         "# not sure. It is taken too, unless you change it.",
-        *(f"#   {slug}: {_described(each)}" for slug, each in categories.items()),
+        *(printable(f"#   {slug}: {_described(each, every)}") for slug, each in categories.items()),
         "#   +NAME: a new category. Tags: CATEGORY [expires: 2027-01-31]",
         *(f"#   {action}: {said}" for action, said in ACTIONS.items()),
         "# Each number stands on one line. Take all lines away to write nothing.",
@@ -96,24 +97,32 @@ def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mappi
         rows = wrap(shown(line), max(_WIDTH - len(first), _NARROWEST), break_long_words=False, break_on_hyphens=False)
         text.append(first + (rows[0] if rows else ""))
         text += [f"{'| ':>{places + choices + 5}}{row}" for row in rows[1:]]
-        text += [f"{'':>{places}}  # {printable(said)}" for said in ["; ".join(_said(line, categories))] if said]
+        text += [f"{'':>{places}}  # {printable(said)}" for said in ["; ".join(_said(line, categories, every))] if said]
     return "\n".join([*text, ""])
 
 
-def _said(line: SortLine, categories: Mapping[str, Described]) -> Iterator[str]:
+def _said(line: SortLine, categories: Mapping[str, Described], every: int) -> Iterator[str]:
     """What stands below an entry."""
     readers = categories[line.choice].readers if line.choice in categories else ()
     if readers:
-        yield f"read by {', '.join(readers)}"
+        yield f"read by {_few(readers, every)}"
     others = [each for each in line.likely if each != line.choice]
     if others and not (line.sure or line.private):
         yield f"or {', '.join(others)}"
     yield from (f"line {line.line}", *line.marks[1:]) if line.secret else line.marks
 
 
-def _described(category: Described) -> str:
-    readers = f"Read by {', '.join(category.readers)}." if category.readers else ""
-    return printable(" ".join(filter(None, [category.about or f"{category.title}.", readers])))
+def _described(category: Described, every: int) -> str:
+    readers = f" Read by {_few(category.readers, every)}." if category.readers else ""
+    return f"{category.about or category.title + '.'}{readers}"
+
+
+def _few(readers: Sequence[str], every: int) -> str:
+    """The names of readers, of many the first; or that they are all of ``every`` one."""
+    if len(readers) == every > 1:
+        return "all"
+    more = f" and {len(readers) - _MOST_READERS} more" if len(readers) > _MOST_READERS else ""
+    return f"{', '.join(readers[:_MOST_READERS])}{more}"
 
 
 def _written(line: SortLine) -> str:

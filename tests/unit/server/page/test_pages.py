@@ -306,7 +306,7 @@ def test_two_revisions_can_be_compared(client):
 
 def test_what_was_changed_outside_is_shown_before_it_is_recorded(client):
     text = page(client, "/page/history/neo/memory/now").text
-    assert "Changed outside catmem" in text
+    assert "Changed by another program" in text
     assert "Typed by hand." in text
 
 

@@ -243,7 +243,7 @@ def _tell(done: Replay) -> None:
         return
     for head in done.heads:
         if head.unrecorded:
-            said = "has an external change that the history does not hold yet"
+            said = "was changed by another program, which the history does not hold yet"
             say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
     if done.revisions:
         say(f"{counted(len(done.revisions), 'revision')} written")
@@ -271,7 +271,7 @@ def _tell(done: Replay) -> None:
     exposed=False,
 )
 def watch(entities: tuple[str, ...], actor: str | None, limit: int | None) -> None:
-    """Print each new revision and each external change as it happens, until you press Ctrl-C.
+    """Print each new revision and each change by another program as it happens, until you press Ctrl-C.
 
     It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
     ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is an
@@ -330,7 +330,7 @@ def _words(news: News, said: dict[str, Any]) -> str:
             none = said["revision"] == "0"
             return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
         case "drift":
-            return f"external change since revision {said['revision']}"
+            return f"changed by another program since revision {said['revision']}"
         case "trouble":
             what = "cannot be read" if news.profile is None else "this profile is not right"
             return f"{what}: {said['code']}{_where(said)}"

@@ -47,7 +47,7 @@ def log(entity: str, limit: int | None, wanted: str | None, *, graph: bool) -> N
 
     A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
     one. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both. The path of a .md file means that file;
-    it needs no root if it has a history beside it. An external change that the history does
+    it needs no root if it has a history beside it. A change by another program that the history does
     not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
     stands beside the file: it was made on an older revision, and a merge says what it brought in. --entry follows an
     entry through new words and moves, also one that is gone.
@@ -125,7 +125,7 @@ class _Logged:
         if self.outside is not None:
             size, head = self.outside["size"], self.head
             change = f"{size - (head.size if head else 0):+,}"
-            why = "external change" if head else "no history yet: the first write begins it"
+            why = "changed by another program" if head else "no history yet: the first write begins it"
             rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
         if not graph:
             return rows, (0, 4, 5)

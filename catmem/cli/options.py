@@ -295,7 +295,7 @@ def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what clic
     on_drift = click.option(
         "--on-drift",
         type=click.Choice(["adopt", "refuse", "merge"]),
-        help="If the file has an external change: go on unless it concerns this entry (adopt), refuse once, "
+        help="If another program changed the file: go on unless it concerns this entry (adopt), refuse once, "
         "or make the change on what is there now even if --expected is older (merge). By default what catmem.yaml "
         "says, else adopt.",
     )

@@ -107,7 +107,7 @@ _OUT_OF_SYNC = 1
 @click.option(
     "--on-drift",
     type=click.Choice(["adopt", "refuse"]),
-    help="If a target has an external change: merge into what is there (adopt), or refuse that file once and "
+    help="If another program changed a target: merge into what is there (adopt), or refuse that file once and "
     "keep a copy. By default what catmem.yaml says, else adopt.",
 )
 @secret_option

@@ -287,7 +287,16 @@ def faults(root: LintRoot, as_of: date) -> tuple[StoreFault, ...]:
     ``as_of`` is the day on which branches have their age.
     """
     copies = (fault for folder in sorted(root.with_copies()) for fault in _copies(root, folder))
-    return (*_in_stores(root, as_of), *copies)
+    return (*_lost_homes(root), *_in_stores(root, as_of), *copies)
+
+
+def _lost_homes(root: LintRoot) -> Iterator[StoreFault]:
+    """That the folders of all memory files are gone, although this root was written to."""
+    folders = list(root.homes().values())
+    written = os.path.join(root.real, SIDECAR)  # noqa: PTH118 - text
+    if root.has_files and folders and os.path.isdir(written) and not any(map(os.path.lexists, folders)):  # noqa: PTH112
+        message = "the folders of all memory files are gone, and this root was written to before"
+        yield StoreFault("lost_homes", root.name(folders[0]), message, "Bring them back from a backup, or from git.")
 
 
 def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:

@@ -93,7 +93,7 @@ class Families(Collector):
         yield from self._of_log()
         yield from _of_looks(self._meter.looks)
         lost = {(entity,): number for entity, number in self._meter.lost.copy().items()}
-        yield _counter("mem_overwrites_lost", "Revisions that an external change took back.", ("entity",), lost.items())
+        yield _counter("mem_overwrites_lost", "Revisions that another program took back.", ("entity",), lost.items())
 
     def _of_log(self) -> Iterator[Metric]:
         log = self._meter.log

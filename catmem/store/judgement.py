@@ -115,7 +115,7 @@ REMEDY = (
 def drifted(entity: str, path: str, expected: str | None, before: Point | None, found: str) -> DriftError:
     """The refusal of a write because of an external change; ``before`` is the head before it."""
     return DriftError(
-        f"{entity} was changed from outside; what is there now is revision {found}",
+        f"another program changed {entity}; what is there now is revision {found}",
         expected=expected or (before.revision if before else "0"),
         found=found,
         path=path,
@@ -206,7 +206,7 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     verdict = judge(expected, change, ground)
     if verdict.kind == "drift":
         raise DriftError(
-            f"{entity} was changed from outside",
+            f"another program changed {entity}",
             expected=expected or known,
             found=now.digest,
             hint=REMEDY,

@@ -54,6 +54,8 @@ class Terms:
     """Whether a person said yes to a secret in the text."""
     known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
     """The day that counts for words that the file had before; asked for an actor who may not verify."""
+    wrote: Callable[[str], bool] = field(default=lambda _: False, compare=False)
+    """Whether the actor, a profile, and nobody else wrote these words in the file."""
 
     @property
     def to_agent(self) -> bool:
@@ -244,7 +246,14 @@ def terms_of(workspace: Root, name: str, target: str, actor: Profile | None, *, 
 
         return known_since(workspace, owner.name, actor, body)
 
-    return Terms(f"{owner.name}/{target}", target, owner, rights, workspace.config, clock.today(), allow_secret, known)
+    def wrote(body: str) -> bool:
+        from catmem.staleness.ages import histories_of
+
+        (history,) = histories_of(workspace, entity, [actor])
+        return actor is not None and history.writers(body) == {actor.name}
+
+    entity, today = f"{owner.name}/{target}", clock.today()
+    return Terms(entity, target, owner, rights, workspace.config, today, allow_secret, known, wrote)
 
 
 def category_hint(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from catmem import clock
@@ -20,7 +21,7 @@ from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from catmem.config.config import Config
@@ -288,7 +289,7 @@ def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
     if revision == "1":
         return "what the file held before is kept as revision 1 of its history"
-    return f"the file had an external change; that is revision {revision} of its history"
+    return f"another program changed the file before; that is revision {revision} of its history"
 
 
 # --- room ----------------------------------------------------------------------------------------------------------
@@ -333,29 +334,39 @@ def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Call
     if not terms.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
         return
     there = [each for each in rights.in_sight(new) if rights.may_write(each.category) and not is_made(each)]
-    named = could_go(there, terms.owner, terms.config, terms.today, to_agent=terms.to_agent)
+    own = {each.id for each in there if terms.wrote(each.body)} if terms.to_agent else frozenset[str]()
+    named = could_go(there, terms.owner, terms.config, terms.today, own, to_agent=terms.to_agent)
     raise over_budget(terms.entity, before, size, limit, named)
 
 
-def could_go(
-    entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, *, to_agent: bool
+def could_go(  # noqa: PLR0913 - of which entries, by what
+    entries: Sequence[Entry],
+    owner: Profile,
+    config: Config,
+    as_of: date,
+    own: Collection[str] = (),
+    *,
+    to_agent: bool,
 ) -> list[dict[str, Any]]:
-    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
+    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20.
+
+    Before all others come those of the ids ``own``, which are the writer's.
+    """
     rated = []
     for index, entry in enumerate(entries):
         found = freshness(entry, owner, config, as_of=as_of)
         day = found.day.isoformat() if found.day else ""
-        rated.append((_FIRST_TO_GO.index(found.state), day, index, found.state, entry))
+        rated.append(((entry.id not in own, _FIRST_TO_GO.index(found.state), day, index), found.state, entry))
     return [
         {
             "id": entry.id,
             "category": entry.category,
             "state": state,
-            "date": day or None,
+            "date": rank[2] or None,
             "text": preview(entry, to_agent=to_agent),
             "size": len(entry.raw),
         }
-        for _, day, _, state, entry in sorted(rated, key=lambda row: row[:3])[:_NAMED]
+        for rank, state, entry in sorted(rated, key=itemgetter(0))[:_NAMED]
     ]
 
 

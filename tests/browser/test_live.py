@@ -39,7 +39,7 @@ def test_an_outside_edit_is_told(window, server):
     window.open(FILE)
     file = server.root / "homes" / "neo" / "USER.md"
     file.write_text(file.read_text(encoding="utf-8") + "\n## Talk\nBy hand.\n", encoding="utf-8")
-    window.wait(lambda: "neo/user was changed outside catmem." in notice(window))
+    window.wait(lambda: "neo/user was changed by another program." in notice(window))
 
 
 @pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/profiles/neo", "/page/history/neo/user"])

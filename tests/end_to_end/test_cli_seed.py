@@ -157,7 +157,7 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
     result = run("seed", "boss", "neo", *AS_OF, status=3)
     assert result.stdout == f"neo/user: 1 changed, 1 in conflict (revision 3)\n{CONFLICT}"
     assert result.stderr == (
-        "neo/user: the file had an external change; that is revision 2 of its history\n"
+        "neo/user: another program changed the file before; that is revision 2 of its history\n"
         "1 file written, 0 unchanged, 1 conflict left to you (--interactive asks who wins, --resolve says it).\n"
     )
     assert neo.read_text(encoding="utf-8") == NEO.replace("Acme", "Core").replace("tea", "green tea")

@@ -202,7 +202,7 @@ def test_what_there_is_to_know_is_told_beside_the_answer(user):
 
 
 def test_a_change_by_other_means_that_is_taken_in_is_told(user):
-    said = "the file had an external change; that is revision 3 of its history\n"
+    said = "another program changed the file before; that is revision 3 of its history\n"
     run(*VERBS["add"])
     user.write_text(user.read_text() + "§\nWritten by an editor.\n")
     again = run(*VERBS["add"])

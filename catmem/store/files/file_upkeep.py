@@ -244,7 +244,7 @@ def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
         yield _of_error(error)
         return
     if head is not None and head.head != bytes_digest(data):
-        message = f"the file was changed outside the journal since revision {head.revision}"
+        message = f"the file was changed by another program since revision {head.revision}"
         hint = "Nothing is wrong with that: the next write takes the change into the history."
         yield Fault("changed_outside", message, str(place.path), hint, damage=False)
 

@@ -128,7 +128,7 @@ class SqlCommit:
         if self.adopted is None:
             return f"{self.entity}: the rows show revision {self.meta.revision} again, of which no text had changed"
         copy = "" if self.kept is None else f"; {self.kept} is a copy of the rows"
-        return f"{self.entity}: the external change of the rows is revision {self.adopted} now{copy}"
+        return f"{self.entity}: another program changed the rows; that is revision {self.adopted} now{copy}"
 
     # --- what others wrote --------------------------------------------------------------------------------------
 

@@ -199,7 +199,7 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
         hint = "No write is made until the row is mended or deleted, with the program that wrote it."
         yield Fault("bad_rows", f"row {id_} is no entry: {what}", place, hint)
     if edited.data != head or (not edited.bad and entry_rows.set_back(rows, codec.rows(entity, head))):
-        message = f"the rows have an external change since revision {there.revision}"
+        message = f"the rows were changed by another program since revision {there.revision}"
         hint = "The next write takes it into the history."
         yield Fault("changed_outside", message, place, hint, damage=False)
 

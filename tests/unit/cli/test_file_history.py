@@ -33,7 +33,7 @@ def test_the_history_of_a_file_is_listed(path):
     found = json.loads(run("log", path, "--format", "json").stdout)
     assert [each["revision"] for each in found["revisions"]] == ["2", "1"]
     assert (found["entity"], found["unrecorded"]["size"]) == (str(path), 12)
-    assert "external change" in run("log", path).stdout
+    assert "changed by another program" in run("log", path).stdout
 
 
 def test_a_file_is_compared_with_its_history(path):

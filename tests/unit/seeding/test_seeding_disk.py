@@ -354,7 +354,7 @@ def test_a_drifted_target_is_adopted_by_default_and_merged_into(place, opened):
     assert result.refused == ()
     assert bodies(opened(place), "ann/user") == ["Likes green tea.", "No calls before ten.", "by hand"]
     (_, ann) = result.files
-    assert ann.notes == ("the file had an external change; that is revision 2 of its history",)
+    assert ann.notes == ("another program changed the file before; that is revision 2 of its history",)
 
 
 @pytest.mark.parametrize("where", ["call", "root"])

@@ -106,7 +106,7 @@ def test_what_others_wrote_is_noted(workspace, file):
     assert (add(workspace, "y").adopted, add(workspace, "z").notes) == (None, ())
     file.write_text(file.read_text(encoding="utf-8") + "§\ntheirs\n", encoding="utf-8")
     again = add(workspace)
-    said = "the file had an external change; that is revision 5 of its history"
+    said = "another program changed the file before; that is revision 5 of its history"
     assert (again.changed, again.revision, again.adopted) == (False, "5", "5")
     assert again.notes == ("'x' is already there, so no second copy was made", said)
     file.write_text(TEXT, encoding="utf-8")

@@ -456,6 +456,20 @@ def test_over_the_limit(tmp_path):
     assert text_of(workspace) == text
 
 
+def test_of_what_could_leave_the_actors_own_comes_first(tmp_path):
+    profiles = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\nlimits: {user: 120}\n"}
+    text = "## Talk\n[created: 2020-01-01] another's\n"
+    workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
+    for body in ("own, first", "own, second"):
+        workspace.add("neo", body, category="talk", actor="neo")
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "too much " * 9, category="talk", actor="neo")
+    assert [each["text"] for each in caught.value.could_go] == ["own, first", "own, second", "another's"]
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "too much " * 9, category="talk")
+    assert caught.value.could_go[0]["text"] == "another's"
+
+
 def test_what_could_leave_is_what_the_actor_sees_and_may_remove(tmp_path):
     profiles = {"neo": "user_memory_categories: [talk, rules]\nwritable_categories: [talk]\nlimits: {user: 50}\n"}
     text = "## Talk\nmine\n\n## Rules\nseen\n\n## Pay\nhidden\n"
@@ -485,7 +499,8 @@ def test_what_shortens_a_file_over_its_limit_is_no_fault(tmp_path):
     assert workspace.remove("neo", "entry 1").usage.size > 40
     assert workspace.replace("neo", "entry 2", "entry b").usage.size > 40
     with pytest.raises(OverBudgetError):
-        workspace.verify("neo", "entry 3")
+        workspace.add("neo", "x")
+    workspace.verify("neo", "entry 3")  # a person brings no words
 
 
 def test_an_answer_as_json(workspace):

@@ -25,7 +25,7 @@ function hear(kind, data) {
   const seen = shown.get(data.entity_id);
   if (!seen || data.branch) return;
   if (seen.has(data.digest) || seen.has(data.revision) && kind === "revision") changed.delete(data.entity_id);
-  else changed.set(data.entity_id, kind === "drift" ? "outside catmem" : `by ${plain(data.agent_id)}`);
+  else changed.set(data.entity_id, kind === "drift" ? "by another program" : `by ${plain(data.agent_id)}`);
   tell();
 }
 

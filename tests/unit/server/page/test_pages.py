@@ -274,8 +274,8 @@ def test_a_history_tells_what_each_revision_did(client):
     assert "Verified in talk: Never schedule calls before ten. person" in text
     assert "Changed in talk: Never schedule calls before half past ten. person" in text
     assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
-    assert "The file was changed outside catmem" not in text
-    assert "The file was changed outside catmem" in page(client, "/page/history/neo/memory").text
+    assert "Another program changed the file" not in text
+    assert "Another program changed the file" in page(client, "/page/history/neo/memory").text
 
 
 def test_a_terminal_says_the_same_of_each_revision(client, workspace):
@@ -301,7 +301,7 @@ def test_two_revisions_can_be_compared(client):
 
 def test_what_was_changed_outside_is_shown_before_it_is_recorded(client):
     text = page(client, "/page/history/neo/memory/now").text
-    assert "Changed outside catmem" in text
+    assert "Changed by another program" in text
     assert "Typed by hand." in text
 
 

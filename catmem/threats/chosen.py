@@ -104,7 +104,7 @@ _BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CH
 def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
-    for sign, kind in ((sign, kind) for sign in found for kind in _BY_SIGN.get(sign, ())):
+    for sign, kind in ((each, kind) for each in found for kind in _BY_SIGN.get(each, ())):
         starts = found[sign]
         if kind.needs:
             starts = [place for place in starts if kind.needs in text[place : place + _NEEDED]]

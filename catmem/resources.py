@@ -66,6 +66,11 @@ def kits_text() -> str:
     return (_PACKAGE / "workspace" / "kits.yaml").read_text(encoding="utf-8")
 
 
+def threat_table(name: str) -> str:
+    """A table of the threat scan (``catmem/threats/<name>``)."""
+    return (_PACKAGE / "threats" / name).read_text(encoding="utf-8")
+
+
 def files_below(folder: Path) -> dict[str, bytes]:
     """Every file under ``folder``, by its path from there, sorted. For folders of the package: nothing is bounded."""
     paths = sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*") if path.is_file())

@@ -218,6 +218,11 @@ def fold(text: str) -> str:
     folded = data.lower().decode("utf-8", "surrogatepass")
     others = set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
     changed = {each: letter for each in others if (letter := _folded(each)) != each}
+    # What a search passes over costs least, but not with a set that reaches over U+FFFF.
+    near = "".join(each for each in changed if each <= "\uffff")
+    if len(near) > _FEW:
+        folded = re.sub(f"[{re.escape(near)}]", lambda found: changed[found[0]], folded)
+        changed = {each: letter for each, letter in changed.items() if each > "\uffff"}
     if len(changed) > _FEW:
         return folded.translate({ord(each): letter for each, letter in changed.items()})
     for each, letter in changed.items():

@@ -64,8 +64,7 @@ def _signs(low: bytes) -> dict[str, list[int]]:
     """The places of the signs that stand in a text in lower case."""
     found = _SIGNS.places(low.decode("latin-1"))
     for mark in _MARKS:
-        marked = [place for place in places(mark[:1], low) if low.startswith(mark, place)]
-        if marked:
+        if mark[:1] in low and (marked := [place for place in places(mark[:1], low) if low.startswith(mark, place)]):
             found[mark.decode()] = marked
     return found
 
@@ -83,7 +82,7 @@ class Candidates:
         """Look over the text."""
         folded = self.folded = Folded(text)
         signs, words = _signs(folded.low), _stems().places(folded.letters)
-        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs)
+        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         self._instructions = instruction_starts(folded.letters, words) if words else []
         rules: tuple[tuple[Sequence[int], Callable[[], Iterable[Threat]]], ...] = (
             ([found.place for found in secrets], lambda: find_secrets(text, secrets)),

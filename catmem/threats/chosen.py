@@ -98,13 +98,14 @@ _KINDS = [
 ]
 CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.signs))
 """What the kinds start from, in a text in lower case."""
+_BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CHOSEN_SIGNS}
 
 
 def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
-    for kind in _KINDS:
-        starts = [place for sign in kind.signs for place in found.get(sign, ())]
+    for sign, kind in ((each, kind) for each in found for kind in _BY_SIGN.get(each, ())):
+        starts = found[sign]
         if kind.needs:
             starts = [place for place in starts if kind.needs in text[place : place + _NEEDED]]
         matches = (kind.pattern.match(text, place) for place in starts)

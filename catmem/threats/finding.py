@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, AnyStr, cast
+
+from catmem.resources import threat_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,14 +16,8 @@ if TYPE_CHECKING:
 
     Places = Mapping[str, Sequence[int]]
 
-_FOLDER = Path(__file__).parent
 _NAMED = re.compile(r"\{([a-z-]+)\}")
 _FLAGS = {"any-case": re.IGNORECASE, "ascii": re.ASCII}
-
-
-def table_text(name: str) -> str:
-    """The text of a data file of the scanner."""
-    return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def read_table(name: str) -> list[dict[str, str]]:
@@ -32,7 +27,7 @@ def read_table(name: str) -> list[dict[str, str]]:
     """
     names: dict[str, str] = {}
     rows: list[dict[str, str]] = []
-    for line in table_text(name).split("\n"):
+    for line in threat_table(name).split("\n"):
         if line.startswith("  "):
             key, _, value = line[2:].partition(" ")
             written = _NAMED.sub(lambda found: names[found[1]], value)
@@ -46,7 +41,7 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 
 _CHARACTERS, _OTHERS, SECRETS = (
-    dict(line.split(": ", 1) for line in group.split("\n")) for group in table_text("rules.txt").strip().split("\n\n")
+    dict(line.split(": ", 1) for line in group.split("\n")) for group in threat_table("rules.txt").strip().split("\n\n")
 )
 """Detector of secrets to one sentence that says what it finds; they are rules like all others."""
 RULES: Mapping[str, str] = {**_CHARACTERS, **_OTHERS, **SECRETS}

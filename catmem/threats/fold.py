@@ -22,7 +22,8 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from catmem.threats.finding import Threat, pattern, places, table_text
+from catmem.resources import threat_table
+from catmem.threats.finding import Threat, pattern, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def _pairs(table: str) -> dict[str, str]:
 
 # Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
 # First those that are Latin, then Cyrillic, Greek, Armenian and Cherokee.
-_LATIN_LOOKALIKES, _OTHER_LOOKALIKES = table_text("lookalikes.txt").split("\n\n")
+_LATIN_LOOKALIKES, _OTHER_LOOKALIKES = threat_table("lookalikes.txt").split("\n\n")
 _LATIN = _pairs(_LATIN_LOOKALIKES) | {
     chr(first + place): chr(ord("a") + place)
     for first in (0x1F150, 0x1F170, 0x1F1E6)  # negative circled, negative squared, regional indicators
@@ -71,7 +72,7 @@ _OTHER_LETTER = pattern(f"[{_OTHER_CLASS}]")
 _ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
-_BLOCK = 1 << 14
+_BLOCK = 1 << 13
 _LONG = 2048
 _FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.

@@ -31,7 +31,7 @@ _MUST_NOT_FOLLOW = re.compile(r"\(\?![^()]*\)")
 
 
 class Phrase:
-    """One row of ``phrases.txt``, which says what its fields mean."""
+    """One row of ``phrases.txt``, which says what its fields mean, or of ``native.txt``."""
 
     def __init__(self, row: Mapping[str, str]) -> None:
         """Patterns and words are written in plain letters there, and folded here."""
@@ -137,26 +137,12 @@ def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Threat |
     return Threat(phrase.rule, start, end)
 
 
-class _Native(NamedTuple):
-    stem: str
-    before: int
-    pattern: re.Pattern[str]
-
-    def match(self, text: str, place: int) -> re.Match[str] | None:
-        first, last = max(0, place - self.before), place + _REACH
-        return (self.pattern.search if self.before else self.pattern.match)(text, first, last)
-
-
 @cache
-def _natives() -> list[_Native]:
-    rows = read_table("native.txt")
-    return [_Native(row["stem"], int(row.get("before", 0)), pattern(row["pattern"])) for row in rows]
+def _natives() -> list[Phrase]:
+    return list(map(Phrase, read_table("native.txt")))
 
 
-_REACH = 90
 _NATIVE_WORD_REACH = 16
-
-
 # The one script of these that has capitals.
 _CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
 
@@ -169,7 +155,7 @@ def native_starts(folded: Folded) -> list[int]:
     small = folded.unusual
     if not small.isdisjoint(_CAPITALS):
         small = frozenset(char.lower() for char in small)
-    rows = [row for row in _natives() if small.issuperset(row.stem)]
+    rows = [row for row in _natives() if small.issuperset(row.stems[0])]
     if not rows:
         return []
     text = _small(folded, rows)
@@ -184,8 +170,8 @@ def native_starts(folded: Folded) -> list[int]:
     return starts
 
 
-def _stems(rows: Iterable[_Native], text: str) -> list[int]:
-    return [place for row in rows for place in places(row.stem, text) if row.match(text, place)]
+def _stems(rows: Iterable[Phrase], text: str) -> list[int]:
+    return [place for row in rows for place in places(row.stems[0], text) if row.match(text, place)]
 
 
 def find_native(folded: Folded) -> list[Threat]:
@@ -194,7 +180,7 @@ def find_native(folded: Folded) -> list[Threat]:
     findings: list[Threat] = []
     for row in _natives():
         step = 0
-        for place in places(row.stem, bare):
+        for place in places(row.stems[0], bare):
             if place < step:
                 continue
             match = row.match(bare, place)
@@ -208,9 +194,9 @@ def find_native(folded: Folded) -> list[Threat]:
     return findings
 
 
-def _small(folded: Folded, rows: Iterable[_Native]) -> str:
+def _small(folded: Folded, rows: Iterable[Phrase]) -> str:
     """The text, in small letters if a stem has such and the text has others."""
-    if any(row.stem[0].upper() in _CAPITALS for row in rows) and not folded.unusual.isdisjoint(_CAPITALS):
+    if any(row.stems[0][0].upper() in _CAPITALS for row in rows) and not folded.unusual.isdisjoint(_CAPITALS):
         return folded.text.replace("\u0130", "I").lower()
     return folded.text
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.measure import Result
 from catmem.names import FILE_NAMES
 from catmem.workspace.init import make_root
-from catmem.workspace.kits import shared_categories
+from catmem.workspace.kits import kits
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def guesses(folder: Path) -> Iterator[Guessed]:
             for line in plan.lines:
                 wanted = truth[name, line.number]
                 readers = plan.categories[line.choice].readers if line.choice in plan.categories else ()
-                shared = line.choice in shared_categories()
+                shared = line.choice in kits()["shared"]
                 right = shared if wanted == "all" else not shared and not {*readers}.isdisjoint(wanted.split(","))
                 if wanted != "none":
                     yield Guessed(right, line.sure)

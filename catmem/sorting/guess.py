@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from catmem.search.query import fold
 from catmem.search.stems import FUNCTION_WORDS, language_of, stem
-from catmem.workspace.kits import kits, usual_categories
+from catmem.workspace.kits import kits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -121,17 +121,17 @@ def _terms_of(names: Sequence[str]) -> dict[str, float]:
 @cache
 def _usual_terms() -> Mapping[str, frozenset[str]]:
     """The terms of each usual category."""
-    return {slug: frozenset(_phrases(each["words"])) for slug, each in usual_categories().items()}
+    return {slug: frozenset(_phrases(each["words"])) for slug, each in kits()["categories"].items()}
 
 
 @cache
 def _heads() -> Mapping[str, tuple[set[str], set[str]]]:
     """The stems of each usual category's slug, and those of the names of the specialists that write it."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)
-    for kit in kits():
+    for kit in kits()["kits"].values():
         for slug in kit["own"]:
             kinds[slug].update(term for name in kit["names"] if "-" not in name for term in terms(name))
-    return {slug: (set(terms(slug.replace("-", " "))), kinds[slug]) for slug in usual_categories()}
+    return {slug: (set(terms(slug.replace("-", " "))), kinds[slug]) for slug in kits()["categories"]}
 
 
 def _phrases(words: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
-from catmem.workspace.kits import shared_categories, usual_categories
+from catmem.workspace.kits import kits
 from catmem.workspace.migrating import (
     Migrated,
     PlannedMigration,
@@ -185,7 +185,7 @@ def _now(workspace: Root) -> Root:
 def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
     """The same for a document that was read already."""
     categories = _categories(workspace, entity, document)
-    seldom = shared_categories() if path.name == FILE_NAMES["memory"] else ()
+    seldom = kits()["shared"] if path.name == FILE_NAMES["memory"] else ()
     # With the first section a heading at the top becomes the title: what stands below it is the first entry.
     proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, document), seldom)
     return SortPlan(workspace, path, entity, document, categories, proposer.lines(), proposer)
@@ -256,7 +256,7 @@ def _categories(workspace: Root, entity: str | None, document: Document) -> dict
         own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
         titles = {**({} if titles else starting_categories()), **own, **titles}
     readers = readers_of(workspace, entity, titles) if workspace.config.path is not None else {}
-    usual = usual_categories()
+    usual = kits()["categories"]
     return {
         slug: Described(title, usual.get(slug, {}).get("about", ""), tuple(readers.get(slug, ())))
         for slug, title in titles.items()

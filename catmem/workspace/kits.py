@@ -47,7 +47,7 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     """
     if not names:
         return {}, [], []
-    data, found = _kits(), {name: _kit_of(name) for name in names}
+    data, found = kits(), {name: _kit_of(name) for name in names}
     own = [slug for kit in found.values() for slug in kit["own"]]
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
@@ -78,26 +78,9 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     return profiles, categories, notes
 
 
-def usual_categories() -> Mapping[str, Mapping[str, str]]:
-    """What belongs into each category of a kit (``about``), and everyday words of its entries (``words``), by slug."""
-    categories: Mapping[str, Mapping[str, str]] = _kits()["categories"]
-    return categories
-
-
-def shared_categories() -> Sequence[str]:
-    """The categories that all specialists read: most entries of them stand in ``USER.md``."""
-    shared: Sequence[str] = _kits()["shared"]
-    return shared
-
-
-def kits() -> Collection[Mapping[str, Sequence[str]]]:
-    """Of each kind of specialist its ``names``, and the categories that it writes (``own``) and ``reads``."""
-    found: Mapping[str, Mapping[str, Sequence[str]]] = _kits()["kits"]
-    return found.values()
-
-
 @cache
-def _kits() -> Mapping[str, Any]:
+def kits() -> Mapping[str, Any]:
+    """The data: ``shared`` slugs, ``kits`` with ``names``, ``own``, ``reads``, ``categories`` with ``about``, ``words``."""
     data: Mapping[str, Any] = parse_yaml(kits_text()).data
     return data
 
@@ -108,6 +91,6 @@ def _kit_of(name: str) -> Mapping[str, Any]:
     Of a name of no kind the one category is called as the specialist.
     """
     said = f"-{re.sub('[^a-z0-9]+', '-', name)}-"
-    known: Mapping[str, Any] = _kits()["kits"]
+    known: Mapping[str, Any] = kits()["kits"]
     found = [(len(each), role) for role, kit in known.items() for each in kit["names"] if f"-{each}-" in said]
     return known[max(found)[1]] if found else {"own": [said.strip("-")], "reads": []}

@@ -176,9 +176,7 @@ def seed(  # noqa: PLR0913 - one parameter an option
     if results:
         ended = _show_results(results, unreadable)
     else:
-        # Of all targets a line each is enough to see where to look.
-        shown = _line if check or (status and everybody) else _status if status else plan_diff
-        ended = _show_plans(plans, unreadable, shown, check=check, status=status)
+        ended = _show_plans(plans, unreadable, check=check, status=status, everybody=everybody)
     raise SystemExit(print_unreadable(unreadable) or ended)
 
 
@@ -261,14 +259,10 @@ def _seeds(
 
 
 def _show_plans(
-    plans: Sequence[SeedPlan],
-    unreadable: Sequence[CatmemError],
-    shown: Callable[[FilePlan], str],
-    *,
-    check: bool,
-    status: bool,
+    plans: Sequence[SeedPlan], unreadable: Sequence[CatmemError], *, check: bool, status: bool, everybody: bool
 ) -> int:
-    """Print what would be done, and how a file is ``shown``; the exit status."""
+    """Print what would be done; the exit status. Of all targets a line each is enough to see where to look."""
+    shown = _line if check or (status and everybody) else _status if status else plan_diff
     in_sync = all(plan.in_sync for plan in plans)
     if in_json():
         emit_json({"in_sync": in_sync and not unreadable, **_as_dict(plans, unreadable)})

@@ -284,7 +284,8 @@ def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, se
     with gate.attempt(workspace, entity, op="adopt", agent=PERSON, prev=expected) as trying:
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
-        if seen and written.revision is not None:
+        head = workspace.store.head(trying.entity)
+        if seen and head is not None and head.agent == EXTERNAL and head.parents:
             look = Change(op="adopt", note={"seen": written.revision}, keeps_note=True)
             written = trying.commit(written.revision, lambda current: current.data, look)
         return written.revision or "0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.digest import record_dict
@@ -34,6 +34,10 @@ class Step:
     count: int
     what: str
     command: str
+
+
+_Said: TypeAlias = tuple[str, int, str, str, str]
+"""A kind, how many, what they are called (one, or one and several), what of them, and the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,47 +74,43 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     states = Counter(each.state for each in waiting.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
+    decide = states["waiting"] + states["stale"]
     due = ", ".join(f"{number:,} {state}" for state, number in sorted(overview.due.items()))
-    steps = (
+    said = (
         *_of_files(overview),
-        _step("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
+        ("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
         *_of_seeds(overview),
-        _step("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
-        _step("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
-        _step(
-            "proposals",
-            states["waiting"] + states["stale"],
-            "proposal",
-            f"for you to decide{stale}",
-            "catmem proposals --interactive",
-        ),
-        _step("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
-        _step("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
-        _step("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
-        _step("due", sum(overview.due.values()), "fact", f"due for review ({due})", "catmem review"),
+        ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
+        ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
+        ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
+        ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
+        ("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
+        ("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
+        ("due", sum(overview.due.values()), "fact", f"due for review ({due})", "catmem review"),
+    )
+    steps = (
+        Step(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
+        for kind, count, thing, words, command in said
+        if count
     )
     wrong += [*branches.unreadable, *waiting.unreadable]
     return NextSteps(
         overview.as_of,
-        tuple(step for step in steps if step.count),
+        tuple(steps),
         overview.outside,
         tuple({str(error): error for error in wrong}.values()),
     )
 
 
-def _step(kind: str, count: int, thing: str, said: str, command: str) -> Step:
-    return Step(kind, count, f"{counted(count, *thing.split('|'))} {said}", command)
-
-
-def _of_files(overview: Overview) -> Iterator[Step]:
+def _of_files(overview: Overview) -> Iterator[_Said]:
     """What is wrong in files, and has to be right before anything else is."""
     measures = [line.measure for line in overview.lines if line.measure]
     marked = sum(len(each.marked) for each in measures)
     unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
     first, _, target = next(iter(unsorted), "").partition("/")
-    yield _step("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
+    yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     command = f"catmem sort -p {first} -t {target}"
-    yield _step("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
+    yield ("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
 
 
 def _unread(fleet: Fleet) -> list[str]:
@@ -130,12 +130,12 @@ def _unread(fleet: Fleet) -> list[str]:
     ]
 
 
-def _of_seeds(overview: Overview) -> Iterator[Step]:
+def _of_seeds(overview: Overview) -> Iterator[_Said]:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
     refused = sum(bool(each.problems) for each in seeds)
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
     behind = len(seeds) - refused - clashing
-    yield _step("refused", refused, "profile", "that cannot be seeded", "catmem seed --all --dry-run")
+    yield ("refused", refused, "profile", "that cannot be seeded", "catmem seed --all --dry-run")
     settle = "catmem seed --all --interactive"
-    yield _step("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
-    yield _step("seeds", behind, "profile", "behind its source", "catmem seed --all")
+    yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
+    yield ("seeds", behind, "profile", "behind its source", "catmem seed --all")

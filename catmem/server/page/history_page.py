@@ -140,7 +140,7 @@ def restore(sent: Sent) -> Did:
 def adopt(sent: Sent) -> Did:
     """Take what is in the file into the history, if it is still what was shown."""
     entity = sent.named
-    return Did(f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen))])
+    return Did(f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen, seen=True))])
 
 
 def again(sent: Sent, refusal: FormRefusal) -> Page:

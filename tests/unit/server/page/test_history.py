@@ -147,8 +147,10 @@ def test_a_form_is_on_the_file_of_its_address(client, workspace):
 def test_an_edit_from_outside_is_taken_over_as_it_is(edited):
     workspace, client = edited
     form = shown(client, NOW).named("Take it over")
-    assert [sent(client, form).headers["location"] for _ in range(2)] == ["/page/history/neo/user?did=neo/user@3"] * 2
-    assert (text_of(workspace), revisions(workspace)[0]) == (BY_HAND, ("3", "adopt", "external"))
+    assert [sent(client, form).headers["location"] for _ in range(2)] == ["/page/history/neo/user?did=neo/user@4"] * 2
+    assert text_of(workspace) == BY_HAND
+    # The second revision says that a person has seen it, so that nobody is told of it again.
+    assert revisions(workspace)[:2] == [("4", "adopt", "person"), ("3", "adopt", "external")]
 
 
 def test_an_edit_from_outside_is_put_back_and_stays_in_the_history(edited):

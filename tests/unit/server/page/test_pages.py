@@ -167,7 +167,7 @@ def test_the_overview_tells_what_waits_in_each_profile(client):
     assert "1 profile to seed" in text
     assert "neo 6 of 7" in text
     assert "1 from boss" in text
-    assert "memory changed outside" in text
+    assert "memory changed by another program" in text
 
 
 def test_the_overview_counts_what_the_queue_shows(client):

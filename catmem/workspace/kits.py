@@ -80,7 +80,7 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
 
 @cache
 def kits() -> Mapping[str, Any]:
-    """The data: ``shared`` slugs, ``kits`` with ``names``, ``own``, ``reads``, ``categories`` with ``about``, ``words``."""
+    """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and ``words``."""
     data: Mapping[str, Any] = parse_yaml(kits_text()).data
     return data
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from calendar import month_name
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.labels import Meanings, read_labels
@@ -176,29 +174,3 @@ def parts_of(body: str) -> list[str]:
         if len(parts) > 1 and all(parts):
             return parts
     return [body]
-
-
-# --- dates ---------------------------------------------------------------------------------------------------------
-
-_MONTH = f"(?:{'|'.join(month_name[1:])})"
-_DATES = (
-    r"\b(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>[12]\d{3})\b",
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?P<month>{_MONTH}) (?P<year>[12]\d{{3}})\b",
-    rf"\b(?P<month>{_MONTH}) (?P<day>\d{{1,2}}), (?P<year>[12]\d{{3}})\b",
-)
-
-
-def with_iso_dates(text: str) -> str:
-    """The text with each day of a year that it names as YYYY-MM-DD."""
-
-    def iso(found: re.Match[str]) -> str:
-        name = found["month"]
-        month = int(name) if name.isdigit() else [*month_name].index(name.capitalize())
-        try:
-            return str(date(int(found["year"]), month, int(found["day"])))
-        except ValueError:
-            return found[0]
-
-    for form in _DATES:
-        text = re.sub(form, iso, text, flags=re.IGNORECASE)
-    return text

@@ -39,7 +39,10 @@ class Place:
         self.folder = folder
         self.note = NOTES[text]
         put(folder / "catmem.yaml", "stale_after: 30d\n")
-        put(folder / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [talk]\n")
+        put(
+            folder / "profiles" / "neo.yaml",
+            "user_memory_categories: [talk]\nprompt: {unverified: note}\nwritable_categories: [talk]\n",
+        )
         self.path = put(folder / "homes" / "neo" / "USER.md", text)
         moment = datetime(AGO.year, AGO.month, AGO.day, 12).timestamp()  # noqa: DTZ001 - noon where the person is
         os.utime(self.path, (moment, moment))

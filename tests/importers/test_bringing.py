@@ -147,7 +147,7 @@ def test_an_old_fact_is_no_younger_here(workspace, given, created):
 
 def test_what_nothing_dates_is_unverified_in_a_prompt(workspace):
     bring(workspace, entry("One.", "projects"))
-    assert "unverified" in workspace.prompt("neo").text
+    assert [row.state for row in workspace.prompt("neo").manifest.rows] == ["unverified"]
 
 
 def test_dates_that_cannot_be_are_left_out(workspace):

@@ -229,7 +229,7 @@ def test_no_false_alarm(agent):
 def test_a_person_who_touches_another_entry_goes_on_and_is_warned(agent):
     sql(agent, UPDATE)
     done = agent.run("replace", "Lyon", "Works in Paris.", "-p", "orchestrator")
-    assert "another program changed the rows" in done.stderr
+    assert "another program changed the file before" in done.stderr
     assert {"Drinks coffee.", "Works in Paris."} < texts(agent)
     assert len(snapshots(agent)) == 1
 

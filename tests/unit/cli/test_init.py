@@ -166,7 +166,9 @@ def test_shipped_profiles_by_name(tmp_path):
     shipped = resources.profile_texts()
     assert (tmp_path / "profiles" / "trinity.yaml").read_text() == shipped["trinity"]
     lint = CliRunner().invoke(group, ["lint", "--root", str(tmp_path)])
-    assert (lint.exit_code, lint.stderr) == (0, "5 files: 1 hint (see --hints)\n"), lint.output  # that a section is empty
+    assert (lint.exit_code, lint.stderr) == (0, "5 files: 1 hint (see --hints)\n"), (
+        lint.output
+    )  # that a section is empty
 
 
 @pytest.mark.parametrize("names", [*([name] for name in resources.profile_texts()), ["neo", "morpheus"]], ids="-".join)
@@ -312,7 +314,10 @@ def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind
 def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path):
     result = run(tmp_path / "new", "--profile", "xyzzy", "--profile", "my-bookkeeper")
     assert result.exit_code == 0
-    assert "does not know what xyzzy works on, and made the category xyzzy: name others in profiles/xyzzy.y" in result.stderr
+    assert (
+        "does not know what xyzzy works on, and made the category xyzzy: name others in profiles/xyzzy.y"
+        in result.stderr
+    )
     assert "bookkeeper" not in result.stderr
     text = (tmp_path / "new" / "profiles" / "xyzzy.yaml").read_text()
     assert "user_memory_categories: [communication-style, about-user, " in text

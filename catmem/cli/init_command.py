@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import format_option
+from catmem.cli.options import dry_run_option, format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 
@@ -66,6 +66,7 @@ _SKIPPED = 2
     help="Make the root over the files of Hermes Agent in DIR (by default HERMES_HOME, else ~/.hermes): a profile for "
     "each of its profiles, and nothing of its own changed.",
 )
+@dry_run_option
 @format_option
 def init(  # noqa: PLR0913 - one parameter an option
     named: str | None,
@@ -75,6 +76,7 @@ def init(  # noqa: PLR0913 - one parameter an option
     start: tuple[str, ...],
     with_git: bool,
     from_hermes: bool,
+    dry_run: bool,
 ) -> None:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
@@ -87,36 +89,32 @@ def init(  # noqa: PLR0913 - one parameter an option
     """
     from catmem.importers.importing import on_uncategorized
 
-    if from_hermes and (example or with_git or start):
-        raise click.UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
-    if (profiles or start) and (example or from_hermes):
-        raise click.UsageError(
-            "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
-        )
+    _refuse_together(profiles, start, from_hermes=from_hermes, example=example, with_git=with_git, dry_run=dry_run)
     source = None
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
-        asks = not (profiles or with_git or in_json()) and sys.stdin.isatty()
+        asks = not (profiles or with_git or dry_run or in_json()) and sys.stdin.isatty()
         start, from_hermes, source = _what_there_is(folder) if asks else _nothing_there(folder)
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
         made, skipped = _over_hermes(named)
     else:
-        made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git)
-    uncategorized = {} if example or from_hermes or not made.written else _uncategorized(made.root)
-    steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if made.written else []
+        made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
+    is_made = bool(made.written) and not dry_run
+    uncategorized = _uncategorized(made.root) if is_made and not (example or from_hermes) else {}
+    steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if is_made else []
     say_all(f"note: {note}" for note in made.notes)
     if in_json():
         said: dict[str, object] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
         if git is not None:
             lists = {"attributes": git.attributes, "config": git.config, "warnings": git.warnings}
             said["git"] = {"repository": str(git.repository), **{name: list(each) for name, each in lists.items()}}
-        said |= {"uncategorized": uncategorized, "next": steps}
+        said |= {"uncategorized": uncategorized, "next": steps, **({"dry_run": True} if dry_run else {})}
         emit_json({**said, "skipped": list(skipped)} if from_hermes else said)
         raise SystemExit(_SKIPPED if skipped else 0)
     where = printable(shown_path(made.root.absolute()))
-    lines = [f"wrote {where}/{name}\n" for name in made.written]
+    lines = [f"{'would write' if dry_run else 'wrote'} {where}/{name}\n" for name in made.written]
     if git is not None:
         lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
         lines += [f"set {printable(line)}\n" for line in git.config]
@@ -124,13 +122,26 @@ def init(  # noqa: PLR0913 - one parameter an option
     lines += ["\n", *_table(made.categories)] if made.categories else []
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
-    if made.written:
+    if is_made:
         place = [] if where == "." or from_hermes else [f"cd {where}"]
         emit("\nNext:\n" + "".join(f"  {step}\n" for step in place + steps))
     for name, error in skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
     raise SystemExit(_SKIPPED if skipped else 0)
+
+
+def _refuse_together(  # noqa: PLR0913 - one parameter an option
+    profiles: Sequence[str], start: Sequence[str], *, from_hermes: bool, example: bool, with_git: bool, dry_run: bool
+) -> None:
+    if from_hermes and (example or with_git or start):
+        raise click.UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
+    if (profiles or start) and (example or from_hermes):
+        raise click.UsageError(
+            "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
+        )
+    if dry_run and (from_hermes or with_git):
+        raise click.UsageError("--dry-run shows what a new root would have: leave --from-hermes and --git out.")
 
 
 def _table(categories: Sequence[NewCategory]) -> list[str]:
@@ -144,8 +155,8 @@ def _table(categories: Sequence[NewCategory]) -> list[str]:
     return lines
 
 
-def _made(
-    folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool
+def _made(  # noqa: PLR0913 - one parameter an option
+    folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool, dry_run: bool
 ) -> tuple[NewRoot, GitSetup | None]:
     from catmem.workspace.history import adopt
     from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
@@ -155,8 +166,10 @@ def _made(
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
     git_alone = with_git and is_root and not (example or profiles or start)
-    made = NewRoot(folder, (), ()) if git_alone else make_root(folder, example=example, profiles=profiles, start=start)
-    if start:  # with a history from the first day, what another program writes later is known as such
+    made = NewRoot(folder, (), ())
+    if not git_alone:
+        made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=dry_run)
+    if start and not dry_run:  # with a history from the first day, what another program writes later is known as such
         workspace = Workspace.open(made.root, search=False)
         for target, name in FILE_NAMES.items():
             if f"homes/orchestrator/{name}" in made.written:

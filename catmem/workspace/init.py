@@ -95,14 +95,20 @@ class NewRoot:
 
 
 def make_root(
-    folder: str | Path, *, example: bool = False, profiles: Sequence[str] = (), start: Iterable[str | Path] = ()
+    folder: str | Path,
+    *,
+    example: bool = False,
+    profiles: Sequence[str] = (),
+    start: Iterable[str | Path] = (),
+    dry_run: bool = False,
 ) -> NewRoot:
     """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
 
     With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
     the orchestrator, with those that they extend or are seeded from, and other names are those of new specialists.
     ``start`` are memory files that the orchestrator gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a
-    folder that holds them. Without them it gets a first ``USER.md``, unless there is one. Raises ``UnknownNameError``
+    folder that holds them. Without them it gets a first ``USER.md``, unless there is one. ``dry_run``: nothing is
+    written, and all is said. Raises ``UnknownNameError``
     for a slip of a shipped name, ``ConfigError`` (``bad_name``; ``not_memory`` for a file of another name),
     ``WouldOverwriteError``, and ``UnreadableError`` (``missing``, ``not_utf8``, ``not_writable``, ``not_a_file``,
     ``symlink`` for a linked folder in ``folder``, …).
@@ -134,23 +140,29 @@ def make_root(
     ignored = root / ".gitignore"
     to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
     written = [name for name in files if name not in kept]
+    if not dry_run:
+        _write(root, {name: files[name] for name in written}, to_ignore)
+    if to_ignore:
+        written.append(ignored.name)
+    is_new = CONFIG_NAME in written
+    return NewRoot(root, tuple(written), tuple(kept), notes if is_new else (), (*categories,) if is_new else ())
+
+
+def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
     with os_errors(
         "cannot be written",
         path=root,
         hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
         named=True,
     ):
-        for name in written:
+        for name, data in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as stream:
-                stream.write(files[name])
+                stream.write(data)
         if to_ignore:
-            with ignored.open("a", encoding="utf-8", newline="") as stream:
+            with (root / ".gitignore").open("a", encoding="utf-8", newline="") as stream:
                 stream.write(to_ignore)
-            written.append(ignored.name)
-    is_new = CONFIG_NAME in written
-    return NewRoot(root, tuple(written), tuple(kept), notes if is_new else (), (*categories,) if is_new else ())
 
 
 def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:

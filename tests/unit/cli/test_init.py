@@ -369,3 +369,23 @@ def test_profiles_by_name_are_no_part_of_another_root(tmp_path, other):
     assert result.exit_code == 2
     assert "--profile" in result.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
+    (tmp_path / "USER.md").write_text("Prefers short answers.")
+    arguments = ["--start", str(tmp_path), "--profile", "coder"]
+    said = run(tmp_path / "new", *arguments, "--dry-run")
+    assert said.exit_code == 0
+    assert not (tmp_path / "new").exists()
+    done = run(tmp_path / "new", *arguments)
+    table = done.output[done.output.index("\ncategory") : done.output.index("\nNext:")]
+    assert (
+        said.output
+        == re.sub("^wrote", "would write", done.output.split("1 entry without")[0], flags=re.MULTILINE) + table
+    )
+    again = run(tmp_path / "new", *arguments, "--dry-run", "--format", "json")
+    assert json.loads(again.output)["written"] == []
+    assert run(tmp_path / "new", "--dry-run", "--git").exit_code == 2
+    (tmp_path / "new" / "profiles" / "coder.yaml").write_text("other")
+    refused = run(tmp_path / "new", *arguments, "--dry-run")
+    assert (refused.exit_code, "would_overwrite" in refused.stderr) == (2, True)

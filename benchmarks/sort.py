@@ -1,10 +1,12 @@
 """How often the best guess of `catmem sort` goes to a right reader, with nothing declared but the names of roles.
 
 ``benchmarks/people`` has the flat files of invented people, the roles of their specialists, and who should read each
-note (``truth.tsv``: file, number, roles or ``all``, how it begins; notes for ``none`` are left out). The words of the
-kits were not made of these notes, but the weights were chosen with them, and a part of the notes was seen before some
-of the words were written: of other notes fewer may be right. A guess is right if a right specialist reads its category
-and it is no category that all specialists have; for ``all``, if it is one.
+note (``truth.tsv``: file, number, roles or ``all``, how it begins; notes for ``none`` are left out). The weights were
+chosen with p1 to p3, and a part of these notes was seen before some of the words were written. Nothing was made of the
+notes of p4 to p6, which judge; but how far ahead a sure guess has to be was set when its figures of all six were known.
+A guess is right if a right specialist reads its category and it is no category that all specialists have; for ``all``,
+if it is one. Of those that are not right some are in such a category: then a right specialist reads the note all the
+same, and others do too.
 """
 
 from __future__ import annotations
@@ -24,29 +26,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PEOPLE = Path(__file__).parent / "people"
-_RIGHT, _SURE_RIGHT, _SURE = 70, 90, 30
+_SEEN = ("p1", "p2", "p3")
+_RIGHT, _SURE_RIGHT, _SURE = 70, 90, 35
 
 
 class Guessed(NamedTuple):
-    """A note that someone should read: whether its guess is right, and whether it is marked as sure."""
+    """A note that someone should read: whether its guess is right, is sure, and lets a right specialist read it."""
 
     right: bool
     sure: bool
+    read: bool
 
 
 def run(options: Namespace) -> list[Result]:  # noqa: ARG001 - as all benchmarks
     """The share of right guesses of each person, and of those that are sure."""
-    rows, every = [], []
+    rows: list[Result] = []
+    every: dict[bool, list[Guessed]] = {True: [], False: []}
     for folder in sorted(PEOPLE.iterdir()):
         found = list(guesses(folder))
         rows.append(_share(f"{folder.name}, {len(found)} notes: guess right", [each.right for each in found], None))
-        every += found
-    return [
-        *rows,
-        _share("all notes: guess right", [each.right for each in every], _RIGHT),
-        _share("sure guesses: right", [each.right for each in every if each.sure], _SURE_RIGHT),
-        _share("all notes: guess sure", [each.sure for each in every], _SURE),
-    ]
+        every[folder.name in _SEEN] += found
+    for notes, some in (("notes of p1 to p3", every[True]), ("unseen notes", every[False])):
+        sure = [each for each in some if each.sure]
+        rows += [
+            _share(f"{notes}: guess right", [each.right for each in some], _RIGHT),
+            _share(f"{notes}: a right specialist reads it", [each.read for each in some], None),
+            _share(f"{notes}: guess sure", [each.sure for each in some], _SURE),
+            _share(f"{notes}: sure and right, of the sure", [each.right for each in sure], _SURE_RIGHT),
+            _share(f"{notes}: sure, and a right specialist reads it", [each.read for each in sure], None),
+        ]
+    return rows
 
 
 def guesses(folder: Path) -> Iterator[Guessed]:
@@ -65,7 +74,7 @@ def guesses(folder: Path) -> Iterator[Guessed]:
                 shared = line.choice in kits()["shared"]
                 right = shared if wanted == "all" else not shared and not {*readers}.isdisjoint(wanted.split(","))
                 if wanted != "none":
-                    yield Guessed(right, line.sure)
+                    yield Guessed(right, line.sure, right or (shared and wanted != "all"))
 
 
 def _share(name: str, some: list[bool], limit: float | None) -> Result:

@@ -31,8 +31,8 @@ _SELDOM, _LEAST = 0.7, 0.5
 """What is left of a word of a category that the file seldom has, and of a word that most texts have."""
 _USUAL_SIZE, _SIZE_TELLS = 100, 0.1
 """A category with many words finds one of them in more texts, so each counts a little less."""
-_SURE = 4.5
-"""A guess so far ahead is sure: about two words that no other category has."""
+_SURE, _SURE_FOR_ALL = 3.0, 4.5
+"""A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""
 
 
 class Guesser:
@@ -53,6 +53,7 @@ class Guesser:
         specialists that read each category, and ``seldom`` the categories that such texts are seldom of.
         """
         self._readers = {category: frozenset(some) for category, some in (readers or {}).items()}
+        self._everybody = frozenset[str]().union(*self._readers.values())
         self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
         self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for category, own in names.items():
@@ -87,9 +88,10 @@ class Guesser:
         found = sorted(scores, key=lambda each: (-scores[each], self._order[each]))
         if not found:
             return [], False
-        readers = self._readers.get(found[0])
+        readers = self._readers.get(found[0], self._everybody)
         others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
-        return found, scores[found[0]] - max(others, default=0.0) > _SURE
+        ahead = scores[found[0]] - max(others, default=0.0)
+        return found, ahead > (_SURE_FOR_ALL if readers == self._everybody else _SURE)
 
 
 def terms(text: str) -> set[str]:

@@ -1,7 +1,7 @@
 """What configuration files were found to say, and that it is valid: PyYAML and jsonschema take half of a short command.
 
-Each is a file in the user's cache folder, named by a digest, that nobody else may read. The folder is the user's and
-not the root's: a root may have another author, who could vouch there for what is not valid.
+Each is a file in the cache folder of the account that runs this, named by a digest, and readable by it alone. It is not
+in the root: a root may have another author, who could vouch there for what is not valid.
 """
 
 from __future__ import annotations

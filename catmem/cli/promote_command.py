@@ -132,7 +132,7 @@ def _show_external(
             continue
         before, after = (shown_text(workspace, entity, each.data) for each in (store.read(entity, head.revision), now))
         difference = text_diff(before, after, f"a/{entity}", f"b/{entity}")
-        revision = None if dry_run else adopt(workspace, entity, seen=True)
+        revision = None if dry_run else adopt(workspace, entity)
         found.append({"entity": entity, "revision": revision, "diff": difference})
         if not in_json():
             say(f"another program changed {entity}{f' (revision {revision})' if revision else ''}:")

@@ -106,7 +106,8 @@ class Taxonomy:
         return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
 
 
-class DeclaredEntity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class DeclaredEntity:
     """An entity that catmem.yaml declares: a text or a JSON value, and the profiles that may write or read it."""
 
     name: str

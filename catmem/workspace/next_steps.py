@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """Something to do: how many there are of a ``kind``, ``what`` in words, and the ``command`` that deals with it."""
 
     kind: str
@@ -48,7 +48,7 @@ class NextSteps:
     """
 
     as_of: date
-    steps: tuple[Step, ...]
+    steps: tuple[NextStep, ...]
     outside: tuple[str, ...]
     unreadable: tuple[CatmemError, ...]
 
@@ -89,7 +89,7 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         ("due", sum(overview.due.values()), "fact", f"due for review ({due})", "catmem review"),
     )
     steps = (
-        Step(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
+        NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
         for kind, count, thing, words, command in said
         if count
     )

@@ -55,7 +55,7 @@ class Terms:
     known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
     """The day that counts for words that the file had before; asked for an actor who may not verify."""
     wrote: Callable[[str], bool] = field(default=lambda _: False, compare=False)
-    """Whether the actor, a profile, and nobody else wrote these words in the file."""
+    """Whether the actor, a profile, alone wrote these words in the file."""
 
     @property
     def to_agent(self) -> bool:

@@ -235,7 +235,7 @@ def _next(  # noqa: PLR0913 - what was made, and how
         first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
     elif loose:
         first = ["catmem sort"]
-    agents = [name for name in profiles if name not in {"orchestrator", "specialist"}]
+    agents = [name for name in dict.fromkeys(profiles) if name not in {"orchestrator", "specialist"}]
     if not agents:
         return [*first, "catmem prompt orchestrator"]
     own = " ".join(f"profiles/{name}.yaml" for name in agents if name not in profile_texts())

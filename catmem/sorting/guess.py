@@ -91,7 +91,10 @@ class Guesser:
         readers = self._readers.get(found[0], self._everybody)
         others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
         ahead = scores[found[0]] - max(others, default=0.0)
-        return found, ahead > (_SURE_FOR_ALL if readers == self._everybody else _SURE)
+        sure = ahead > (_SURE_FOR_ALL if readers == self._everybody else _SURE)
+        if not sure:  # What all read comes last: a slip there would be read by all.
+            found.sort(key=lambda each: self._readers.get(each, self._everybody) == self._everybody)
+        return found, sure
 
 
 def terms(text: str) -> set[str]:
@@ -110,7 +113,8 @@ def _terms_of(names: Sequence[str]) -> dict[str, float]:
     the names of their specialists, by the share of such words.
     """
     own = [terms(name.replace("-", " ")) for name in names]
-    made = dict.fromkeys((term for each in own for term in each), _NAME)
+    # Those that all read have general words in their names, such as "work" and "user".
+    made = {} if names[0] in kits()["shared"] else dict.fromkeys((term for each in own for term in each), _NAME)
     said = {term for each in own for term in each if " " not in term}
     usual = _usual_terms()
     for slug, (heads, kinds) in {names[0]: (said, said)}.items() if names[0] in usual else _heads().items():

@@ -75,7 +75,9 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
     states = Counter(each.state for each in waiting.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
-    due = ", ".join(f"{number:,} {state}" for state, number in sorted(overview.due.items()))
+    # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
+    dated = {state: number for state, number in sorted(overview.due.items()) if state != "unverified"}
+    due = ", ".join(f"{number:,} {state}" for state, number in dated.items())
     said = (
         *_of_files(overview),
         ("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
@@ -86,7 +88,7 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
         ("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
         ("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
-        ("due", sum(overview.due.values()), "fact", f"due for review ({due})", "catmem review"),
+        ("due", sum(dated.values()), "fact", f"due for review ({due})", "catmem review"),
     )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)

@@ -61,7 +61,7 @@ def test_proposals(place, monkeypatch):
     replace(place, "Fridays", "Never.", "--as", "neo")
     assert status(place).stdout == "2 proposals for you to decide  catmem proposals --interactive\n"
     replace(place, "tabs", "Uses wide tabs.")
-    assert counts(place) == {"proposals": 2, "due": 1}
+    assert counts(place) == {"proposals": 2}
     assert "2 proposals for you to decide (1 stale)  " in status(place, "--check", status=1).stdout
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
     assert counts(place)["expired"] == 2
@@ -88,7 +88,7 @@ def test_branches(place):
         "1 branch with conflicts  catmem merge neo/user --interactive\n1 branch to merge        catmem merge --all\n"
     )
     run("merge", "--all", "--ours", "--root", place)
-    assert counts(place) == {"due": 1}
+    assert counts(place) == {}
 
 
 def test_seeds_and_files_of_other_programs(place):
@@ -237,7 +237,7 @@ def busy(place, monkeypatch):
     for name, more in (("boss", "\u00a7\nBy hand.\n"), ("neo", MARKS)):
         path = place / "homes" / name / "USER.md"
         path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
-    put(place / "homes" / "boss" / "MEMORY.md", "A rule: never deploys without tests.\n")
+    put(place / "homes" / "boss" / "MEMORY.md", "A rule: never deploys without tests.\n\u00a7\n[expires: 2020-01-01] A rule of last year.\n")
     return place
 
 

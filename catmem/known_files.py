@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "catmem", "known")
+_FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "catmem", "known")  # noqa: PTH111
 _MOST = 1_000
 """Files that are kept; all are forgotten when one more comes."""
 _LARGEST = 100_000
@@ -28,17 +29,19 @@ def digest_of(data: Any, judge: str) -> str:  # noqa: ANN401 - any JSON value
 def recall(digest: str) -> str | None:
     """What was remembered of this digest; ``None`` for nothing."""
     try:
-        return (_FOLDER / digest).read_text(encoding="utf-8")
+        return (_FOLDER / digest).read_text(encoding="utf-8") if _is_own() else None
     except (OSError, UnicodeDecodeError):
         return None  # A folder that cannot be read costs time alone, as below.
 
 
 def remember(digest: str, text: str = "") -> None:
     """Keep a text for a digest."""
-    if len(text) > _LARGEST:
+    if len(text) > _LARGEST or not _FOLDER.is_absolute():
         return
     try:
         _FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own():
+            return
         kept = list(_FOLDER.iterdir())
         for each in kept if len(kept) >= _MOST else ():
             each.unlink(missing_ok=True)
@@ -48,3 +51,17 @@ def remember(digest: str, text: str = "") -> None:
         part.replace(_FOLDER / digest)
     except OSError:
         return  # A folder that cannot be written costs time alone: the same file is read again.
+
+
+def _is_own() -> bool:
+    """Whether this account alone may write the folder: what another put there could say what a file does not say.
+
+    A folder that is not named from the root of the system on is another in each place, as in another author's root.
+    """
+    found = _FOLDER.lstat()
+    return (
+        _FOLDER.is_absolute()
+        and stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.geteuid()
+        and not found.st_mode & 0o022
+    )

@@ -28,7 +28,7 @@ def status(as_of: date | None, *, adopt: bool, check: bool) -> None:
 
     First come git's conflict markers, entries without a category, and categories that no specialist reads: a profile
     has to name them. Then come seeds, branches and proposals, what specialists learned, files that another program
-    changed, and facts that are due for review.
+    changed, and facts with a date that are due for review.
 
     Exit status 0, also if something waits; 2 if a profile or a file cannot be read.
     """

@@ -95,9 +95,10 @@ def _recalled(digest: str) -> YamlFile | None:
     """What a file was found to say before, without PyYAML, which takes as long to load as click."""
     try:
         said, *places = json.loads(recall(digest) or "null")
-        return YamlFile(said, {tuple(key): (line, column) for key, line, column in places})
-    except (ValueError, TypeError):
+        positions = {tuple(key): (line, column) for key, line, column in places}
+    except (ValueError, TypeError, RecursionError):
         return None  # Not kept, or damaged: the file is parsed again.
+    return YamlFile(said, positions) if said is None or () in positions else None
 
 
 def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:

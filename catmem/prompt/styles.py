@@ -69,8 +69,9 @@ class Fact:
 
     @property
     def is_as_stored(self) -> bool:
-        """Whether the scan of the prompt sees its body as it stands in the file."""
-        return self._shown is not None and self.body in self._shown[1] and len(self.body) <= DEFAULT_LIMIT
+        """Whether the scan of the prompt sees its body as it stands in the file, with nothing behind it on its line."""
+        is_last = self._shown is not None and self._shown[1].removesuffix("\n").endswith(self.body)
+        return is_last and len(self.body) <= DEFAULT_LIMIT
 
     def withhold(self, rules: str) -> None:
         """Show the names of rules in its place."""

@@ -16,6 +16,7 @@ from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
+from catmem.threats import scan
 from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
 from catmem.workspace.kits import kits
@@ -255,6 +256,8 @@ def _categories(workspace: Root, entity: str | None, document: Document) -> dict
     if not (taxonomy.closed and titles):
         own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
         titles = {**({} if titles else starting_categories()), **own, **titles}
+    # A title is shown in lists and to a model, where no secret and no hostile text may stand.
+    titles = {slug: title for slug, title in titles.items() if not scan(title)}
     readers = readers_of(workspace, entity, titles) if workspace.config.path is not None else {}
     usual = kits()["categories"]
     return {

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from catmem import known_files
@@ -96,3 +101,40 @@ def test_a_large_file_is_not_kept(folder, monkeypatch):
     for text, kept in ((f"a: {'x' * 20}\n", 1), (f"a: {'x' * 60}\n", 1)):
         assert parse_yaml(text, "a.yaml") == parse_yaml(text, "a.yaml")
         assert len(list(folder.iterdir())) == kept
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
+def test_what_others_may_write_says_nothing(folder, mode):
+    folder.mkdir(parents=True)
+    folder.chmod(mode)
+    known_files.remember("digest", "text")
+    assert list(folder.iterdir()) == []
+    (folder / "digest").write_text("[1]")
+    assert known_files.recall("digest") is None
+
+
+def test_a_folder_behind_a_link_and_one_that_depends_on_the_place_say_nothing(folder, tmp_path, monkeypatch):
+    known_files.remember("digest", "text")
+    assert known_files.recall("digest") == "text"
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(folder.parent)
+    for other in (tmp_path / "link", Path("known"), Path("~/.cache")):
+        monkeypatch.setattr(known_files, "_FOLDER", other)
+        assert known_files.recall("digest") is None
+        known_files.remember("other", "text")
+    assert [each.name for each in folder.iterdir()] == ["digest"]
+
+
+def test_an_account_without_a_home_folder_has_none(tmp_path):
+    code = "import os; os.setuid(54321); import catmem.known_files as k; print(k._FOLDER.is_absolute(), k.recall('a'))"
+    if os.geteuid():
+        code = code.replace("os.setuid(54321); ", "os.path.expanduser = lambda path: path; ")
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"],
+        env={},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "False None\n", done.stderr

@@ -237,7 +237,10 @@ def busy(place, monkeypatch):
     for name, more in (("boss", "\u00a7\nBy hand.\n"), ("neo", MARKS)):
         path = place / "homes" / name / "USER.md"
         path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
-    put(place / "homes" / "boss" / "MEMORY.md", "A rule: never deploys without tests.\n\u00a7\n[expires: 2020-01-01] A rule of last year.\n")
+    put(
+        place / "homes" / "boss" / "MEMORY.md",
+        "A rule: never deploys without tests.\n\u00a7\n[expires: 2020-01-01] A rule of last year.\n",
+    )
     return place
 
 

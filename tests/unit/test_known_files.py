@@ -126,15 +126,11 @@ def test_a_folder_behind_a_link_and_one_that_depends_on_the_place_say_nothing(fo
 
 
 def test_an_account_without_a_home_folder_has_none(tmp_path):
-    code = "import os; os.setuid(54321); import catmem.known_files as k; print(k._FOLDER.is_absolute(), k.recall('a'))"
-    if os.geteuid():
-        code = code.replace("os.setuid(54321); ", "os.path.expanduser = lambda path: path; ")
+    lookup = "import os; os.path.expanduser = lambda path: path"
+    code = f"{lookup}; import catmem.known_files as known; print(known._FOLDER.is_absolute(), known.recall('a'))"
+    environment = {name: value for name, value in os.environ.items() if name not in {"XDG_CACHE_HOME", "HOME"}}
+    environment["PYTHONPATH"] = str(Path(known_files.__file__).parent.parent)
     done = subprocess.run(
-        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"],
-        env={},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stdout == "False None\n", done.stderr

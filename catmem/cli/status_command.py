@@ -30,7 +30,7 @@ def status(as_of: date | None, *, adopt: bool, check: bool) -> None:
     has to name them. Then come seeds, branches and proposals, what specialists learned, files that another program
     changed, and facts with a date that are due for review.
 
-    Exit status 0, also if something waits; 2 if a profile or a file cannot be read.
+    Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """
     from catmem.workspace.next_steps import next_steps
 

@@ -90,8 +90,8 @@ def _show_proposed(proposed: Sequence[ProposedTidying]) -> None:
     for each in waiting:
         emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))
     left = Counter(_LEFT.get(each.error.code, each.error.message) for each in proposed if each.error is not None)
-    decide = "s for you: catmem proposals" if len(waiting) == 1 else " for you: catmem proposals" if waiting else ""
-    say(f"{counted(len(waiting), 'suggestion')} wait{decide}")
+    verb, where = "waits" if len(waiting) == 1 else "wait", ": catmem proposals" if waiting else ""
+    say(f"{counted(len(waiting), 'suggestion')} {verb} for you{where}")
     for why, number in left.items():
         say(f"{counted(number, 'suggestion')} left out: {why}")
 

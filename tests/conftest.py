@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ import catmem
 from tests import places
 
 ROOT = Path(__file__).parent.parent
+LONG_TESTS = Path(__file__).parent / "long_tests.txt"
+"""The functions of which a case takes long: `make test` leaves them out, as those that are marked as torture."""
+LONG = 0.3
+"""Seconds, on two quiet cores."""
 
 # Without bytecode each worker, and each `catmem` that a test starts, would compile all that it imports.
 sys.dont_write_bytecode = False
@@ -62,17 +67,41 @@ def pytest_collection():
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--torture", type=float, default=1, metavar="SHARE", help="which part of the long proofs to run")
+    parser.addoption("--torture", type=float, default=1, metavar="SHARE", help="which part of the long tests to run")
     parser.addoption("--lot", default="", help="what draws them, such as the name of a commit")
+    parser.addoption("--note-long", action="store_true", help=f"write {LONG_TESTS.name} anew, from this run")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the long proofs a share is drawn, the same one for the same lot."""
+    """Of the long tests a share is drawn, the same one for the same lot."""
+    long = set(LONG_TESTS.read_text(encoding="utf-8").split())
+    for item in items:
+        if function_of(item.nodeid) in long:
+            item.add_marker("torture")
     share, lot = config.getoption("--torture"), config.getoption("--lot")
     left = [item for item in items if item.get_closest_marker("torture") and _drawn(lot + item.nodeid) >= share]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
+
+
+_seconds: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _seconds[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--note-long") and not hasattr(session.config, "workerinput"):
+        long = {function_of(nodeid) for nodeid, seconds in _seconds.items() if seconds >= LONG}
+        LONG_TESTS.write_text("".join(f"{each}\n" for each in sorted(long)), encoding="utf-8")
+
+
+def function_of(nodeid: str) -> str:
+    """The test function of a case, without its parameters."""
+    return nodeid.partition("[")[0]
 
 
 def _drawn(text: str) -> float:

@@ -22,7 +22,7 @@ WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 MINUTES ?= 15
 SHARE ?= 1
 ONLY ?=
-# And of the tests that are marked as torture: which part, and what draws them.
+# And of the long tests: which part, and what draws them.
 CASES ?= 1
 LOT ?=
 TABLE ?=
@@ -35,7 +35,7 @@ PYTHONS := $(PYTHON) $(if $(IS_NAMED),,python3.14 python3.13 python3.12 python3.
 
 help:
 	@echo "make demo         an example root, and the prompt that one specialist gets from it"
-	@echo "make test         the test suite, but for the browser and the long proofs (with another Python: PYTHON=python3.13)"
+	@echo "make test         the test suite, but for the browser and the long tests (with another Python: PYTHON=python3.13)"
 	@echo "make check        the loop while you work: ruff, mypy, the fast tests (a minute)"
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"

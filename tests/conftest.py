@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 import catmem
 from tests import places
+from tests.sql.postgres import MISSING
 
 ROOT = Path(__file__).parent.parent
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"
@@ -77,13 +78,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Of the long tests a share is drawn, the same one for the same lot."""
     long = set(LONG_TESTS.read_text(encoding="utf-8").split())
     for item in items:
-        if function_of(item.nodeid) in long:
+        if item.get_closest_marker("postgresql"):
+            item.add_marker(pytest.mark.skipif(bool(MISSING), reason=MISSING))
+            item.add_marker("torture")
+        elif function_of(item.nodeid) in long:
             item.add_marker("torture")
     share, lot = config.getoption("--torture"), config.getoption("--lot")
-    left = [item for item in items if item.get_closest_marker("torture") and _drawn(lot + item.nodeid) >= share]
+    left = {item for item in items if item.get_closest_marker("torture") and _drawn(lot + item.nodeid) >= share}
     if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
 
 
 _seconds: defaultdict[str, float] = defaultdict(float)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import pytest
 
 from tests.end_to_end.terminal import run, write_root
-from tests.sql.postgres import MISSING
 from tests.streams import SECONDS, Stream
 
 
@@ -118,7 +117,7 @@ def test_who_comes_back_to_a_server_that_was_started_again_reads_anew(home):
         assert event.data["revision"] == "2"
 
 
-@pytest.mark.skipif(bool(MISSING), reason=MISSING)
+@pytest.mark.postgresql
 def test_a_database_server_that_ends_is_trouble_and_what_comes_after_it_is_told(home):
     from tests.sql.postgres import private
 

@@ -19,11 +19,10 @@ ENTITY = "trinity/user"
 WRITES = at_length(200, 100)
 """The long run (`python -m tests.torture stale-writes`) makes 1,000 of each."""
 PROCESSES = at_length(4, 2)
-needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
 RACED = [
     pytest.param("files", id="files"),
     pytest.param("sqlite:///race.db", id="sqlite"),
-    pytest.param("postgresql", id="postgresql", marks=needs_postgresql),
+    pytest.param("postgresql", id="postgresql", marks=pytest.mark.postgresql),
 ]
 
 

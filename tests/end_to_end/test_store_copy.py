@@ -18,7 +18,6 @@ from tests.golden.case import put
 from tests.lengths import at_length
 from tests.sql import server
 
-needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
 BYTES = b"## Notes\r\nCRLF, and no newline at the end; \xc3\xa9"
 
 
@@ -66,7 +65,7 @@ def test_from_files_to_sqlite_and_back(workspace, tmp_path):
     go_round([workspace, workspace, make_root(tmp_path / "second")], ["files", f"sqlite:///{tmp_path}/a.db", "files"])
 
 
-@needs_postgresql
+@pytest.mark.postgresql
 def test_over_all_stores_and_back(workspace, tmp_path):
     places = ["files", f"sqlite:///{tmp_path}/a.db", server.url("copy"), "files"]
     go_round([workspace] * 3 + [make_root(tmp_path / "second")], places)

@@ -10,14 +10,13 @@ from tests.lengths import at_length
 from tests.linearizability.checker import check
 from tests.linearizability.plain_sql import BROKEN_SQL, SQLITE_FORBIDS, PlainPostgresql, PlainSqlite
 from tests.linearizability.work import in_threads, replayed
-from tests.sql import server
 
 pytestmark = pytest.mark.torture
 
 OPERATIONS = at_length(1_000, 500)
 STORES = [
     PlainSqlite,
-    pytest.param(PlainPostgresql, marks=pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)),
+    pytest.param(PlainPostgresql, marks=pytest.mark.postgresql),
 ]
 
 

@@ -26,11 +26,10 @@ TEXTS = {
     "among other plans": "## Plans\nplan v6 was dropped\n§\n{}\n§\nplan v9 is a draft\n",
     "flat": "{}\n",
 }
-needs_postgresql = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
 STORED = [
     *(pytest.param("", text, id=f"files, {name}") for name, text in TEXTS.items()),
     pytest.param("sqlite:///catmem.db", TEXTS["alone"], id="sqlite"),
-    pytest.param("postgresql", TEXTS["alone"], id="postgresql", marks=needs_postgresql),
+    pytest.param("postgresql", TEXTS["alone"], id="postgresql", marks=pytest.mark.postgresql),
 ]
 in_stores = pytest.mark.parametrize(("where", "text"), STORED)
 with_texts = pytest.mark.parametrize("text", list(TEXTS.values()), ids=list(TEXTS))

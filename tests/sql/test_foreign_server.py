@@ -18,7 +18,7 @@ from tests.commands import catmem
 from tests.sql import server
 from tests.store.stores import sql_store
 
-pytestmark = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+pytestmark = pytest.mark.postgresql
 
 SECRET = "a-secret-of-the-reader"  # noqa: S105 - nobody's
 LIBPQ = ("PGSSLMODE", "PGREQUIREAUTH", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGUSER", "PGPASSWORD", "PGSSLROOTCERT")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.race.kills import kill_writers
-from tests.sql import server
 from tests.sql.server_kills import kill_server
 from tests.store.stores import kinds
 
@@ -21,7 +20,7 @@ def test_clients_are_killed(kind, tmp_path):
     assert killed.repeated > 5
 
 
-@pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+@pytest.mark.postgresql
 def test_the_server_is_killed(tmp_path):
     killed = kill_server(tmp_path, 4)
     assert killed.wrong == []

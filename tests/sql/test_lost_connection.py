@@ -12,7 +12,7 @@ from tests.sql import server
 from tests.sql.proxy import WHERE, Cut, proxied
 from tests.store.stores import sql_store
 
-pytestmark = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+pytestmark = pytest.mark.postgresql
 
 ENTITY = "trinity/user"
 BEFORE = [b"one\n", b"one\n\xc2\xa7\ntwo\n"]

@@ -7,7 +7,7 @@ import pytest
 from tests.sql import server
 from tests.sql.proxy import WHERE, Cut, proxied
 
-pytestmark = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+pytestmark = pytest.mark.postgresql
 
 
 @pytest.fixture

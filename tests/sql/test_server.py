@@ -15,7 +15,7 @@ import pytest
 from tests.sql import server
 from tests.sql.keeper import ROOT
 
-pytestmark = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+pytestmark = pytest.mark.postgresql
 
 LIMIT = 60.0
 """Seconds after which what is waited for does not come."""

@@ -20,7 +20,7 @@ from tests.sql import server
 from tests.sql.proxy import WHERE, Cut, proxied
 from tests.store.stores import sql_store
 
-pytestmark = pytest.mark.skipif(bool(server.MISSING), reason=server.MISSING)
+pytestmark = pytest.mark.postgresql
 
 CODES = {"connection_lost", "not_available"}
 ENTITY = "neo/user"

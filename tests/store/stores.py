@@ -108,7 +108,7 @@ def named(name: str) -> Kind:
 def kinds(*, lasting: bool = False) -> list[object]:
     """Parameters for ``parametrize``: all kinds, or those that are lasting."""
     return [
-        pytest.param(kind, id=kind.name, marks=[pytest.mark.skipif(bool(kind.missing), reason=kind.missing)])
+        pytest.param(kind, id=kind.name, marks=[pytest.mark.postgresql] if kind.name == "postgresql" else [])
         for kind in KINDS
         if kind.lasting or not lasting
     ]

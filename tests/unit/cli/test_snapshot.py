@@ -14,7 +14,6 @@ from catmem.store.sql.row_copies import copy_digest
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
-from tests.sql.postgres import MISSING
 
 USER = '# Neo\n\n## Rules\n[created: 2026-05-01, note: "a, b"] One.\n\u00a7\n\nTwo.\n\n## Plans\nThree.\n'
 MEMORY = "Flat.\n\u00a7\nFile.\n"
@@ -22,7 +21,7 @@ ENTITIES = ("neo/user", "neo/memory", "trinity/user", "trinity/memory")
 KINDS = [
     "files",
     "sqlite",
-    pytest.param("postgresql", marks=pytest.mark.skipif(bool(MISSING), reason=MISSING)),
+    pytest.param("postgresql", marks=pytest.mark.postgresql),
 ]
 
 

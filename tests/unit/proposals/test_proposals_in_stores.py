@@ -24,14 +24,12 @@ PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n",
     "neo": "user_memory_categories: [rules]\nwritable_categories: [rules]\n",
 }
-STORES = ["files", "sqlite:///.catmem/memory.db", "postgresql"]
+STORES = ["files", "sqlite:///.catmem/memory.db", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 NEW = "Deploys go out on Mondays."
 
 
 @pytest.fixture(params=STORES)
 def ws(request, tmp_path):
-    if request.param == "postgresql" and server.MISSING:
-        pytest.skip(server.MISSING)
     # The folder of a test that passed is removed, and the next one may get its name.
     where = server.url_of(tmp_path / uuid4().hex) if request.param == "postgresql" else request.param
     put(tmp_path / "catmem.yaml", f"approval: others\nstore: {where}\n")

@@ -10,10 +10,9 @@ import pytest
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import process, write_root
 from tests.roots import make_root
-from tests.sql.postgres import MISSING
 from tests.unit.workspace.watched import watched
 
-STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.skipif(bool(MISSING), reason=MISSING))]
+STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 @pytest.fixture(params=STORES)

@@ -7,12 +7,11 @@ import pytest
 from catmem.model.document import parse
 from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
-from tests.sql.postgres import MISSING
 from tests.unit.store.sql.clients import Client
 
 KINDS = [
     pytest.param("sqlite", id="sqlite"),
-    pytest.param("postgresql", id="postgresql", marks=pytest.mark.skipif(bool(MISSING), reason=MISSING)),
+    pytest.param("postgresql", id="postgresql", marks=pytest.mark.postgresql),
 ]
 
 

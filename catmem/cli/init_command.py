@@ -13,14 +13,15 @@ import click
 from catmem.cli.command import Command
 from catmem.cli.options import dry_run_option, format_option
 from catmem.cli.output import emit, emit_json, in_json, print_error, printable, say, say_all, shown_path
+from catmem.errors import ConfigError
 from catmem.names import FILE_NAMES, UNCATEGORIZED
+from catmem.registry import at, registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.errors import CatmemError
-    from catmem.hermes.setup_root import MadeOver
-    from catmem.workspace.init import GitSetup, NewRoot
+    from catmem.workspace.init import GitSetup, MadeOver, NewRoot
     from catmem.workspace.kits import NewCategory
 
 _SKIPPED = 2
@@ -87,7 +88,7 @@ def init(  # noqa: PLR0913 - one parameter an option
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
     nothing is written.
     """
-    from catmem.importers.importing import on_uncategorized
+    from catmem.workspace.init import on_uncategorized
 
     _refuse_together(profiles, start, from_hermes=from_hermes, example=example, with_git=with_git, dry_run=dry_run)
     source = None
@@ -179,17 +180,16 @@ def _made(  # noqa: PLR0913 - one parameter an option
 
 
 def _over_hermes(named: str | None) -> MadeOver:
-    from catmem.hermes.setup_homes import find_home
-    from catmem.hermes.setup_root import make_root_over
-
-    return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
+    place = registry().roots.get("hermes")
+    if place is None:
+        raise ConfigError("no plugin makes a root over Hermes Agent", code="no_plugin", hint="Run: catmem doctor")
+    made: MadeOver = at(place)(named)
+    return made
 
 
 def _what_there_is(folder: Path) -> tuple[tuple[str, ...], bool, str | None]:
     """Ask what there is: the files to start with, whether it is Hermes Agent, and the program to import from."""
-    from catmem.importers import SOURCES
-
-    others = [source for source in SOURCES if source != "hermes"]
+    others = [program for program in registry().importers if program != "hermes"]
     choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
     say("What do you have?")
     say_all(f"  {number}  {choice}" for number, choice in enumerate(choices, 1))

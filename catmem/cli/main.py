@@ -4,114 +4,42 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
+from catmem.commands import COMMANDS, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
+from catmem.registry import at, registry, unloaded
 
-GROUPS = {
-    "Every day": {
-        "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
-        "show": "Show what a memory file says, or what a profile sees of it.",
-        "list": "List the entries that a profile sees.",
-        "prompt": "Print the text for a specialist's system prompt.",
-        "add": "Add an entry.",
-        "replace": "Give an entry other words or tags.",
-        "remove": "Remove an entry.",
-        "move": "Put an entry into another category.",
-        "verify": "Say that an entry still holds.",
-        "search": "Find what a profile sees, the best and newest first.",
-        "status": "Print what is next, each with the command for it.",
-    },
-    "Keep facts true": {
-        "proposals": "Approve or reject what agents propose.",
-        "review": "Walk through the facts that are stale, expired or unverified.",
-        "lint": "Find what is wrong in memory files, profiles and configuration.",
-        "rule": "Print the page of a lint rule.",
-        "schema": "Print a JSON schema of what catmem reads and prints.",
-        "undo": "Take back what was written last.",
-        "seed": "Copy slices of one profile's memory to others, again and again.",
-        "promote": "Bring what a specialist learned to the profile that it is seeded from.",
-        "fmt": "Put memory files into one layout.",
-        "sort": "Sort entries without a category into sections.",
-        "tidy": "List what memory says twice, and what you should look at together.",
-        "migrate": "Turn labels in the text of entries into sections and tags.",
-    },
-    "Look": {
-        "access": "Print who reads and who may write which category, and why.",
-        "stats": "Print what each prompt saves beside flat files, and what it keeps out.",
-        "log": "List the revisions of a file, or of one entry.",
-        "blame": "Say who wrote each entry, and who verified it.",
-        "diff": "Show what changed between revisions of a file.",
-        "audit": "List every attempt to write: who, what, and how it ended.",
-        "watch": "Print what is new, as it happens.",
-    },
-    "Connect agents": {
-        "mcp": "Serve the memory of a profile to an MCP client.",
-        "serve": "Serve memory over HTTP, to agents and to a person's browser.",
-        "token": "Make, list and remove the tokens with which callers use the server.",
-        "hermes": "Put catmem into Hermes Agent, or write slices into its files.",
-        "import": "Bring in what another program remembers.",
-        "export": "Write memory files for other programs.",
-    },
-    "Many writers": {
-        "branches": "List the branches of a file that are not merged yet.",
-        "merge": "Bring branches together with the file.",
-        "write": "Write what an envelope holds, as an agent sent it.",
-        "envelope": "Make an envelope, signed, for catmem write.",
-        "key": "Make, list and remove the keys that agents sign with.",
-        "role-hash": "Print the digest of a profile, which envelopes name.",
-        "rollout": "Show which refusals are enforced, and what was let pass.",
-        "simulate": "Race agents on shared memory, with and without guards.",
-        "merge-driver": "Merge a memory file by entry, for git.",
-    },
-    "Look after the store": {
-        "fsck": "Check the history and the files, and mend what is safe to mend.",
-        "doctor": "Say what the folders give the store, and what they lack.",
-        "reconcile": "Bring back what a file lacks of a recovery copy.",
-        "repair": "Mend a file that holds what no tool wrote.",
-        "restore": "Write a file as it was at a revision.",
-        "purge": "Erase an entry everywhere, from the history too.",
-        "store": "Say what the store keeps, or copy it to another with its history.",
-        "replay": "Write every revision out as a file.",
-        "anchor": "Print where the history stands, or check one that you kept.",
-    },
-}
-"""The commands with their one-line help, in the order and under the headings of ``catmem --help``."""
-
-COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
-
-_MODULES = {
-    "audit_commands": ("audit", "rollout"),
-    "branch_commands": ("branches", "merge"),
-    "credential_commands": ("key", "token"),
-    "edit_commands": ("add", "replace", "remove", "move", "verify"),
-    "envelope_commands": ("write", "envelope", "role-hash"),
-    "exchange_commands": ("import", "export"),
-    "git_commands": ("merge-driver",),
-    "history_commands": ("diff", "undo", "restore", "replay", "watch"),
-    "layout_commands": ("fmt", "migrate"),
-    "lint_commands": ("lint", "rule"),
-    "log_commands": ("log", "blame"),
-    "prompt_commands": ("prompt", "stats"),
-    "serve_commands": ("serve", "mcp"),
-    "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
-    "view_commands": ("show", "list", "search"),
-}
-"""The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _load(name: str) -> click.Command:
-    """The command, which is the function of its name: ``role_hash``, and ``import_`` where Python has that word."""
-    module = next((module for module, names in _MODULES.items() if name in names), f"{name}_command")
-    function = f"{name}_" if name in {"import", "list"} else name.replace("-", "_")
+    """The command, which is the function of its name: ``role_hash``, and ``list_`` where Python has that word."""
+    if name not in COMMANDS:
+        added: click.Command = at(registry().commands[name].place)
+        return added
+    module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
+    function = f"{name}_" if name == "list" else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
     return command
+
+
+def _is_command(name: str) -> bool:
+    return name in COMMANDS or name in registry().commands
+
+
+def _groups() -> Iterator[tuple[str, dict[str, str]]]:
+    """The headings of ``catmem --help`` with the commands below each, those of plugins last."""
+    for title, commands in GROUPS.items():
+        added = {name: each.said for name, each in registry().commands.items() if each.heading == title}
+        yield title, commands | added
 
 
 class _LazyGroup(Group):
@@ -119,30 +47,30 @@ class _LazyGroup(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return list(COMMANDS)
+        return [name for _, commands in _groups() for name in commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        if cmd_name not in COMMANDS:
+        if not _is_command(cmd_name):
             return None
         command = _load(cmd_name)
-        command.short_help = COMMANDS[cmd_name]
+        command.short_help = COMMANDS[cmd_name] if cmd_name in COMMANDS else registry().commands[cmd_name].said
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and not args[0].startswith("-") and not _is_command(args[0]):
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " 'catmem --help' lists them."
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+            ctx.fail("\n".join([f"There is no command {args[0]!r}.{hint}", *(each.message for each in unloaded())]))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        for title, commands in GROUPS.items():
+        for title, commands in _groups():
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))
 

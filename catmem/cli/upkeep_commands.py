@@ -33,6 +33,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.errors import CatmemError
+from catmem.registry import registry, unloaded
 from catmem.text import counted, plural
 
 if TYPE_CHECKING:
@@ -90,12 +91,14 @@ def doctor() -> None:
 
     workspace = open_with_store(looks_over=True)
     report = upkeep.doctor(workspace)
-    tokens = _tokens(workspace.config)
+    tokens, plugins = _tokens(workspace.config), registry().plugins
     if in_json():
-        emit_json({**report.to_dict(), "tokens": tokens})
+        emit_json({**report.to_dict(), "tokens": tokens, "plugins": [each.to_dict() for each in plugins]})
     else:
         emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
         emit(printable(f"tokens: {_of_tokens(tokens)}\n"))
+        emit(printable(f"plugins: {', '.join(each.name for each in plugins if each.error is None) or 'none'}\n"))
+        emit("".join(printable(f"{error.message}. {error.hint}\n") for error in unloaded()))
         for folder in report.folders:
             emit("".join(_lines(folder)))
     sys.exit(print_unreadable(report.unreadable))

@@ -13,7 +13,7 @@ from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.store.sql.row_copies import copy_text
+from catmem.store.row_copies import copy_text
 from catmem.text import printable_json
 from catmem.workspace.init import is_there
 from catmem.workspace.root import entities_of_each

@@ -11,7 +11,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.config import CONFIG_NAME, refuse_bad_name
 from catmem.config.declaring import with_categories
@@ -25,13 +25,13 @@ from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.text import DEFAULT_LIMITS, size_of
+from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
 from catmem.workspace.git_program import run_git
 from catmem.workspace.kits import NewCategory, profiles_of
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
 _IGNORED = (".catmem/", "*.bak.*")
@@ -92,6 +92,13 @@ class NewRoot:
     """What else a person should know."""
     categories: tuple[NewCategory, ...] = ()
     """The categories of new specialists, where a configuration was written."""
+
+
+class MadeOver(NamedTuple):
+    """What was made, and why there is no profile for some of the homes, by name."""
+
+    made: NewRoot
+    skipped: dict[str, CatmemError]
 
 
 def make_root(
@@ -416,3 +423,12 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise GitError(
             "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
         ) from None
+
+
+def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """What to say of entries that came in without a category, ``counts`` of them by target."""
+    for target, count in counts.items():
+        yield (
+            f"{counted(count, 'entry')} without a category in {profile}/{target}: no profile that names categories "
+            f"sees {plural(count, 'it', 'them')}"
+        )

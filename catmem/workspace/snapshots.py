@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import EditError, SourceError
 from catmem.files import read_bounded
+from catmem.store.codec import FoundRow
 from catmem.store.contract import PERSON, Change, Rows
-from catmem.store.sql.codec import FoundRow
-from catmem.store.sql.row_copies import MOST_BYTES, copy_digest, row_copy, rows_of
+from catmem.store.row_copies import MOST_BYTES, copy_digest, row_copy, rows_of
 from catmem.workspace.history import put_back
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.rows import RowCodec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from catmem.store.sql.codec import Codec, EditedRows
+    from catmem.store.codec import Codec, EditedRows
     from catmem.workspace.root import Root
     from catmem.writing.written import Written
 

@@ -1,26 +1,27 @@
 """The store of a root: the kinds of stores that ``store`` of catmem.yaml may name, and where each keeps an entity.
 
-A new store is one more entry in ``BACKENDS``, with its form in ``schemas/config.schema.json``.
+A new store is a plugin that adds one (``catmem.registry``), with its form in ``schemas/config.schema.json``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.config.config import DeclaredEntity, expand_user
+from catmem.config.config import DeclaredEntity
 from catmem.config.profile import is_inside, memory_dir
-from catmem.errors import CatmemError, ConfigError, MergeConflictError, StoreError, UnknownNameError
+from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
-from catmem.resources import install_command, schema
+from catmem.registry import at, registry
+from catmem.resources import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from catmem.config.config import Config
@@ -138,9 +139,6 @@ def merge_files(config: Config, file: str, base: bytes, ours: bytes, theirs: byt
     return Merged(merged.text.encode(), len(merged.conflicts))
 
 
-_SQLITE = "sqlite:///"
-
-
 class Opening(NamedTuple):
     """What a store is opened with.
 
@@ -182,67 +180,18 @@ def _open_files(opening: Opening) -> Store:
     )
 
 
-def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
-    config = opening.config
-    try:
-        from catmem.store.sql.sql_store import SqlStore
-    except ModuleNotFoundError as error:
-        raise StoreError(
-            f"the store of this root is a database, and {error.name} is not installed",
-            code="missing_extra",
-            path=config.path,
-            hint=f"Run: {install_command(extra)}",
-        ) from error
-    from catmem.workspace.rows import RowCodec
-
-    codec = RowCodec(opening.parse, tier_of(opening.profile))
-    return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)
-
-
-def _sqlite_url(config: Config) -> str:
-    """The URL with a whole path: that in catmem.yaml is taken from the root."""
-    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
-    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
-
-
-def _sqlite_file(config: Config) -> Path:
-    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
-
-
-@contextmanager
-def _new_file(config: Config) -> Iterator[str]:
-    from catmem.store.sql.database import new_file
-
-    with new_file(_sqlite_file(config)):
-        yield config.store
-
-
-def _new_schema(config: Config) -> AbstractContextManager[str]:
-    from catmem.store.sql.database import new_schema
-
-    return new_schema(config.store)
-
-
-BACKENDS = {
-    "files": Backend(_open_files, has_files=True),
-    "sqlite": Backend(
-        lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
-        file=_sqlite_file,
-        scratch=_new_file,
-    ),
-    "postgresql": Backend(
-        lambda opening: _open_database(opening, opening.config.store, extra="postgres"),
-        scratch=_new_schema,
-    ),
-}
-"""Each kind of store by the scheme that its name in catmem.yaml begins with."""
+_FILES = Backend(_open_files, has_files=True)
 
 
 def backend_of(config: Config) -> Backend:
     """The kind of store that ``store`` of a root names. Raises ``ConfigError`` (``bad_store``)."""
-    backend = BACKENDS.get(_scheme(config.store))
-    if backend is None:
+    scheme = _scheme(config.store)
+    if scheme == "files":
+        return _FILES
+    place = registry().stores.get(scheme)
+    if place is None:
         raise _bad_store(config.store)
+    backend: Backend = at(place)
     return backend
 
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from benchmarks.__main__ import LONG, NAMES
-from catmem.importers import SOURCES
 from catmem.mcp.tools import TOOLS
+from catmem.plugins.importers import SOURCES
 from catmem.resources import SCHEMA_NAMES, schema
 from catmem.writing.memory_tool import TOOL_SCHEMA
 from tests.docs.pages import ROOT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from catmem.workspace.simulation import Trial, race
+from catmem.plugins.simulate.simulation import Trial, race
 from tests.sql import server
 from tests.torture import Outcome, Skip, Task, row
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import anyio
 import pytest
@@ -18,9 +19,11 @@ from mcp import Client, StdioServerParameters
 
 from tests.docs.pages import ROOT, load, read
 from tests.end_to_end.terminal import write_root
+from tests.golden.case import put
 
 PAGE = load(ROOT / "docs" / "first-change.md")
 COPIED = ("catmem", "docs", "schemas", "profiles")
+DATA = "catmem-0.dist-info"
 MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an mcp tool": 4, "a store": 3}
 """How many files of the package each may touch."""
 
@@ -66,9 +69,18 @@ class Changed:
         self.copy, self.root = folder / "copy", folder / "root"
         for name in COPIED:
             shutil.copytree(ROOT / name, self.copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(ROOT / "pyproject.toml", self.copy / "pyproject.toml")
         self.touched = {apply(example, self.copy) for example in part(title).examples}
+        self.install()
         write_root(self.root)
         self.environment = {**os.environ, "PYTHONPATH": str(self.copy)}
+
+    def install(self):
+        """What an installation says of the package: its plugins."""
+        said = tomllib.loads((self.copy / "pyproject.toml").read_text())["project"]
+        plugins = "".join(f"{name} = {place}\n" for name, place in said["entry-points"]["catmem.plugins"].items())
+        put(self.copy / DATA / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 0\n")
+        put(self.copy / DATA / "entry_points.txt", f"[catmem.plugins]\n{plugins}")
 
     def run(self, *arguments, status=0):
         """What the changed program prints."""

@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 from catmem import known_files, resources
 from catmem.config.json_schema import _validator
+from catmem.registry import registry
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.workspace.change_feed import Watch
-from catmem.workspace.stores import BACKENDS, Backend
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put
@@ -24,15 +24,10 @@ from tests.store.dict_store import DictStore
 STORE = resources.schema("config")["properties"]["store"]
 
 
-def opened(opening):
-    """The store at the path that catmem.yaml says after ``dict:``, from the root."""
-    return DictStore(opening.config.root / opening.config.store.removeprefix("dict:"))
-
-
 @pytest.fixture
 def dicts(monkeypatch, tmp_path):
-    """The new kind of store: its entry in the table, and its form in the schema of catmem.yaml."""
-    monkeypatch.setitem(BACKENDS, "dict", Backend(opened))
+    """The new kind of store: what its plugin adds, and its form in the schema of catmem.yaml."""
+    monkeypatch.setitem(registry().stores, "dict", "tests.store.dict_store:DICT")
     monkeypatch.setitem(STORE, "pattern", STORE["pattern"].replace(")", "|dict:.+)"))
     monkeypatch.setattr(known_files, "_FOLDER", tmp_path / "valid")  # what is valid here is so by this schema alone
     _validator.cache_clear()  # it has the schema as it was
@@ -52,7 +47,10 @@ def root(dicts, tmp_path):
 
 
 def test_the_schema_of_the_configuration_has_the_form_of_every_store():
-    assert [form.partition(":")[0] for form in STORE["pattern"].strip("^()$").split("|")] == list(BACKENDS)
+    assert [form.partition(":")[0] for form in STORE["pattern"].strip("^()$").split("|")] == [
+        "files",
+        *registry().stores,
+    ]
 
 
 def test_entries_are_written_and_read(root):

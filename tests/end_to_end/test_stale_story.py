@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import StaleError
+from catmem.plugins.simulate.simulation import Trial, facts, first_text, race, with_fact
 from catmem.store.contract import Change
-from catmem.workspace.simulation import Trial, facts, first_text, race, with_fact
 from tests.lengths import at_length
 from tests.sql import server
 from tests.store.stores import kinds

@@ -163,7 +163,7 @@ def test_a_person_is_told_on_the_page(server):
 
 def test_a_model_is_told_by_the_tool_of_anthropic(workspace):
     pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
-    from catmem.anthropic.tool import CatmemMemoryTool
+    from catmem.plugins.anthropic.tool import CatmemMemoryTool
 
     tool = CatmemMemoryTool(workspace, "neo")
     edit = {"command": "str_replace", "path": "/memories/user/rules.md", "old_str": "15th", "new_str": "16th"}

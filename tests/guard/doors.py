@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from catmem import memory_tool
-from catmem.hermes.memory_store import FILES, MemoryStore
-from catmem.hermes.provider import TOOL_NAME, Provider
+from catmem.plugins.hermes.memory_store import FILES, MemoryStore
+from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
@@ -308,7 +308,7 @@ class AnthropicDoor(Door):
     begins_at_opening = False
 
     def open(self) -> Answer:
-        from catmem.anthropic import CatmemMemoryTool
+        from catmem.plugins.anthropic import CatmemMemoryTool
 
         self.tool = CatmemMemoryTool(self.workspace, self.profile)
         return Answer("")

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError, OverBudgetError, StaleError, UnknownNameError
-from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.source_files import Imported, ImportedEntry, LeftOut
+from catmem.plugins.importers.importing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run
 from tests.golden.case import put

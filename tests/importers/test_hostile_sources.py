@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, read, source_files
-from catmem.importers.importing import MOST_AT_ONCE, carry_out, plan_import
-from catmem.importers.source_files import Imported, ImportedEntry
+from catmem.plugins.importers import SOURCES, read, source_files
+from catmem.plugins.importers.importing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.plugins.importers.source_files import Imported, ImportedEntry
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import CatmemError, NotUtf8Error, SourceError, TooLargeError, UnreadableError
-from catmem.importers import SOURCES, read, source_files
+from catmem.plugins.importers import SOURCES, read, source_files
 from tests.golden.case import put
 
 HERE = Path(__file__).parent

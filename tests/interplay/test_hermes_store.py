@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from catmem.hermes.store_scan import folded, is_met, needs_of
+from catmem.plugins.hermes.store_scan import folded, is_met, needs_of
 
 pytestmark = pytest.mark.torture
 
@@ -54,7 +54,7 @@ PARTS = ["office", "Acme", "a", "Prefers", "padded", "§", "no such text", "", "
 def python(root):
     """A Python that has both Hermes Agent and catmem."""
     named = os.environ.get("CATMEM_HERMES_PYTHON", str(root / ".venv-hermes" / "bin" / "python"))
-    asked = [named, "-c", "import catmem.hermes.memory_store, tools.memory_tool"]
+    asked = [named, "-c", "import catmem.plugins.hermes.memory_store, tools.memory_tool"]
     if not Path(named).exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
         pytest.skip("NOT TESTED: there is no hermes-agent with catmem beside it here; 'make hermes-test' installs both")
     return named
@@ -398,8 +398,8 @@ def test_hermes_makes_and_uses_it_until_it_is_taken_out_again(python, tmp_path):
     script = """
 import json
 import tools.memory_tool as tool
-from catmem.hermes.memory_store import MemoryStore
-from catmem.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.memory_store import MemoryStore
+from catmem.plugins.hermes.store_switch import use_catmem_store
 theirs = tool.MemoryStore
 undo = use_catmem_store()
 use_catmem_store()
@@ -428,7 +428,7 @@ def test_hermes_puts_it_in_place_where_its_configuration_says_so(python, tmp_pat
 import json
 import tools.memory_tool as tool
 from hermes_cli.plugins import discover_plugins
-from catmem.hermes.memory_store import MemoryStore
+from catmem.plugins.hermes.memory_store import MemoryStore
 discover_plugins()
 print(json.dumps(tool.MemoryStore is MemoryStore))
 """
@@ -440,7 +440,7 @@ def test_an_unknown_store_stays_in_use(python, tmp_path):
 import json
 import tools.memory_tool as tool
 from catmem.errors import ConfigError
-from catmem.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 class Other:
     def __init__(self, memory_char_limit=1, user_char_limit=1): ...
 tool.MemoryStore = Other
@@ -458,7 +458,7 @@ def test_hermes_own_editor_of_entries_keeps_headers(python, tmp_path):
     file.write_text("## Facts\nLyon.\n§\nAcme.\n\n## Rules\nBe brief.\n", encoding="utf-8")
     script = """
 import json
-from catmem.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 use_catmem_store()
 import agent.learning_mutations as editor
 path, entries = editor._memories_dir() / "MEMORY.md", None
@@ -478,7 +478,7 @@ def test_a_lock_that_somebody_keeps_is_an_answer(python, tmp_path):
     lock.parent.mkdir()
     script = """
 import json
-from catmem.hermes.memory_store import FILES, MemoryStore
+from catmem.plugins.hermes.memory_store import FILES, MemoryStore
 FILES.store._lock_timeout = 0.05
 print(json.dumps(MemoryStore().add("memory", "one")))
 """
@@ -522,7 +522,7 @@ def test_it_and_hermes_own_store_write_at_once_and_every_entry_is_there(python, 
 def test_a_power_cut_is_mended_when_the_store_is_loaded(python, tmp_path):
     script = """
 import json
-from catmem.hermes.memory_store import MemoryStore, FILES
+from catmem.plugins.hermes.memory_store import MemoryStore, FILES
 store = MemoryStore()
 store.load_from_disk()
 store.add("memory", "one")
@@ -546,7 +546,7 @@ def expressions(python):
     script = """
 import json
 import tools.memory_tool as tool, tools.threat_patterns as threats
-from catmem.hermes.store_scan import gate_of
+from catmem.plugins.hermes.store_scan import gate_of
 print(json.dumps([gate_of(tool, threats) is not None, [pattern.pattern for pattern, _ in threats._COMPILED["strict"]]]))
 """
     done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)

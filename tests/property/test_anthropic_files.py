@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from catmem.anthropic.memory_files import category_file, entries_of, operations_for
 from catmem.errors import EditError
+from catmem.plugins.anthropic.memory_files import category_file, entries_of, operations_for
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property.strategies import texts

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import EditError
-from catmem.hermes.store_text import apply, read_text
 from catmem.mcp.tools import TOOLS, call_tool
+from catmem.plugins.hermes.store_text import apply, read_text
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
 from catmem.server.page import CHANGES, VIEWS

@@ -1,6 +1,6 @@
 """Two worlds that differ in what is hidden from a profile give it the same answers, byte for byte, at every door.
 
-Hermes's own memory (``catmem.hermes.memory_store``) is no door of this kind: it knows no profiles and shows its files whole.
+Hermes's own memory (``catmem.plugins.hermes.memory_store``) is no door of this kind: it knows no profiles and shows its files whole.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 
 from anthropic.lib.tools import ToolError
 
-from catmem.anthropic.tool import CatmemMemoryTool
 from catmem.errors import CatmemError
-from catmem.hermes.provider import TOOL_NAME, Provider
 from catmem.mcp.server import make_server
+from catmem.plugins.anthropic.tool import CatmemMemoryTool
+from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings

@@ -97,7 +97,7 @@ def test_generation_4_found_7_and_the_snapshot(agent, caplog):
     warned = [
         each.name for each in caplog.records if each.levelname == "WARNING" and str(snapshot) in each.getMessage()
     ]
-    assert warned == ["catmem.store.sql"]
+    assert warned == ["catmem.plugins.sql"]
 
 
 def test_the_snapshot_holds_all_rows_as_they_were(agent):

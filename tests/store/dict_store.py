@@ -13,12 +13,15 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.files import replace_json, take_lock
 from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
+from catmem.workspace.stores import Backend
 from tests.store.memory import InMemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from catmem.registry import Registry
     from catmem.store.contract import Change, Update
+    from catmem.workspace.stores import Opening
 
 PATIENCE = 10.0
 """Seconds that a write waits for the lock."""
@@ -198,3 +201,17 @@ class DictStore(LastingStore):
             for each in holding:
                 replace_json(each.path, {"entity": entity, "data": _text(erasure.redact(each.data))}, lasting=True)
         return Erased(count, tuple(each.path for each in holding), (), ())
+
+
+def _opened(opening: Opening) -> DictStore:
+    """The store at the path that catmem.yaml says after ``dict:``, from the root."""
+    return DictStore(opening.config.root / opening.config.store.removeprefix("dict:"))
+
+
+DICT = Backend(_opened)
+
+
+def register(registry: Registry) -> None:
+    """Add this kind of store."""
+    registry.needs(1)
+    registry.add_store("dict", f"{__name__}:DICT")

@@ -81,7 +81,7 @@ def _postgresql(folder: Path) -> Store:
 def sql_store(url: str, folder: Path, **options: Any) -> Store:
     """A store on a database; ``folder`` is where it keeps copies of rows that others changed."""
     from catmem.model.document import parse
-    from catmem.store.sql.sql_store import SqlStore
+    from catmem.plugins.sql.sql_store import SqlStore
     from catmem.workspace.rows import RowCodec
 
     return SqlStore(url, RowCodec(parse), folder=folder, **options)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tools.memory_tool as hermes
 
-from catmem.hermes import memory_store as ours
+from catmem.plugins.hermes import memory_store as ours
 
 logging.disable()
 STAMP = re.compile(r"\.bak\.[0-9TZ]+(-[0-9]+)?")

@@ -16,8 +16,8 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 from anthropic import Anthropic
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
-import catmem.anthropic
-from catmem.anthropic.tool import CatmemMemoryTool
+import catmem.plugins.anthropic
+from catmem.plugins.anthropic.tool import CatmemMemoryTool
 from catmem.resources import install_command
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
@@ -490,17 +490,17 @@ def test_the_loop_of_the_package_calls_it(tool, workspace, model):
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "catmem.anthropic.tool", raising=False)
+    monkeypatch.delitem(sys.modules, "catmem.plugins.anthropic.tool", raising=False)
     for name in [name for name in sys.modules if name.split(".")[0] == "anthropic"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delattr(catmem.anthropic, "tool", raising=False)
+    monkeypatch.delattr(catmem.plugins.anthropic, "tool", raising=False)
     with pytest.raises(ImportError, match=re.escape(install_command("anthropic"))):
-        catmem.anthropic.CatmemMemoryTool  # noqa: B018 - asking for it is what loads it
+        catmem.plugins.anthropic.CatmemMemoryTool  # noqa: B018 - asking for it is what loads it
 
 
 def test_asking_for_what_there_is_not():
     with pytest.raises(AttributeError):
-        catmem.anthropic.Nothing  # noqa: B018 - asking is the point
+        catmem.plugins.anthropic.Nothing  # noqa: B018 - asking is the point
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 
 from anthropic.lib.tools import ToolError
 
-from catmem.anthropic.tool import PROPOSALS, CatmemMemoryTool
+from catmem.plugins.anthropic.tool import PROPOSALS, CatmemMemoryTool
 from tests.roots import make_root, text_of
 
 CONFIG = "approval: all\n"

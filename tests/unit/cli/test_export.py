@@ -10,10 +10,10 @@ from hypothesis import given
 
 from catmem.cli.main import group
 from catmem.config.json_schema import validate
-from catmem.importers import read
 from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
+from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown
 from tests.golden.case import put

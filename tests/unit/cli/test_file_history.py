@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.hermes.store_files import GuardedFiles
+from catmem.plugins.hermes.store_files import GuardedFiles
 from catmem.workspace.workspace import Workspace
 
 

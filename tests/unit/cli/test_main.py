@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import catmem
-from catmem.cli.main import COMMANDS, group, main
+from catmem.cli.main import group, main
+from catmem.commands import COMMANDS
 from tests.golden.case import put
 
 

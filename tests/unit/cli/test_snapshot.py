@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from catmem.model.document import parse
-from catmem.store.sql.row_copies import copy_digest
+from catmem.store.row_copies import copy_digest
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put

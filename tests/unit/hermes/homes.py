@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.hermes.setup_homes import all_homes, home_at
+from catmem.plugins.hermes.setup_homes import all_homes, home_at
 from tests.golden.case import put
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.hermes.setup_homes import Home
+    from catmem.plugins.hermes.setup_homes import Home
 
 CONFIG = """\
 # mine

@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
-from catmem.hermes.provider import TOOL_NAME, Provider
-from catmem.hermes.setup_root import make_root_over
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
+from catmem.plugins.hermes.provider import TOOL_NAME, Provider
+from catmem.plugins.hermes.setup_root import make_root_over
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
@@ -96,7 +96,7 @@ def test_a_home_may_say_that_compression_brings_what_is_new(home):
 def test_what_hermes_shows_itself_is_not_shown_twice(home, caplog):
     put(home.config, OFF.replace("user_profile_enabled: false", "user_profile_enabled: true"))
     provider = Provider()
-    with caplog.at_level(logging.WARNING, "catmem.hermes"):
+    with caplog.at_level(logging.WARNING, "catmem.plugins.hermes"):
         provider.initialize("one", hermes_home=str(home.path))
     block = provider.system_prompt_block()
     assert "Uses vim." in block
@@ -212,7 +212,7 @@ def test_another_tool_is_not_answered(provider):
 def test_unreadable_memory_is_said_and_not_taken_for_empty(provider, home, caplog):
     good = (home.memories / "USER.md").read_bytes()
     (home.memories / "USER.md").write_bytes(b"\xff")
-    with caplog.at_level(logging.ERROR, "catmem.hermes"):
+    with caplog.at_level(logging.ERROR, "catmem.plugins.hermes"):
         assert "could not be read (not_utf8)" in provider.system_prompt_block()
     assert "USER.md" in caplog.text
     (home.memories / "USER.md").write_bytes(good)
@@ -232,7 +232,7 @@ SPOILED = {
 def test_without_a_root_and_a_profile_it_is_not_available_and_the_log_says_why(home, spoil, caplog):
     spoil(home)
     provider = Provider()
-    with caplog.at_level(logging.WARNING, "catmem.hermes"):
+    with caplog.at_level(logging.WARNING, "catmem.plugins.hermes"):
         assert provider.is_available() is False
     assert "catmem is not available" in caplog.text
     assert "problem" in provider.get_status_config({})

@@ -7,12 +7,12 @@ import os
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.hermes.setup import FILES, apply_step, installed, plan_install, plan_uninstall
-from catmem.hermes.setup_homes import HermesSettings, read_config, read_settings, write_settings
-from catmem.hermes.setup_root import make_root_over
-from catmem.hermes.setup_status import statuses
 from catmem.model.document import parse
 from catmem.model.layout import formatted
+from catmem.plugins.hermes.setup import FILES, apply_step, installed, plan_install, plan_uninstall
+from catmem.plugins.hermes.setup_homes import HermesSettings, read_config, read_settings, write_settings
+from catmem.plugins.hermes.setup_root import make_root_over
+from catmem.plugins.hermes.setup_status import statuses
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.errors import ConfigError
-from catmem.hermes.setup_config import with_memory, without_memory
+from catmem.plugins.hermes.setup_config import with_memory, without_memory
 
 PATH = Path("config.yaml")
 WANTED = {"memory_enabled": "false", "provider": "catmem"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.hermes.setup_homes import chosen_homes, find_home, home_at, read_config, refuse_other_version
+from catmem.plugins.hermes.setup_homes import chosen_homes, find_home, home_at, read_config, refuse_other_version
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
 

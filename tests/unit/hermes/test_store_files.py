@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from catmem.errors import BusyError, ConfigError, UnreadableError
-from catmem.hermes import store_files
-from catmem.hermes.memory_store import MemoryStore
-from catmem.hermes.store_files import GuardedFiles
-from catmem.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes import store_files
+from catmem.plugins.hermes.memory_store import MemoryStore
+from catmem.plugins.hermes.store_files import GuardedFiles
+from catmem.plugins.hermes.store_switch import use_catmem_store
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.hermes.store_scan import Gate, folded, is_met, needs_of
+from catmem.plugins.hermes.store_scan import Gate, folded, is_met, needs_of
 
 FILLER = r"(?:\w+\s+){0,8}"
 EXPRESSIONS = {

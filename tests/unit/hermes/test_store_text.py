@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.errors import NotUtf8Error
-from catmem.hermes.store_text import FileText, encoded, is_plain, read_text, size_of
 from catmem.model.document import parse
+from catmem.plugins.hermes.store_text import FileText, encoded, is_plain, read_text, size_of
 from catmem.text import unify_newlines
 
 SECTIONS = "# Ana\n\nLoose.\n\n## Facts\nLyon.\n§\nAcme.\n\n## Facts\nAcme.\n\n## Rules\n"

@@ -8,11 +8,11 @@ from datetime import date
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.hermes.setup_root import make_root_over
-from catmem.hermes.setup_status import statuses
-from catmem.hermes.sync import plan_sync
 from catmem.model.document import parse
 from catmem.model.layout import formatted, is_shared
+from catmem.plugins.hermes.setup_root import make_root_over
+from catmem.plugins.hermes.setup_status import statuses
+from catmem.plugins.hermes.sync import plan_sync
 from catmem.sorting.sort_list import read_list
 from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace

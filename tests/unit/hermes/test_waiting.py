@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from catmem.hermes.provider import TOOL_NAME, Provider
-from catmem.hermes.setup_homes import read_config
-from catmem.hermes.setup_root import make_root_over
+from catmem.plugins.hermes.provider import TOOL_NAME, Provider
+from catmem.plugins.hermes.setup_homes import read_config
+from catmem.plugins.hermes.setup_root import make_root_over
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.model.document import Document, parse
-from catmem.store.sql.codec import FoundRow
+from catmem.store.codec import FoundRow
 from catmem.syntax.scan import rescan
 from catmem.workspace.rows import RowCodec
 from tests.property.strategies import texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.workspace.simulation import Trial
+from catmem.plugins.simulate.simulation import Trial
 
 
 def steps(trial):

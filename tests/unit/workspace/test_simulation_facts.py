@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.plugins.simulate.simulation import (
+    SUBJECTS,
+    RaceFact,
+    RaceHistory,
+    facts,
+    first_text,
+    fleiss_kappa,
+    with_fact,
+)
 from catmem.store.contract import Change
-from catmem.workspace.simulation import SUBJECTS, RaceFact, RaceHistory, facts, first_text, fleiss_kappa, with_fact
 from tests.store.memory import InMemoryStore
 
 ENTITY = "shared-1/user"

@@ -10,8 +10,8 @@ from catmem import Workspace
 from catmem.config import profile
 from catmem.envelopes import builder, parsing, submitting
 from catmem.model import document
-from catmem.store.sql.database import Database
-from catmem.store.sql.link import Link
+from catmem.plugins.sql.database import Database
+from catmem.plugins.sql.link import Link
 from tests.http_root import plain, served_root
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"

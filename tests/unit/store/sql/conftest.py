@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.model.document import parse
-from catmem.store.sql.sql_store import SqlStore
+from catmem.plugins.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import Client
 

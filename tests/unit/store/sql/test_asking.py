@@ -6,9 +6,9 @@ from itertools import islice
 
 import pytest
 
+from catmem.plugins.sql import revision_rows
+from catmem.plugins.sql.link import Link
 from catmem.store.contract import Change
-from catmem.store.sql import revision_rows
-from catmem.store.sql.link import Link
 
 USER = "trinity/user"
 

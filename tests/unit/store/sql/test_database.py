@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.store.sql.database import Database
+from catmem.plugins.sql.database import Database
 
 
 @pytest.fixture

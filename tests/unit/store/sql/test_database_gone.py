@@ -12,8 +12,8 @@ import pytest
 
 from catmem.errors import DamagedError, StoreError, UnreadableError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"

@@ -12,8 +12,8 @@ import pytest
 
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"
@@ -156,7 +156,7 @@ def test_a_forked_child_has_connections_of_its_own(store):
 
 def test_a_store_that_nobody_closes_leaves_no_warning(url, tmp_path):
     program = (
-        "import sys\nfrom catmem.store.sql.sql_store import SqlStore\nfrom catmem.workspace.rows import RowCodec\n"
+        "import sys\nfrom catmem.plugins.sql.sql_store import SqlStore\nfrom catmem.workspace.rows import RowCodec\n"
         "from catmem.model.document import parse\nfrom catmem.store.contract import Change\n"
         "store = SqlStore(sys.argv[1], RowCodec(parse))\n"
         "store.commit('neo/user', None, lambda _: b'x', Change())\n"

@@ -15,9 +15,9 @@ import pytest
 
 from catmem.errors import DamagedError, StoreError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
+from catmem.plugins.sql.sqlite_file import Connection
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
-from catmem.store.sql.sqlite_file import Connection
 from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"
@@ -54,7 +54,7 @@ from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
+from catmem.plugins.sql.sql_store import SqlStore
 
 path, first, harm, last, end = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
 wal, shm = Path(f"{path}-wal"), Path(f"{path}-shm")
@@ -168,7 +168,7 @@ def test_a_kill_beside_the_mark_is_no_loss(path, moment):
     die = "os.kill(os.getpid(), signal.SIGKILL)"
     steps = [die, "old(*a, **k)"] if moment == "before" else ["old(*a, **k)", die]
     harm = (
-        "from catmem.store.sql.sqlite_file import FileMark\nold = FileMark.write\ndef new(*a, **k):\n    "
+        "from catmem.plugins.sql.sqlite_file import FileMark\nold = FileMark.write\ndef new(*a, **k):\n    "
         + "\n    ".join(steps)
         + "\nFileMark.write = new"
     )
@@ -211,7 +211,7 @@ from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
+from catmem.plugins.sql.sql_store import SqlStore
 
 path, other = sys.argv[1:]
 stores = [SqlStore(f"sqlite:///{path}", RowCodec(parse)) for _ in range(2)]
@@ -234,7 +234,7 @@ import os, sys
 from catmem.model.document import parse
 from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
+from catmem.plugins.sql.sql_store import SqlStore
 
 store = SqlStore(f"sqlite:///{sys.argv[1]}", RowCodec(parse))
 for _ in range(3):

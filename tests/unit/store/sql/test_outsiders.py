@@ -8,9 +8,9 @@ import pytest
 
 from catmem.errors import DriftError, StaleError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.sql.row_copies import copy_digest
-from catmem.store.sql.sql_store import SqlStore
+from catmem.store.row_copies import copy_digest
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import shell
 

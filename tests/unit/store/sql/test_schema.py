@@ -10,9 +10,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
+from catmem.plugins.sql.tables import SCHEMA_VERSION, definitions
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
-from catmem.store.sql.tables import SCHEMA_VERSION, definitions
 from catmem.workspace.rows import RowCodec
 
 USER = "trinity/user"

@@ -9,9 +9,9 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
+from catmem.plugins.sql.tables import SCHEMA_VERSION
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.sql.sql_store import SqlStore
-from catmem.store.sql.tables import SCHEMA_VERSION
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import Client
 

@@ -6,9 +6,9 @@ import pytest
 
 from catmem.errors import DamagedError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
+from catmem.store import row_copies
 from catmem.store.contract import Change
-from catmem.store.sql import row_copies
-from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 from tests.erasures import erasure_of
 

@@ -12,8 +12,8 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.model.document import parse
+from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
-from catmem.store.sql.sql_store import SqlStore
 from catmem.workspace.rows import RowCodec
 from tests.sql.postgres import MISSING
 

@@ -1,0 +1,407 @@
+"""The class that the ``anthropic`` package calls when a model uses its memory tool.
+
+It is bound to one profile: what that does not see is not there, and what it may not write is refused. Every refusal is
+a ``ToolError``, which the model reads.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+
+from catmem import clock
+from catmem.config.access import Rights, visible
+from catmem.config.selector import is_pattern
+from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
+from catmem.names import TARGETS
+from catmem.plugins.anthropic.memory_files import (
+    ROOT,
+    CategoryFile,
+    MemoryPath,
+    additions,
+    bad_arguments,
+    block_before,
+    category_file,
+    entries_in_lines,
+    entries_of,
+    entry_across,
+    operations_for,
+    place_of,
+    refuse_part_of_withheld,
+)
+from catmem.proposals.disclosure import disclosed_all
+from catmem.staleness.freshness import advice, freshness
+from catmem.workspace.root import discreet
+from catmem.writing.drift_guard import ToolSession, words_of_entry
+from catmem.writing.operation import Operation, refuse_untaken
+from catmem.writing.write import write_operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+
+    from catmem.workspace.workspace import Workspace
+
+INSTRUCTIONS = (
+    "Your memory is a set of facts. Each file under /memories is one category; a line that holds § alone stands "
+    "between two facts. Keep each fact to a sentence or two. A [key: value] block in front of a fact holds its dates "
+    "and tags, and is kept for you."
+)
+"""For the system prompt of a model that uses the tool."""
+
+PROPOSALS = f"{ROOT}/.proposals"
+"""What became of changes that had to wait for a person; it can be viewed, and is in no folder."""
+
+_MOST_TEXT = 256 << 10
+_MOST_SHOWN = 60_000
+"""Characters of one view."""
+_WIDTH = 6
+_PATIENCE = 3
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+_TAKES: dict[str, dict[str, type]] = {
+    "view": {"path": str, "view_range": list},
+    "create": {"path": str, "file_text": str},
+    "str_replace": {"path": str, "old_str": str, "new_str": str},
+    "insert": {"path": str, "insert_line": int, "insert_text": str},
+    "delete": {"path": str},
+    "rename": {"old_path": str, "new_path": str},
+}
+
+
+class CatmemMemoryTool(BetaAbstractMemoryTool):
+    """A profile's memory as the files of Anthropic's memory tool.
+
+    >>> tool = CatmemMemoryTool(catmem.Workspace.open("."), "trinity")  # doctest: +SKIP
+    >>> client.beta.messages.tool_runner(tools=[tool], ...)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, workspace: Workspace, profile: str, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        """Bind the tool to a profile. Raises ``UnknownNameError`` and ``ConfigError``."""
+        super().__init__(cache_control=cache_control)
+        self._workspace = workspace
+        self._profile = workspace.profile(profile).name
+        self._viewed: dict[tuple[str | None, str | None], str] = {}
+        """The text of each file as the model last saw it."""
+        self._put_away: set[tuple[str | None, str | None, str]] = set()
+        """What was stored where the profile does not see it: nothing else keeps the model from storing it again."""
+        self._session = ToolSession()
+        self._session.begin(workspace, self._profile)
+
+    def new_turn(self) -> None:
+        """Start counting refusals anew: the user has spoken."""
+        self._session.new_turn()
+
+    def call(self, input: object) -> Any:  # noqa: A002, ANN401 - the names and types of the class above
+        """Do what a model asks, whose words may be anything."""
+        with self._as_tool_errors():
+            _check(input)
+        return super().call(input)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """List a folder, or show a file with line numbers."""
+        with self._as_tool_errors():
+            if command.path == PROPOSALS:
+                return self._proposals()
+            place = self._place(command.path)
+            if not place.category and command.view_range is not None:
+                raise _bad("a folder has no lines, so view takes no view_range here")
+            if not place.category:
+                return self._listed(place)
+            return self._shown(place, self._file(place), command.view_range)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Add the entries of a text to a category in which the profile sees none yet."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            file, digest = self._now(place)
+            if file.entries:
+                raise bad_arguments(
+                    f"{place.path} already exists", "Change it with str_replace, or add to it with insert."
+                )
+            entries = entries_of(command.file_text)
+            if not entries:
+                raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
+            new = [entry for entry in entries if (*place[:2], entry.text) not in self._put_away]
+            if new and (waiting := self._write(place, list(additions(file.category, new)), digest)):
+                return waiting
+            if self._file(place).entries:
+                return self._warned(f"File created successfully at: {place.path}", place)
+            self._put_away |= {(*place[:2], entry.text) for entry in new}
+            done = "Stored" if new else "That was stored before, and not again,"
+            said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+            return self._warned(said, place)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that the file holds once."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            file, digest = self._existing(place)
+            count = file.text.count(command.old_str) if command.old_str else 0
+            if count != 1:
+                raise NoMatchError(
+                    f"old_str stands in {place.path} {count} times, so nothing was replaced",
+                    hint="Give a text that stands there exactly once; view the file to see what it says.",
+                )
+            start = file.text.index(command.old_str)
+            refuse_part_of_withheld(file, start, start + len(command.old_str))
+            before = block_before(file, start)
+            new_text = file.text.replace(command.old_str, command.new_str)
+            waiting = self._change(place, operations_for(file, new_text, block_of=before), digest)
+            return waiting or f"The memory file has been edited. {self._after(place)}"
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines behind a line of the file as it was last shown.
+
+        Between two lines of one entry they edit it; everywhere else they are entries of their own.
+        """
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            file, digest = self._existing(place)
+            if self._viewed.get(place[:2], file.text) != file.text:
+                raise bad_arguments(
+                    f"{place.path} was changed since you viewed it, so its lines are others now", "View it again."
+                )
+            lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
+            if not 0 <= command.insert_line <= len(lines):
+                raise bad_arguments(
+                    f"there is no line {command.insert_line} in {place.path}", f"insert_line is 0 to {len(lines)}."
+                )
+            if entry_across(file, command.insert_line) is None:
+                operations = list(additions(file.category, entries_of(command.insert_text)))
+            else:
+                lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+                operations = operations_for(file, "\n".join(lines) + "\n")
+            waiting = self._change(place, operations, digest)
+            return waiting or f"The file {place.path} has been edited. {self._after(place)}"
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Remove all entries of a category that the profile sees."""
+        with self._as_tool_errors():
+            place = self._file_place(command.path)
+            file, digest = self._existing(place)
+            removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
+            waiting = self._write(place, removals, digest)
+            return waiting or self._warned(f"Successfully deleted {place.path}", place)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move all entries of a category that the profile sees into another category of the same target."""
+        with self._as_tool_errors():
+            old, new = self._file_place(command.old_path), self._file_place(command.new_path)
+            if old.target != new.target:
+                raise bad_arguments(
+                    f"{old.path} cannot be moved to {new.path}: user and memory are two files",
+                    "Create the facts there, and delete them here.",
+                )
+            file, digest = self._existing(old)
+            if self._file(new).entries:
+                raise bad_arguments(f"{new.path} already exists", "Choose another name.")
+            moves = [
+                Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
+                for entry in file.entries
+            ]
+            waiting = self._write(old, moves, digest)
+            return waiting or self._warned(f"Successfully renamed {old.path} to {new.path}", old)
+
+    def clear_all_memory(self) -> str:
+        """Refused: memory is shared, and nothing takes all of it away at once."""
+        raise ToolError("This memory is not cleared at once. A person removes entries with catmem remove or purge.")
+
+    # --- places ----------------------------------------------------------------------------------------------------
+
+    def _place(self, path: str) -> MemoryPath:
+        return place_of(path, self._workspace.config.taxonomy)
+
+    def _file_place(self, path: str) -> MemoryPath:
+        place = self._place(path)
+        if not place.category:
+            raise bad_arguments(
+                f"{place.path} is a folder, and folders stay as they are", self._may_write(place.target or TARGETS[0])
+            )
+        return place
+
+    def _now(self, place: MemoryPath) -> tuple[CategoryFile, str]:
+        """The file as it is now, and the digest of the whole document that it was read from."""
+        workspace = self._workspace
+        reading = workspace.read(self._profile, place.target)
+        profile = workspace.profile(self._profile)
+        view = visible(reading.document, place.target, profile, workspace.config.taxonomy)
+        entries = [entry for entry in view.entries if entry.category == place.category]
+        return category_file(place.name, entries), reading.digest
+
+    def _file(self, place: MemoryPath) -> CategoryFile:
+        return self._now(place)[0]
+
+    def _existing(self, place: MemoryPath) -> tuple[CategoryFile, str]:
+        found = self._now(place)
+        if not found[0].entries:
+            raise self._missing(place)
+        return found
+
+    def _missing(self, place: MemoryPath) -> EditError:
+        """What to say of a file that is not there: in the same words if it is hidden."""
+        return bad_arguments(
+            f"The path {place.path} does not exist",
+            f"{self._may_write(place.target)} View {ROOT} to see what is there.",
+        )
+
+    def _may_write(self, target: str) -> str:
+        categories = self._workspace.config.taxonomy.categories
+        rights = self._rights(target)
+        names = tuple(categories) if rights.unbounded else rights.writable_names()
+        plain = [name for name in names if not is_pattern(name)]
+        if plain:
+            return f"You may write {', '.join(MemoryPath(target, name).path for name in plain)}."
+        return "Any category may be written that you see." if names else "You may write nothing."
+
+    def _rights(self, target: str) -> Rights:
+        workspace = self._workspace
+        return Rights(workspace.profile(self._profile), target, workspace.config.taxonomy)
+
+    # --- showing ---------------------------------------------------------------------------------------------------
+
+    def _listed(self, place: MemoryPath) -> str:
+        targets = (place.target,) if place.target else TARGETS
+        lines = [f"Here are the files in {place.path}:"]
+        for target in targets:
+            for category in self._workspace.view(self._profile, target).categories:
+                at = MemoryPath(target, category)
+                lines.append(f"{len(self._file(at).text.encode())}B\t{at.path}")
+        lines += [self._may_write(target) for target in targets]
+        return "\n".join(lines)
+
+    def _shown(self, place: MemoryPath, file: CategoryFile, view_range: list[int] | None = None) -> str:
+        if not file.entries:
+            raise self._missing(place)
+        self._viewed[place[:2]] = file.text
+        lines = file.text.rstrip("\n").split("\n")
+        first, last = _range(view_range, len(lines))
+        said: list[str] = []
+        size = 0
+        for number in range(first, last + 1):
+            line = f"{number:>{_WIDTH}}\t{lines[number - 1]}"
+            size += len(line) + 1
+            if said and size > _MOST_SHOWN:
+                last = number - 1
+                said.append(f"(cut: lines {number} to {len(lines)} are there too; ask with view_range)")
+                break
+            said.append(line)
+        self._session.learn(map(words_of_entry, entries_in_lines(file, first, last)))
+        profile, config = self._workspace.profile(self._profile), self._workspace.config
+        ages = (freshness(entry, profile, config, as_of=clock.today()) for entry in file.entries)
+        said += [f"({line})" for line in advice(age.state for age in ages).values()]
+        return f"Here's the content of {place.path} with line numbers:\n" + "\n".join(said)
+
+    def _after(self, place: MemoryPath) -> str:
+        """The file after an edit, which may have taken its last entry."""
+        file = self._file(place)
+        said = self._shown(place, file) if file.entries else f"{place.path} is empty now, and no longer there."
+        return self._warned(said, place)
+
+    def _warned(self, said: str, place: MemoryPath) -> str:
+        """What was done, with what the model should know of the file that it was done in."""
+        text = self._workspace.view(self._profile, place.target).document.text
+        warnings = self._rights(place.target).unmerged(f"the {place.target} file", text, self._workspace.parse)
+        return "\n".join([said, *(f"Warning: {warning}." for warning in warnings)])
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def _change(self, place: MemoryPath, operations: list[Operation], digest: str) -> str | None:
+        if not operations:
+            raise bad_arguments("this changes no fact", "View the file to see what it says.")
+        return self._write(place, operations, digest)
+
+    def _write(self, place: MemoryPath, operations: list[Operation], digest: str) -> str | None:
+        """Write them; what to say if they wait for a person."""
+        # The answer says that the file holds the text now, so no branch is begun.
+        written = write_operations(
+            self._workspace,
+            self._profile,
+            operations,
+            target=place.target,
+            actor=self._profile,
+            expected=digest,
+            on_stale="refuse",
+            session=self._session,
+        )
+        self._session.wrote(written.entries)
+        self._session.new_turn()
+        if written.waiting is None:
+            return None
+        said = f"Not written yet: it waits as proposal {written.waiting}, and a person decides. Do not repeat it."
+        return f"{said} View {PROPOSALS} to see what became of it."
+
+    def _proposals(self) -> str:
+        """What became of those of the profile, one a line."""
+        lines = [f"Changes of yours that had to wait ({PROPOSALS}):"]
+        for each in disclosed_all(self._workspace, self._profile, own=True)[0]:
+            why = (each["decision"] or {}).get("reason")
+            lines.append(f"{each['id']} {each['timestamp'][:10]} {each['state']}{f': {why}' if why else ''}")
+        return "\n".join(lines)
+
+    @contextmanager
+    def _as_tool_errors(self) -> Iterator[None]:
+        """What catmem refuses, as the model reads it."""
+        try:
+            with discreet(self._workspace, self._profile):
+                yield
+        except CatmemError as error:
+            self._session.refusals += 1
+            parts = [f"{error.message.rstrip('.')}.", error.hint or "Look at what is there, and try something else."]
+            if isinstance(error, DriftError) and error.entry is not None:
+                parts[1] += " View its file to read it."
+            if self._session.refusals >= _PATIENCE:
+                parts[1:] = [_STOP.format(count=self._session.refusals)]
+            raise ToolError(" ".join(parts)) from error
+
+
+def _check(given: object) -> None:
+    """Raise ``EditError`` (``bad_arguments``) for what is no command; the package takes anything for one."""
+    if not isinstance(given, dict):
+        raise _bad("the input must be an object")
+    takes = _TAKES.get(str(given.get("command")))
+    if takes is None:
+        raise _bad(f"there is no command {str(given.get('command'))[:80]!r}")
+    refuse_untaken(given["command"], given, ("command", *takes), "bad_arguments")
+    for name, kind in takes.items():
+        value = given.get(name)
+        if kind is list:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise _bad(f"{given['command']} needs {name}, {'a number' if kind is int else 'a text'}")
+        if isinstance(value, str) and len(value) > _MOST_TEXT:
+            raise _bad(f"{name} has {len(value):,} characters, over the limit of {_MOST_TEXT:,}")
+    lines = given.get("view_range")
+    if lines is not None and not (
+        isinstance(lines, list) and len(lines) == len(("first", "last")) and all(type(each) is int for each in lines)
+    ):
+        raise _bad("view_range must be two numbers")
+
+
+def _bad(message: str) -> EditError:
+    commands = ", ".join(_TAKES)
+    return EditError(message, code="bad_arguments", hint=f"The commands are {commands}.")
+
+
+def _range(view_range: list[int] | None, count: int) -> tuple[int, int]:
+    """The first and the last line to show; -1 is the end. Raises ``EditError`` (``bad_arguments``) for no lines."""
+    if view_range is None:
+        return 1, count
+    first, last = view_range
+    if first > count or (last != -1 and last < max(1, first)):
+        raise bad_arguments(
+            f"there are no lines {first} to {'the end' if last == -1 else last}", f"The file has lines 1 to {count}."
+        )
+    return max(1, first), count if last == -1 else min(last, count)

@@ -1,0 +1,20 @@
+"""What catmem puts into Hermes Agent: a memory provider, and a store in the place of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from catmem.registry import Registry
+
+
+def register(registry: Registry) -> None:
+    """Add the command, and ``catmem init --from-hermes``."""
+    registry.needs(1)
+    registry.add_command(
+        "hermes",
+        "catmem.plugins.hermes.hermes_command:hermes",
+        heading="Connect agents",
+        said="Put catmem into Hermes Agent, or write slices into its files.",
+    )
+    registry.add_root("hermes", "catmem.plugins.hermes.setup_root:make_root")

@@ -1,0 +1,71 @@
+"""Reading what other programs remember: one module a program, each with ``read(path) -> Imported``.
+
+Reading changes nothing, there or here; ``importing`` writes what was read, as a person's edit would.
+
+What an importer keeps to:
+
+- Nothing is lost in silence. All that the source says is in an entry, or in ``left_out`` with its place and the reason:
+  fields, relations, titles, lines that are no entry, and files of a folder that are no text.
+- It knows nothing of the root. ``kind`` is the other program's own word, and what has no tag goes to ``fields``;
+  ``bringing`` finds the category and the tags, and leaves out what has none.
+- A source of a form of its own, such as a graph, that is broken or of another program raises
+  ``SourceError``. Nothing is guessed, and no half of it is read.
+- What is read is bounded: files go through ``read_text``, ``read_data`` or ``markdown_files``, which hold to the limits
+  of ``source_files``.
+- Dates that the program gives are tags (``dated``). ``day`` is for an entry without any: the day of its file
+  (``day_of_file``), or what else tells when it was written, and ``None`` if nothing does. The day of the import is
+  neither: it dates no fact.
+- Links out of a folder that was named are refused (``within``), and links in a folder are passed over. A file that was
+  named itself may be a link. Hidden files and folders are passed over; pipes and devices are refused.
+- Nothing there is changed, made or run, not for a moment.
+- Every entry has a ``source`` (``source_tag``), unless the program has the tags of the format itself. It is the same on
+  the next reading, and ``single`` says that no other entry has it.
+- The same bytes give the same entries, in the order in which they stand there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.plugins.importers.source_files import Imported
+    from catmem.registry import Registry
+
+SOURCES = {
+    "hermes": "hermes_agent",
+    "cheetahclaws": "cheetahclaws",
+    "claude": "claude",
+    "basic-memory": "basic_memory",
+    "mcp-memory": "mcp_memory",
+}
+"""The programs, and the module that reads the files of each."""
+
+
+def register(registry: Registry) -> None:
+    """Add the command, and the programs."""
+    registry.needs(1)
+    registry.add_command(
+        "import",
+        "catmem.plugins.importers.import_command:import_",
+        heading="Connect agents",
+        said="Bring in what another program remembers.",
+    )
+    for program, module in SOURCES.items():
+        registry.add_importer(program, f"catmem.plugins.importers.{module}:read")
+
+
+def read(source: str, path: str | Path) -> Imported:
+    """What the program ``source``, whose importer a plugin adds, keeps in the file or folder ``path``.
+
+    Raises ``UnreadableError`` and its kinds, ``SourceError`` for what is there and not what that program writes.
+    """
+    from pathlib import Path
+
+    from catmem.plugins.importers.source_files import refuse_too_many
+    from catmem.registry import at, registry
+
+    found: Imported = at(registry().importers[source])(Path(path))
+    refuse_too_many(len(found.entries), Path(path))
+    return found

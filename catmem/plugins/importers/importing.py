@@ -1,0 +1,386 @@
+"""Writing what was read from another program: one guarded write a file, as a person's edit.
+
+What is in the file already, in whatever category, is not brought in again; so the same import twice changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from catmem import clock
+from catmem.clock import read_date
+from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
+from catmem.errors import EditError, OverBudgetError, TooLargeError, UnknownNameError
+from catmem.linting.renderers import mask_secrets
+from catmem.names import UNCATEGORIZED, slugify
+from catmem.plugins.importers.source_files import LeftOut, leading_day
+from catmem.syntax.scan import MAX_HEADING
+from catmem.syntax.tags import write, write_block
+from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
+from catmem.threats import SECRETS
+from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
+from catmem.writing.operation import Operation
+from catmem.writing.terms import refuses_secret, secret_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
+
+    from catmem.config.config import Config
+    from catmem.plugins.importers.source_files import Imported, ImportedEntry
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import Written
+
+ANY = "*"
+"""In a map: every kind that is not named."""
+
+MOST_AT_ONCE = 1_000
+"""New entries of one write."""
+
+_CREATED: dict[str, str | list[str]] = {"created": "2026-01-01"}
+"""As long as any date that an entry gets besides."""
+
+_SHOWN = 5
+"""Entries that a message names at most."""
+_WORDS = 60
+"""Characters that a message quotes of one."""
+
+Outcome = Literal["new", "there", "changed", "withheld"]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An entry with the place that it gets. ``threats`` are the rules for which a prompt would withhold it.
+
+    ``created`` is the day since when it is known to be, ``None`` if nothing tells. ``outcome``: it is ``new``, it is
+    ``there`` already, or what came from the same place is there with other words (``changed``), and then that stays.
+    One that is ``withheld`` is left out for its ``threats``.
+    """
+
+    entry: ImportedEntry
+    target: str
+    category: str
+    tags: Mapping[str, str | list[str]]
+    created: date | None
+    threats: tuple[str, ...]
+    outcome: Outcome
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready data."""
+        return {
+            "outcome": self.outcome,
+            "target": self.target,
+            "category": self.category,
+            "body": self.entry.body if self.outcome != "withheld" else mask_secrets(self.entry.body),
+            "tags": dict(self.tags) if self.outcome != "withheld" else {},
+            "place": self.entry.place,
+            "kind": self.entry.kind,
+            "threats": list(self.threats),
+        }
+
+    @property
+    def holds_secret(self) -> bool:
+        """Whether a secret is among the threats."""
+        return not SECRETS.keys().isdisjoint(self.threats)
+
+    def said(self) -> str:
+        """Its place, its threats and how it begins, without its secrets."""
+        line = " ".join(mask_secrets(self.entry.body).split())
+        words = line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"
+        return f"{self.entry.place} ({', '.join(self.threats)}): {words}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import would do: the entries, what has no place, and what to say of both.
+
+    ``expected`` are the digests of the files that it was made for.
+    """
+
+    profile: str
+    entries: tuple[Placed, ...]
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+    expected: Mapping[str, str]
+
+    @property
+    def uncategorized(self) -> Counter[str]:
+        """How many new entries have no category, by target."""
+        return Counter(each.target for each in self.entries if each.outcome == "new" and each.category == UNCATEGORIZED)
+
+
+def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Workspace,
+    profile: str,
+    imported: Imported,
+    *,
+    target: str | None = None,
+    categories: Mapping[str, str] | None = None,
+    skip_withheld: bool = False,
+) -> ImportPlan:
+    """What bringing ``imported`` into a profile's files would do; nothing is written.
+
+    ``target`` is where all of it goes, by default where the other program has it, else ``user``. ``categories`` gives a
+    category to a kind (``ANY`` to the others); by default a kind goes to the category of its name, and to
+    ``__uncategorized__`` where the root declares none. ``skip_withheld`` leaves out what a prompt would withhold.
+    Raises ``UnknownNameError``, for a kind that nothing is of too, and ``UnreadableError``.
+    """
+    workspace.profile(profile)
+    placing = _Placing(workspace.config, categories or {}, clock.today())
+    _refuse_unknown_kinds(placing.categories, imported)
+    left_out = list(imported.left_out)
+    fitting: list[ImportedEntry] = []
+    for entry in imported.entries:
+        why = _unfit(entry)
+        if why is None:
+            fitting.append(entry)
+        else:
+            left_out.append(_left_out(entry, why))
+    targets = sorted({target or each.target or "user" for each in fitting}, reverse=True)
+    readings = {each: workspace.read(profile, each) for each in targets}
+    seen = {each: _Seen(reading.document.entries) for each, reading in readings.items()}
+    placed: list[Placed] = []
+    for entry in fitting:
+        where = target or entry.target or "user"
+        category, tags = placing.category(entry), placing.tags(entry, left_out)
+        threats = rules_in([entry.body, *tag_texts(tags)])
+        created = placing.created(entry, tags)
+        skips = skip_withheld and threats
+        outcome: Outcome = "withheld" if skips else seen[where].outcome(entry, tags)
+        placed.append(Placed(entry, where, category, tags, created, threats, outcome))
+    digests = {each: reading.digest for each, reading in readings.items()}
+    masked = (each._replace(value=mask_secrets(each.value)) for each in left_out)
+    return ImportPlan(profile, tuple(placed), tuple(masked), tuple(_notes(placed, placing)), digests)
+
+
+def carry_out(
+    workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False, allow_secret: bool = False
+) -> list[Written]:
+    """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries.
+
+    Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). All files
+    are tried before the first is written. With ``dry_run`` nothing is written, and of very many entries only the first
+    are tried. Raises ``EditError`` (``secret``) where the root refuses secrets; ``allow_secret`` is a person's yes.
+    """
+    secret = [each for each in plan.entries if each.outcome == "new" and each.holds_secret]
+    if secret and refuses_secret(workspace.config, allow_secret):
+        raise EditError(
+            f"{counted(len(secret), 'entry')} with a secret, so nothing was written: {_named(secret)}",
+            code="secret",
+            hint=f"--skip-withheld leaves such entries out. {secret_hint(workspace.config, asks=True)}",
+        )
+    write = partial(workspace.write, plan.profile, allow_secret=allow_secret, on_stale="refuse")
+    additions: dict[str, list[Operation]] = {}
+    for each in plan.entries:
+        if each.outcome == "new":
+            additions.setdefault(each.target, []).append(_addition(each))
+    tried: list[Written] = []
+    for target, operations in additions.items():
+        part, expected = operations[:MOST_AT_ONCE], plan.expected[target]
+        first = write(part, target=target, expected=expected, dry_run=True)
+        _refuse_too_long(first, operations[MOST_AT_ONCE:])
+        tried.append(first)
+    if dry_run:
+        return tried
+    written: list[Written] = []
+    for target, operations in additions.items():
+        expected = plan.expected[target]
+        for start in range(0, len(operations), MOST_AT_ONCE):
+            part = operations[start : start + MOST_AT_ONCE]
+            written.append(write(part, target=target, expected=expected))
+            expected = written[-1].digest
+    return written
+
+
+def remarks_on(written: Sequence[Written]) -> list[str]:
+    """What the writes say of what will not be seen, each thing once."""
+    warnings = [f"warning: {warning}" for each in written for warning in each.warnings]
+    return list(dict.fromkeys([*warnings, *(note for each in written for note in each.notes)]))
+
+
+def sort_command(profile: str, target: str) -> str:
+    """The command that gives entries of a file a category."""
+    return f"catmem sort -p {profile} -t {target}"
+
+
+def _named(placed: Sequence[Placed]) -> str:
+    more = f"; and {len(placed) - _SHOWN:,} more" if len(placed) > _SHOWN else ""
+    return f"{'; '.join(each.said() for each in placed[:_SHOWN])}{more}"
+
+
+def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
+    """Raise if what is written later cannot fit, so that the first part is not written either.
+
+    ``OverBudgetError`` for the file's own limit, ``TooLargeError`` for that of every file.
+    """
+    total = len(first.after.encode()) + sum(map(_most_bytes, others))
+    if others and total > DEFAULT_LIMITS.file_bytes:
+        raise TooLargeError("file", total, DEFAULT_LIMITS.file_bytes, path=first.entity)
+    limit = first.usage.limit
+    size = first.usage.size + sum(len(each.content or "") for each in others)
+    if limit is not None and size > limit:
+        raise OverBudgetError(
+            f"{first.entity} would have {size:,} characters or more, over the limit of {limit:,}",
+            size=size,
+            limit=limit,
+            hint="Nothing was written. Import a part of it, or raise limits in catmem.yaml.",
+        )
+
+
+def _most_bytes(addition: Operation) -> int:
+    """How many bytes an addition makes of a file at most, with its tags, delimiter, header and escapes."""
+    tags = _CREATED | {key: value for key, value in (addition.tags or {}).items() if value is not None}
+    text = write(tags, addition.content or "")
+    return len(text.encode()) + text.count("\n") + 2 * len((addition.category or "").encode()) + 16
+
+
+def _addition(placed: Placed) -> Operation:
+    # The day of the import would make an old fact young: what nothing dates gets no date.
+    undated = {"created": None} if placed.created is None else {}
+    tags = {**undated, **placed.tags}
+    return Operation("add", content=placed.entry.body, category=placed.category, tags=tags, as_of=placed.created)
+
+
+@dataclass(slots=True)
+class _Placing:
+    config: Config
+    categories: Mapping[str, str]
+    today: date
+
+    def __post_init__(self) -> None:
+        for name in self.categories.values():
+            if self._named(name) is None:
+                raise UnknownNameError(
+                    f"the category {shown(name)} is not declared in catmem.yaml",
+                    code="unknown_category",
+                    hint=suggestion(slugify(name), self.config.taxonomy.categories, "categories"),
+                )
+
+    def category(self, entry: ImportedEntry) -> str:
+        """The category of an entry."""
+        kind = entry.kind or ""
+        return self._named(self.categories.get(kind, self.categories.get(ANY, kind))) or UNCATEGORIZED
+
+    def is_lost(self, kind: str) -> bool:
+        """Whether entries of a kind have no category here."""
+        return kind not in self.categories and ANY not in self.categories and self._named(kind) is None
+
+    def tags(self, entry: ImportedEntry, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
+        """The tags of an entry; fields count where there is a tag of their name. The rest is left out."""
+        tags = dict(entry.tags)
+        known = known_tags(self.config.tag_schemas)
+        for key, value in entry.fields.items():
+            if key not in known:
+                left_out.append(LeftOut(entry.place, key, value, "no tag of this name is declared"))
+            elif key in entry.tags:
+                left_out.append(LeftOut(entry.place, key, value, "the entry has a tag of this name already"))
+            elif len(write_block(_CREATED | tags | {key: value})) > DEFAULT_LIMITS.tag_block_chars:
+                left_out.append(LeftOut(entry.place, key, value, "the tags of an entry have no room for it"))
+            else:
+                tags[key] = value
+        for key, message in tag_faults(tags, self.config.tag_schemas):
+            left_out.append(LeftOut(entry.place, key, str(tags.pop(key, "")), message))
+        for key in ("created", "verified_date"):
+            day = read_date(tags.get(key))
+            if day is not None and day > self.today:
+                left_out.append(LeftOut(entry.place, key, str(tags.pop(key)), "it is in the future"))
+        return tags
+
+    def created(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> date | None:
+        """The day since when an entry is known to be: by its tags, its text or heading, else its file."""
+        stated = read_date(tags.get("created"))
+        if stated is not None:
+            return stated
+        said = [leading_day(_body(entry)), leading_day(entry.kind or ""), read_date(tags.get("verified_date"))]
+        for days in (said, [entry.day]):
+            past = [day for day in days if day is not None and day <= self.today]
+            if past:
+                return min(past)
+        return None
+
+    def _named(self, name: str) -> str | None:
+        """The category that a name names, if entries may go there."""
+        taxonomy = self.config.taxonomy
+        category = taxonomy.category(name)
+        is_open = not (taxonomy.closed or taxonomy.card_titles)
+        may_be_new = is_open and category and len(f"## {category}") <= MAX_HEADING
+        return category if taxonomy.named(category) or may_be_new else None
+
+
+class _Seen:
+    """What stands in a file, and what this import has put there."""
+
+    def __init__(self, entries: Sequence[Any]) -> None:
+        self._bodies = {entry.body for entry in entries}
+        self._sources = {source for entry in entries if isinstance(source := entry.tags.get("source"), str)}
+
+    def outcome(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> Outcome:
+        body = _body(entry)
+        if body in self._bodies:
+            return "there"
+        if entry.single and tags.get("source") in self._sources:
+            return "changed"
+        self._bodies.add(body)
+        return "new"
+
+
+def _body(entry: ImportedEntry) -> str:
+    return unify_newlines(entry.body).strip()
+
+
+def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> None:
+    kinds = {entry.kind for entry in imported.entries if entry.kind}
+    for kind in categories:
+        if kind != ANY and kind not in kinds:
+            raise UnknownNameError(
+                f"nothing there is of the kind {shown(kind)}", hint=suggestion(kind, kinds, "kinds that are there")
+            )
+
+
+def _unfit(entry: ImportedEntry) -> str | None:
+    body = _body(entry)
+    if not body:
+        return "it has no text"
+    if len(body) + DEFAULT_LIMITS.tag_block_chars > DEFAULT_LIMITS.entry_chars:
+        return f"it has {len(body):,} characters, more than an entry may have"
+    try:
+        "".join([body, entry.kind or "", *value_texts(entry.tags.values()), *entry.fields.values()]).encode()
+    except UnicodeEncodeError:
+        return "it holds half of a character (a lone surrogate), which no file can hold"
+    return None
+
+
+def _left_out(entry: ImportedEntry, why: str) -> LeftOut:
+    value = entry.body[:200].encode(errors="backslashreplace").decode()
+    return LeftOut(entry.place, "entry", value, why)
+
+
+def _notes(placed: Sequence[Placed], placing: _Placing) -> Iterator[str]:
+    new = [each for each in placed if each.outcome == "new"]
+    lost = Counter(each.entry.kind for each in new if each.entry.kind and placing.is_lost(each.entry.kind))
+    for kind, count in lost.items():
+        yield (
+            f"no category is called {shown(str(kind))}: {counted(count, 'entry')} of that kind in __uncategorized__; "
+            f"--map {shown(f'{kind}=CATEGORY')} puts them elsewhere before they are written, "
+            "and 'catmem move' afterwards"
+        )
+    undated = sum(each.created is None for each in new)
+    if undated:
+        number = counted(undated, "entry")
+        yield f"{number} without a date: nothing tells how old the text is, so it counts as unverified"
+    withheld = [each for each in new if each.threats]
+    if withheld:
+        number = counted(len(withheld), "entry")
+        yield (
+            f"{number} that a prompt will withhold, because the text looks hostile or holds a secret "
+            f"(--skip-withheld leaves such out): {_named(withheld)}"
+        )
+    skipped = [each for each in placed if each.outcome == "withheld"]
+    if skipped:
+        yield f"{counted(len(skipped), 'entry')} left out that a prompt would withhold: {_named(skipped)}"
+    changed = sum(each.outcome == "changed" for each in placed)
+    if changed:
+        yield f"{counted(changed, 'entry')} brought in before and changed since, here or there: what is here stays"

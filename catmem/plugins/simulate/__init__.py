@@ -1,0 +1,19 @@
+"""``catmem simulate``: agents that race on shared memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from catmem.registry import Registry
+
+
+def register(registry: Registry) -> None:
+    """Add the command."""
+    registry.needs(1)
+    registry.add_command(
+        "simulate",
+        "catmem.plugins.simulate.simulate_command:simulate",
+        heading="Many writers",
+        said="Race agents on shared memory, with and without guards.",
+    )

@@ -1,0 +1,15 @@
+"""Entities in a database: one store on SQLAlchemy Core, for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from catmem.registry import Registry
+
+
+def register(registry: Registry) -> None:
+    """Add both kinds of store."""
+    registry.needs(1)
+    registry.add_store("sqlite", "catmem.plugins.sql.backends:SQLITE")
+    registry.add_store("postgresql", "catmem.plugins.sql.backends:POSTGRESQL")

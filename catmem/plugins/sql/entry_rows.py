@@ -1,0 +1,287 @@
+"""The rows of ``user_memories``: reading them, and changing those that have to change and no others.
+
+Positions have gaps, so an entry that comes between two others moves none of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
+
+from catmem.plugins.sql.link import Statement
+from catmem.plugins.sql.tables import AT_THE_END, ENTRIES
+from catmem.store.codec import FoundRow, TableRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Select
+
+    from catmem.plugins.sql.link import Link
+    from catmem.store.codec import Changed
+
+GAP = 10**9
+"""Between two positions in a row that was written at once."""
+
+_SHARE = 1024
+"""What comes between two others is put this part of the gap behind the first: more usually follows it."""
+
+_TEXTS = (ENTRIES.c.category, ENTRIES.c.title, ENTRIES.c.content, ENTRIES.c.tags, ENTRIES.c.created_at, ENTRIES.c.mark)
+_OF = ENTRIES.c.entity == bindparam("entity")
+_IN_ORDER = (ENTRIES.c.position, ENTRIES.c.id)
+
+_COLUMNS = (ENTRIES.c.id, ENTRIES.c.position, ENTRIES.c.tier)
+
+
+def _found(kind: type[LargeBinary | Text]) -> Select[Any]:
+    return select(*_COLUMNS, *(cast(each, kind) for each in _TEXTS)).order_by(*_IN_ORDER)
+
+
+# SQLite lets any bytes into a text, and its driver then refuses the whole row.
+_ALL = Statement(_found(LargeBinary).where(_OF), _found(Text).where(_OF))
+_OF_ALL = Statement(
+    *(
+        _found(kind).add_columns(cast(ENTRIES.c.entity, kind).label("of")).order_by(None).order_by("of", *_IN_ORDER)
+        for kind in (LargeBinary, Text)
+    )
+)
+_PLACES = select(ENTRIES.c.id, ENTRIES.c.position).where(_OF).limit(bindparam("count")).offset(bindparam("skipped"))
+_FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
+_BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
+_FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
+
+_SHOWN: dict[str, Any] = {name: bindparam(name) for name in TableRow._fields}
+_INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
+
+
+_ID = ENTRIES.c.id == bindparam("row")
+# What is overwritten or deleted has to be what was recorded, though nothing counted a change of it.
+_UNTOUCHED = (
+    ENTRIES.c.category == bindparam("was_category"),
+    ENTRIES.c.content == bindparam("was_content"),
+    cast(ENTRIES.c.tags, Text) == bindparam("was_tags"),
+    ENTRIES.c.created_at.is_not_distinct_from(cast(bindparam("was_created_at"), Text)),
+)
+_UPDATE = Statement(update(ENTRIES).where(_ID, *_UNTOUCHED).values(**_SHOWN))
+_PLACE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position"), **_SHOWN))
+_DELETE = Statement(delete(ENTRIES).where(_ID))
+_DELETE_UNTOUCHED = Statement(delete(ENTRIES).where(_ID, *_UNTOUCHED))
+_NAMES = Statement(select(ENTRIES.c.entity).distinct())
+
+
+class UncountedError(Exception):
+    """A row that was to be changed is not what was recorded, and nothing counted its external change."""
+
+
+class Spot(NamedTuple):
+    """Where a row is."""
+
+    id: int
+    position: int
+
+
+def found_rows(link: Link, entity: str) -> list[FoundRow]:
+    """All rows of an entity, in order."""
+    return [_row(*found) for found in link.rows(_ALL, entity=entity)]
+
+
+def shown_rows(link: Link) -> list[dict[str, Any]]:
+    """All rows of all entities as JSON-ready data, with all their columns."""
+    return [{"entity": _jsonable(_text(entity))} | shown(_row(*found)) for *found, entity in link.rows(_OF_ALL)]
+
+
+def _row(id_: int, position: int, tier: object, *texts: object) -> FoundRow:
+    category, title, content, tags, created_at, mark = map(_text, texts)
+    return FoundRow(id_, position, category, title, tier, content, tags, created_at, mark)
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def shown(row: FoundRow | TableRow) -> dict[str, Any]:
+    """A row as JSON-ready data, tags as what they say where they are JSON."""
+    return {name: _tags(value) if name == "tags" else _jsonable(value) for name, value in row._asdict().items()}
+
+
+def _tags(value: object) -> object:
+    """Tags as what they say; as they stand where that does not say all, or could not be written."""
+    text = _jsonable(value)
+    try:
+        said = json.loads(str(text), object_pairs_hook=_once)
+        json.dumps(said, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):  # a lone surrogate is a ValueError too
+        return text
+    return said
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name stands there twice")
+    return dict(pairs)
+
+
+def _jsonable(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def entities(link: Link) -> list[str]:
+    """The entities that have rows."""
+    return sorted(str(each[0]) for each in link.rows(_NAMES))
+
+
+def apply(link: Link, entity: str, changed: Changed) -> None:
+    """Make the rows those of the new bytes.
+
+    Raises ``UncountedError`` where a row that would be overwritten or deleted is not the one that was recorded.
+    """
+    if not changed.gone and not changed.rows:
+        return
+    lead, gone = 1 if changed.first else 0, len(changed.gone)
+    spots = _spots(link, entity, changed.first - lead, gone + lead + 1, changed.total)
+    if len(spots) < lead + gone or not all(isinstance(spot.position, int) for spot in spots):
+        raise UncountedError
+    left = spots[0].position if lead else None
+    right = spots[lead + gone].position if len(spots) > lead + gone else None
+    touched = spots[lead : lead + gone]
+    kept = min(gone, len(changed.rows))
+    was = [{"row": spot.id, **_was(row)} for spot, row in zip(touched, changed.gone, strict=True)]
+    now = [{**values, **row._asdict()} for values, row in zip(was, changed.rows, strict=False)]
+    if link.run_each(_UPDATE, now) != kept or link.run_each(_DELETE_UNTOUCHED, was[kept:]) != gone - kept:
+        raise UncountedError
+    new = changed.rows[kept:]
+    if not new:
+        return
+    positions = _between(touched[kept - 1].position if kept else left, right, len(new))
+    if positions is None:
+        _insert_tight(link, entity, changed.first + kept, new)
+    else:
+        _insert(link, entity, zip(positions, new, strict=True))
+
+
+def _spots(link: Link, entity: str, first: int, count: int, total: int) -> list[Spot]:
+    """``count`` rows from the number ``first`` on, fetched from the end that is nearer."""
+    count = min(count, total - first)
+    behind = total - first - count
+    if behind < first:
+        found = link.rows(_FROM_END, entity=entity, count=count, skipped=behind)[::-1]
+    else:
+        found = link.rows(_FROM_START, entity=entity, count=count, skipped=first)
+    return [Spot(*each) for each in found]
+
+
+def _between(left: int | None, right: int | None, count: int) -> list[int] | None:
+    """Positions for new rows between two others, ``None`` where there is no room."""
+    if right is None:
+        start = 0 if left is None else left
+        return [start + GAP * number for number in range(1, count + 1)]
+    start = right - GAP * (count + 1) if left is None else left
+    step = max(1, (right - start) // max(_SHARE, count + 1))
+    return [start + step * number for number in range(1, count + 1)] if right - start > count else None
+
+
+def _insert(link: Link, entity: str, placed: Iterable[tuple[int, TableRow]]) -> None:
+    link.run_each(_INSERT, [row._asdict() | {"entity": entity, "position": position} for position, row in placed])
+
+
+def _insert_tight(link: Link, entity: str, number: int, new: Sequence[TableRow]) -> None:
+    """Insert rows where there is no room, after all others were moved apart."""
+    for index, row in enumerate(found_rows(link, entity)):
+        position = (index + 1 + (len(new) if index >= number else 0)) * GAP
+        link.run(_MOVE, row=row.id, position=position)
+    _insert(link, entity, (((number + index + 1) * GAP, row) for index, row in enumerate(new)))
+
+
+_MOVE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position")))
+
+
+def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[TableRow]) -> None:
+    """Make the rows ``there`` those of a document, of any writer; a row that says the same keeps its id."""
+    known: dict[tuple[object, object], list[FoundRow]] = defaultdict(list)
+    for found in reversed(there):
+        known[found.category, found.content].append(found)
+    paired = [known[row.category, row.content].pop() if known[row.category, row.content] else None for row in rows]
+    kept = [found for found in paired if found is not None]
+    in_order = (
+        len(kept) == len(rows)
+        and all(_is_plain(found.position) for found in kept)
+        and all(one.position < other.position for one, other in pairwise(kept))
+    )
+    stays = {found.id for found in kept}
+    link.run_each(_DELETE, [{"row": found.id} for found in there if found.id not in stays])
+    moved: list[dict[str, Any]] = []
+    new: list[tuple[int, TableRow]] = []
+    for number, (row, own) in enumerate(zip(rows, paired, strict=True), 1):
+        if own is None:
+            new.append((number * GAP, row))
+            continue
+        position = own.position if in_order else number * GAP
+        is_same = not _differs(own, row) and own.tags == row.tags and row.tier in {None, own.tier}
+        if not is_same or position != own.position:
+            moved.append(row._asdict() | {"row": own.id, "position": position})
+    link.run_each(_PLACE, moved)
+    _insert(link, entity, new)
+
+
+def _is_plain(position: object) -> bool:
+    return isinstance(position, int) and abs(position) < AT_THE_END
+
+
+def differ(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> bool:
+    """Whether the rows are not those of a document.
+
+    The tier is left out: rows only show it, and the profile may say another by now, or not be right.
+    """
+    return len(there) != len(rows) or any(_differs(found, row) for found, row in zip(there, rows, strict=True))
+
+
+def set_back(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> list[str]:
+    """The columns of which a change has no effect, and that were changed in rows which catmem wrote.
+
+    ``rows`` are those of the head. A row without a mark is a client's own, and may leave these columns out.
+    """
+    own = {row.mark: row for row in rows}
+    columns: set[str] = set()
+    for found in there:
+        row = own.get(str(found.mark))
+        if row is None:
+            columns |= {"mark"} if found.mark is not None else set()
+            continue
+        if row.tier not in {None, found.tier}:
+            columns.add("tier")
+        if found.title != row.title and found.category == row.category:
+            columns.add("title")
+        if found.created_at is None and row.created_at is not None:
+            columns.add("created_at")
+    return sorted(columns)
+
+
+def _differs(found: FoundRow, row: TableRow) -> bool:
+    plain = ("category", "title", "content", "created_at", "mark")
+    return any(getattr(found, name) != getattr(row, name) for name in plain) or not _same_json(found.tags, row.tags)
+
+
+def _same_json(found: object, tags: str) -> bool:
+    if found == tags:
+        return True
+    try:
+        return bool(json.loads(str(found)) == json.loads(tags))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _was(row: TableRow) -> dict[str, Any]:
+    """What a row has to say so that it may be overwritten."""
+    return {f"was_{name}": getattr(row, name) for name in ("category", "content", "tags", "created_at")}

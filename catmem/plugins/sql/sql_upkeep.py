@@ -1,0 +1,330 @@
+"""The upkeep of a database: what it gives the store, what is not right in it, and forgetting for good.
+
+Codes of faults: ``database_damaged`` (SQLite's own check), ``log_damaged`` (a record is not what was written, or does
+not follow from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (``mem_branches`` is
+not what the log says), ``rows_differ`` (rows are not what was recorded, though nothing counted a change), ``bad_rows``
+(rows that are no entries), ``not_counted`` (triggers are missing); and for information ``changed_outside``.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, func, select, update
+
+from catmem.digest import bytes_digest
+from catmem.errors import BusyError, DamagedError, RefusedError
+from catmem.plugins.sql import entry_rows, meta, revision_rows
+from catmem.plugins.sql.link import Statement
+from catmem.plugins.sql.revision_rows import LogHistory, Rebuilding, chain_start, chained, columns_of
+from catmem.plugins.sql.tables import ENTRIES, LOG, is_counted, version_of
+from catmem.store.changes import WholeText, splice, whole
+from catmem.store.codec import FoundRow
+from catmem.store.contract import Fault, Feature, Kept, Left, Rows
+from catmem.store.graph import tips
+from catmem.store.row_copies import copies, read_copy, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.plugins.sql.database import Database
+    from catmem.plugins.sql.link import Link
+    from catmem.plugins.sql.meta import Meta
+    from catmem.plugins.sql.revision_rows import LogStep
+    from catmem.store.changes import Change
+    from catmem.store.codec import Codec
+    from catmem.store.contract import Erasure, Redact, Revision
+
+_LOCKS = "writers of one entity wait for each other"
+_OPEN_TO_ALL = (
+    "SELECT 1 FROM pg_catalog.pg_namespace, "
+    "pg_catalog.aclexplode(coalesce(nspacl, pg_catalog.acldefault('n', nspowner))) AS given "
+    "WHERE nspname = current_schema() AND given.grantee = 0 AND given.privilege_type = 'CREATE'"
+)
+
+
+def examine(database: Database) -> tuple[str, Sequence[Feature]]:
+    """The database's name and version, and its features. Raises ``StoreError``."""
+    with database.looking() as link:
+        return _sqlite(link) if database.kind == "sqlite" else _postgresql(link)
+
+
+def _sqlite(link: Link) -> tuple[str, Sequence[Feature]]:
+    version = link.text("SELECT sqlite_version()")[0][0]
+    mode = link.text("PRAGMA journal_mode")[0][0]
+    syncs = int(link.text("PRAGMA synchronous")[0][0])
+    return f"SQLite {version}", (
+        Feature(
+            "write-ahead log",
+            mode == "wal",
+            "readers and the one writer do not wait for each other"
+            if mode == "wal"
+            else f"the journal mode is {mode}: readers and the writer wait for each other; is it a network disk?",
+        ),
+        Feature(
+            "synchronous",
+            syncs >= 2,  # noqa: PLR2004 - FULL
+            "a write is on the disk before it is acknowledged"
+            if syncs >= 2  # noqa: PLR2004
+            else "a power cut may lose acknowledged writes",
+        ),
+        Feature("locks", there=True, means=f"{_LOCKS}; all of one file do"),
+    )
+
+
+def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
+    version = link.text("SHOW server_version")[0][0]
+    commit, syncs = (str(link.text(f"SHOW {name}")[0][0]) for name in ("synchronous_commit", "fsync"))
+    safe = commit != "off" and syncs == "on"
+    open_to_all = bool(link.text(_OPEN_TO_ALL))
+    return f"PostgreSQL {version}", (
+        Feature(
+            "synchronous",
+            safe,
+            f"a write is on the server's disk before it is acknowledged (synchronous_commit = {commit})"
+            if safe
+            else f"fsync = {syncs}, synchronous_commit = {commit}: a power cut may lose acknowledged writes",
+        ),
+        Feature("locks", there=True, means=_LOCKS),
+        Feature(
+            "own schema",
+            not open_to_all,
+            "any user may make tables and functions where catmem has its own: REVOKE CREATE ON SCHEMA … FROM PUBLIC"
+            if open_to_all
+            else "not everybody may make tables and functions where catmem has its own",
+        ),
+    )
+
+
+_RESTORE = "Restore the database from a backup."
+_REPAIR = "Run 'catmem fsck --repair': it makes them again from the log."
+_TAKE_IN = "Run 'catmem fsck --repair': it takes what the rows say into the history, as a revision of external."
+_COUNT_AGAIN = (
+    "Run 'catmem fsck --repair', or write anything: that makes them again, and compares all rows with the history. "
+    "A program that rebuilds the table takes them away; find it."
+)
+
+
+_COUNT = Statement(select(ENTRIES.c.entity, func.count()).group_by(ENTRIES.c.entity))
+
+
+def count_rows(link: Link) -> dict[str, int]:
+    """How many rows each entity has."""
+    return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
+
+
+def all_rows(link: Link) -> Rows:
+    """All rows as they are, and how often those of each entity were changed."""
+    rows = entry_rows.shown_rows(link)
+    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | meta.generations(link))
+
+
+def look_over(database: Database, codec: Codec) -> list[Fault]:
+    """What is not right."""
+    faults = list(_whole(database))
+    with database.reading() as link:
+        version = version_of(link)
+        known = {*meta.look_at_all(link), *entry_rows.entities(link)}
+        if not is_counted(link):
+            message = "the triggers of user_memories are not as they must be, so changes of its rows go unnoticed"
+            faults.append(Fault("not_counted", message, database.name, _COUNT_AGAIN, repairable=True))
+    store = "" if version is None else version[1]
+    for entity in sorted(known):
+        faults += _entity(database, codec, entity, store)
+    return faults
+
+
+def _whole(database: Database) -> Iterator[Fault]:
+    """SQLite's own look at every page; a server looks after its pages itself."""
+    if database.kind != "sqlite":
+        return
+    with database.looking() as link:
+        for (said,) in link.text("PRAGMA quick_check(20)"):
+            if said != "ok":
+                yield Fault("database_damaged", str(said), database.name, _RESTORE)
+
+
+def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[Fault]:
+    place = f"{database.kind}:{entity}"
+    faults: list[Fault] = []
+    with database.reading() as link:
+        there, past = meta.look(link, entity), LogHistory(link, entity)
+        rows = entry_rows.found_rows(link, entity)
+        open_branches = [each.revision for each in past.tips()]
+    rebuilding = Rebuilding(database, entity)
+    chain, head = chain_start(store, entity), b""
+    log: list[Revision] = []
+    try:
+        for step in revision_rows.steps(database, entity):
+            if step.revision.sequence > there.sequence:
+                break  # it was written meanwhile
+            if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
+                message = f"record {step.revision.sequence} does not follow from the one before"
+                return [Fault("log_damaged", message, place, _RESTORE)]
+            data = rebuilding.data(step)
+            chain = step.chain
+            log.append(step.revision)
+            if not step.revision.is_branch:
+                head = data
+    except DamagedError as error:
+        return [Fault("log_damaged", error.message, place, _RESTORE)]
+    if (len(log), chain if log else "") != (there.sequence, there.chain):
+        message = f"the log ends with record {len(log)}, and {there.sequence} were written"
+        return [Fault("log_end", message, place, _RESTORE)]
+    branches = [each.revision for each in tips(reversed(log)) if each.is_branch]
+    if branches != open_branches:
+        message = f"the open branches are {_list(branches)}, and mem_branches has {_list(open_branches)}"
+        faults.append(Fault("branches_differ", message, place, _REPAIR, repairable=True))
+    return [*faults, *_rows(codec, entity, there, head, rows, place)]
+
+
+def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
+    codec: Codec, entity: str, there: Meta, head: bytes, rows: list[FoundRow], place: str
+) -> Iterator[Fault]:
+    if not there.is_drifted:
+        if entry_rows.differ(rows, codec.rows(entity, head)):
+            message = "the rows are not what was recorded, though nothing counted a change"
+            yield Fault("rows_differ", message, place, _TAKE_IN, repairable=True)
+        return
+    try:
+        edited = codec.edited(entity, head, rows)
+    except RefusedError as error:
+        yield Fault("bad_rows", error.message, place, error.hint or "")
+        return
+    for id_, what in edited.bad:
+        hint = "No write is made until the row is mended or deleted, with the program that wrote it."
+        yield Fault("bad_rows", f"row {id_} is no entry: {what}", place, hint)
+    if edited.data != head or (not edited.bad and entry_rows.set_back(rows, codec.rows(entity, head))):
+        message = f"the rows were changed by another program since revision {there.revision}"
+        hint = "The next write takes it into the history."
+        yield Fault("changed_outside", message, place, hint, damage=False)
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def mend(database: Database, entity: str) -> list[str]:
+    """Make the open branches of an entity again from its log; says what was done."""
+    done: list[str] = []
+    with database.writing() as link:
+        meta.lock(link, entity)
+        past = LogHistory(link, entity)
+        log = revision_rows.page_before(link, entity, 1 << 62, 1 << 62)
+        branches = [each for each in tips(log) if each.is_branch]
+        if [each.revision for each in branches] != [each.revision for each in past.tips()]:
+            past.set_tips(branches)
+            done.append(f"{entity}: mem_branches was made again from the log")
+    return done
+
+
+ERASED = "erased"
+"""In the note of a record: the link that it had before something was erased from it."""
+
+_SERVER = "the server's write-ahead log, its backups and its copies may hold it; see to them yourself"
+_OPEN = "a program has the database open; end that and purge once more"
+
+_CHANGED = ("digest", "size", "note", "base", "depth", "offset", "removed", "data", "chain")
+_REWRITE = Statement(
+    update(LOG)
+    .where(LOG.c.entity == bindparam("of"), LOG.c.sequence == bindparam("number"))
+    .values({LOG.c[name]: bindparam(f"new_{name}") for name in _CHANGED})
+)
+
+
+def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> int:
+    """Rewrite what holds the text in the log of an entity; returns the number of revisions.
+
+    Raises ``BusyError`` if the rows have an external change since the head was written: they may hold it too.
+    """
+    count = 0
+    with database.writing() as link:
+        there = meta.lock(link, entity)
+        if there.is_drifted:
+            raise BusyError(
+                f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
+            )
+        rebuilding, chain, after = Rebuilding(database, entity), start, there
+        last: LogStep | None = None
+        for old in revision_rows.steps(database, entity):
+            before = rebuilding.base(old)
+            data = rebuilding.data(old)
+            new = _erased(old, before, data, erasure, chain)
+            chain = new.chain
+            if new != old:
+                count += new.revision.digest != old.revision.digest
+                columns = columns_of(new)
+                values = {f"new_{name}": columns[name] for name in _CHANGED}
+                link.run(_REWRITE, of=entity, number=old.revision.sequence, **values)
+            if new.revision.sequence == there.head:
+                after = after._replace(digest=new.revision.digest)
+            last = new
+        if last is not None and chain != there.chain:
+            meta.record(link, there, after._replace(chain=chain), last.revision)
+    return count
+
+
+def _erased(old: LogStep, before: bytes | None, data: bytes, erasure: Erasure, chain: str) -> LogStep:
+    rest = erasure.redact(data)
+    recorded, change = old.revision, _change(old.change, before, data, rest, erasure.redact)
+    note = erasure.redact_note(recorded.note, data)
+    if rest != data or change != old.change or note != recorded.note:
+        note = {**note, ERASED: old.chain}
+        recorded = replace(recorded, digest=bytes_digest(rest), size=len(rest), note=note)
+    new = old._replace(revision=recorded, change=change)
+    return new._replace(chain=chained(chain, new))
+
+
+def _change(change: Change, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> Change:
+    if isinstance(change, WholeText) or before is None:
+        return change if rest == data else whole(rest)
+    base = redact(before)
+    return change if base == before and rest == data else splice(base, rest)
+
+
+def clean_up(database: Database, entity: str) -> list[Left]:
+    """Give back the room that erased bytes took, so that they are in no free page; says where they may be still."""
+    if database.kind == "postgresql":
+        with database.looking() as link:
+            link.text("VACUUM FULL mem_log")
+            link.text("VACUUM FULL user_memories")
+        return [Left(Path(f"{database.kind}:{entity}"), _SERVER)]
+    with database.looking() as link:
+        link.text("VACUUM")
+        ((busy, *_),) = link.text("PRAGMA wal_checkpoint(TRUNCATE)")
+    return [Left(Path(f"{database.path}-wal"), _OPEN)] if busy else []
+
+
+def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
+    """What copies of rows say, as memory files."""
+    for path in copies(folder):
+        rows = [_row(number, each) for number, each in enumerate(rows_of(read_copy(path) or {}, entity))]
+        if not rows:
+            continue
+        edited = codec.edited(entity, b"", rows)
+        yield Kept(path, edited.data, "retired", entity)
+        bad = {id_ for id_, _ in edited.bad}
+        for row in rows:
+            if row.id in bad:
+                yield Kept(path, str(row.content).encode(errors="backslashreplace"), "retired", entity)
+
+
+def _row(number: int, said: dict[str, object]) -> FoundRow:
+    tags = said.get("tags")
+    tags = tags if isinstance(tags, str) else json.dumps(tags)
+    return FoundRow(
+        number, number, said.get("category"), said.get("title"), None, said.get("content"), tags, None, None
+    )
+
+
+def erase_copies(folder: Path, entity: str, codec: Codec, erasure: Erasure) -> list[Path]:
+    """Remove the copies of rows that hold what is to be forgotten."""
+    holding = dict.fromkeys(each.path for each in kept(folder, entity, codec) if erasure.holds(each))
+    for path in holding:
+        with suppress(FileNotFoundError):
+            path.unlink()
+    return list(holding)

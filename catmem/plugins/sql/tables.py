@@ -1,0 +1,462 @@
+"""Making the tables and their triggers, and bringing those of an older version here.
+
+The triggers count: each change of a row of ``user_memories`` adds to ``memory_meta.generation`` of its entity, so a
+write of a direct SQL client is noticed. On SQLite a REPLACE deletes rows without their delete trigger (but where the
+connection says ``recursive_triggers``), so the rows that give way are counted before it. No trigger has a conflict
+clause of its own: SQLite would put that of the outer statement in its place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    insert,
+    literal_column,
+    select,
+)
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from catmem.errors import BusyError, StoreError
+from catmem.plugins.sql.link import Statement, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Dialect
+
+    from catmem.plugins.sql.database import Database
+    from catmem.plugins.sql.link import Link
+    from catmem.plugins.sql.sqlite_file import DatabaseFile
+
+SCHEMA_VERSION = 4
+"""The version of these tables. ``STEPS`` brings older ones here."""
+
+AT_THE_END = 10**18
+"""The position of a row for which a client names none: behind all others."""
+
+METADATA = MetaData()
+
+_BIG = BigInteger().with_variant(Integer, "sqlite")
+_JSON = Text().with_variant(JSON, "postgresql")
+
+SCHEMA = Table(
+    "catmem_schema",
+    METADATA,
+    Column("version", Integer, nullable=False),
+    Column("store", Text, nullable=False),
+    comment="The version of the tables, and a random name of this store, with which every chain begins.",
+)
+
+ENTRIES = Table(
+    "user_memories",
+    METADATA,
+    Column("id", _BIG, Identity(always=True), primary_key=True),
+    Column("entity", Text, nullable=False),
+    Column("position", _BIG, nullable=False, server_default=str(AT_THE_END)),
+    Column("category", Text, nullable=False, server_default="__uncategorized__"),
+    Column("title", Text),
+    Column("tier", Integer),
+    Column("content", Text, nullable=False),
+    Column("tags", _JSON, nullable=False, server_default="{}"),
+    Column("created_at", Text),
+    Column("mark", Text),
+    Index("user_memories_order", "entity", "position"),
+    comment="One row an entry, in the order of position and id: the head of each entity, to be read and edited.",
+)
+
+META = Table(
+    "memory_meta",
+    METADATA,
+    Column("entity", Text, primary_key=True),
+    Column("generation", _BIG, nullable=False, server_default="0"),
+    Column("recorded", _BIG, nullable=False, server_default="0"),
+    Column("revision", _BIG, nullable=False, server_default="0"),
+    Column("sequence", _BIG, nullable=False, server_default="0"),
+    Column("head", _BIG, nullable=False, server_default="0"),
+    Column("depth", Integer, nullable=False, server_default="0"),
+    Column("digest", Text, nullable=False, server_default=""),
+    Column("chain", Text, nullable=False, server_default=""),
+    Column("updated_at", Text),
+    comment="generation counts every change of the rows of an entity; recorded is the one that catmem last made.",
+)
+
+LOG = Table(
+    "mem_log",
+    METADATA,
+    Column("entity", Text, primary_key=True),
+    Column("sequence", _BIG, primary_key=True, autoincrement=False),
+    Column("revision", Text, nullable=False),
+    Column("parents", Text, nullable=False),
+    Column("timestamp", Text, nullable=False),
+    Column("op", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("op_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("size", _BIG, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("base", _BIG),
+    Column("depth", Integer, nullable=False),
+    Column("offset", _BIG),
+    Column("removed", _BIG),
+    Column("data", LargeBinary, nullable=False),
+    Column("chain", Text, nullable=False),
+    UniqueConstraint("entity", "revision"),
+    UniqueConstraint("entity", "agent", "op_id"),
+    comment="Every revision. data is the whole, packed by zlib, where base is null; else what goes in at offset.",
+)
+
+BRANCHES = Table(
+    "mem_branches",
+    METADATA,
+    Column("entity", Text, primary_key=True),
+    Column("revision", Text, primary_key=True),
+    Column("sequence", _BIG, nullable=False),
+    comment="The branches that no other revision follows.",
+)
+
+
+STEPS: Mapping[int, Sequence[str]] = {
+    # Version 2 shows in memory_meta when an entity was last written.
+    1: (
+        "ALTER TABLE memory_meta ADD COLUMN updated_at TEXT",
+        (
+            "UPDATE memory_meta SET updated_at = (SELECT timestamp FROM mem_log "
+            "WHERE mem_log.entity = memory_meta.entity AND mem_log.sequence = memory_meta.head)"
+        ),
+        "UPDATE catmem_schema SET version = 2",
+    ),
+    # Version 3 has a safer function behind PostgreSQL's triggers. ``schema.make_ready`` makes it, as wherever the
+    # triggers are not as they must be.
+    2: ("UPDATE catmem_schema SET version = 3",),
+    # In version 4 an op_id is the agent's own.
+    3: ("UPDATE catmem_schema SET version = 4",),
+}
+"""What brings tables of a version to the next one; each step ends in saying so."""
+
+
+def _own_op_ids(dialect: Dialect) -> Sequence[str]:
+    """The statements of step 3: SQLite changes no constraint of a table that is there."""
+    if dialect.name == "postgresql":
+        return (
+            "ALTER TABLE mem_log DROP CONSTRAINT IF EXISTS mem_log_entity_op_id_key",
+            "ALTER TABLE mem_log ADD UNIQUE (entity, agent, op_id)",
+        )
+    return (
+        "ALTER TABLE mem_log RENAME TO mem_log_3",
+        str(CreateTable(LOG).compile(dialect=dialect)),
+        "INSERT INTO mem_log SELECT * FROM mem_log_3",
+        "DROP TABLE mem_log_3",
+    )
+
+
+_BUMP = "UPDATE memory_meta SET generation = generation + 1 WHERE entity"
+_NEW = (
+    "INSERT INTO memory_meta (entity) SELECT NEW.entity "
+    "WHERE NOT EXISTS (SELECT 1 FROM memory_meta WHERE entity = NEW.entity)"
+)
+_GIVES_WAY = "(SELECT entity FROM user_memories WHERE id = NEW.id)"
+
+SQLITE_TRIGGERS = tuple(
+    f"CREATE TRIGGER user_memories_{name} {when} BEGIN {'; '.join(steps)}; END"
+    for name, when, steps in (
+        ("gives_way_to_insert", "BEFORE INSERT ON user_memories", (f"{_BUMP} = {_GIVES_WAY}",)),
+        ("gives_way_to_update", "BEFORE UPDATE ON user_memories WHEN NEW.id <> OLD.id", (f"{_BUMP} = {_GIVES_WAY}",)),
+        ("inserted", "AFTER INSERT ON user_memories", (_NEW, f"{_BUMP} = NEW.entity")),
+        ("updated", "AFTER UPDATE ON user_memories", (_NEW, f"{_BUMP} IN (OLD.entity, NEW.entity)")),
+        ("deleted", "AFTER DELETE ON user_memories", (f"{_BUMP} = OLD.entity",)),
+    )
+)
+
+_BODY = """
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    UPDATE {schema}.memory_meta SET generation = generation + 1;
+  ELSIF TG_OP = 'DELETE' THEN
+    UPDATE {schema}.memory_meta SET generation = generation + 1 WHERE entity IN (SELECT entity FROM gone);
+  ELSE
+    INSERT INTO {schema}.memory_meta AS known (entity, generation) SELECT DISTINCT entity, 1 FROM come ORDER BY entity
+      ON CONFLICT (entity) DO UPDATE SET generation = known.generation + 1;
+    IF TG_OP = 'UPDATE' THEN
+      UPDATE {schema}.memory_meta SET generation = generation + 1
+        WHERE entity IN (SELECT entity FROM gone EXCEPT SELECT entity FROM come);
+    END IF;
+  END IF;
+  RETURN NULL;
+END """
+
+_SEARCH_PATH = "pg_catalog, pg_temp"
+"""Of the function, which has the rights of its maker: no temporary table may come first, nor any schema that
+others may make things in; so the tables are named with theirs."""
+
+_FUNCTION = (
+    "CREATE OR REPLACE FUNCTION {schema}.catmem_count() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER "
+    f"SET search_path = {_SEARCH_PATH} AS $${_BODY}$$"
+)
+# A user who may call it could hang it on a table of their own, and count what was not changed.
+_NOT_FOR_ALL = "REVOKE ALL ON FUNCTION {schema}.catmem_count() FROM PUBLIC"
+
+_POSTGRESQL_TRIGGERS = tuple(
+    f"CREATE TRIGGER user_memories_{name} AFTER {when} FOR EACH STATEMENT EXECUTE FUNCTION {{schema}}.catmem_count()"
+    for name, when in (
+        ("inserted", "INSERT ON {schema}.user_memories REFERENCING NEW TABLE AS come"),
+        ("updated", "UPDATE ON {schema}.user_memories REFERENCING OLD TABLE AS gone NEW TABLE AS come"),
+        ("deleted", "DELETE ON {schema}.user_memories REFERENCING OLD TABLE AS gone"),
+        ("emptied", "TRUNCATE ON {schema}.user_memories"),
+    )
+)
+_POSTGRESQL_KINDS = {
+    ("user_memories_inserted", 4, None, "come"),
+    ("user_memories_updated", 16, "gone", "come"),
+    ("user_memories_deleted", 8, "gone", None),
+    ("user_memories_emptied", 32, None, None),
+}
+"""The same as ``pg_trigger`` has them: name, type, and the names of the old and the new rows."""
+
+_HAS_SCHEMA = {
+    "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'catmem_schema'",
+    # Not to_regclass: what that remembers may be older than the lock that the asking transaction has waited for.
+    "postgresql": "SELECT 1 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace "
+    "WHERE relname = 'catmem_schema' AND nspname = ANY (current_schemas(false))",
+}
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7246170816)"
+
+_SCHEMA_OF_TABLES = (
+    "SELECT pg_catalog.quote_ident(nspname) FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace "
+    "ON pg_namespace.oid = relnamespace WHERE pg_class.oid = 'user_memories'::pg_catalog.regclass"
+)
+_SQLITE_COUNTS = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = 'user_memories'"
+_POSTGRESQL_COUNTS = (
+    "SELECT tgname, tgtype, tgoldtable, tgnewtable FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_proc "  # noqa: S608 - every word is ours
+    "ON pg_proc.oid = tgfoid WHERE tgrelid = 'user_memories'::pg_catalog.regclass AND tgenabled IN ('O', 'A') "
+    "AND tgqual IS NULL AND tgattr = '' AND prosecdef "
+    f"AND proconfig = ARRAY['search_path={_SEARCH_PATH}'] AND prosrc = $${_BODY}$$"
+)
+_OUTDATED = (
+    "UPDATE memory_meta SET generation = generation + 1",
+    (
+        "INSERT INTO memory_meta (entity, generation) SELECT DISTINCT entity, 1 FROM user_memories "
+        "WHERE entity NOT IN (SELECT entity FROM memory_meta)"
+    ),
+)
+
+_NEWEST = select(func.max(SCHEMA.c.version)).scalar_subquery().label("version")
+AS_THEY_ARE: Mapping[str, tuple[ColumnElement[Any], ...]] = {
+    # Every change of a table or trigger counts the one up; on a server the triggers themselves are counted.
+    "sqlite": (_NEWEST, literal_column("(SELECT schema_version FROM pragma_schema_version)").label("shape")),
+    "postgresql": (
+        _NEWEST,
+        literal_column(
+            "(SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgrelid = 'user_memories'::pg_catalog.regclass "
+            "AND tgenabled IN ('O', 'A') AND NOT tgisinternal)"
+        ).label("shape"),
+    ),
+}
+"""Columns that say as what the tables are: asked with whatever is read of an entity, since others may change them."""
+
+_AS_THEY_ARE = Statement(select(*AS_THEY_ARE["sqlite"]), select(*AS_THEY_ARE["postgresql"]))
+_VERSION = Statement(select(SCHEMA.c.version, SCHEMA.c.store))
+_MADE = Statement(insert(SCHEMA))
+
+
+def version_of(link: Link) -> tuple[int, str] | None:
+    """The version of the tables and the name of the store; ``None`` where there are none."""
+    if not link.text(_HAS_SCHEMA[link.dialect.name]):
+        return None
+    found = link.first(_VERSION)
+    return None if found is None else (int(found[0]), str(found[1]))
+
+
+def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
+    """Make the tables, or bring older ones here; returns the name of the store, and as what the tables are.
+
+    Where changes were not counted as they must be, they are from now on, and every entity is said to have been changed:
+    its rows are then compared with its head. Raises ``StoreError``, with ``newer_schema`` for tables of a newer catmem,
+    of which nothing is touched.
+    """
+    with database.writing() as link:
+        if database.kind == "postgresql":
+            link.text(_ONE_AT_A_TIME)
+        found = version_of(link)
+        _refuse_strange(database.file, link, found)
+        if found is None:
+            name = uuid4().hex
+            for statement in definitions(link.dialect):
+                link.text(statement)
+            link.run(_MADE, version=SCHEMA_VERSION, store=name)
+        else:
+            version, name = found
+            refuse_newer(version, database.name)
+            for step in range(version, SCHEMA_VERSION):
+                for statement in (*(_own_op_ids(link.dialect) if step == 3 else ()), *STEPS[step]):  # noqa: PLR2004
+                    link.text(statement)
+        if not is_counted(link):
+            for statement in counting(link):
+                link.text(statement)
+            for statement in _OUTDATED:
+                link.text(statement)
+        return name, as_they_are(link)
+
+
+def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str] | None) -> None:
+    """Raise ``StoreError`` if the tables are gone that a file had, or are those of another store."""
+    if file is None:
+        return
+    if found is not None:
+        file.refuse_other(found[1], revisions_of(link))
+    elif file.is_lasting() and version_of(link) is None:  # else another process has just made them
+        raise file.gone("has none of the tables that it had")
+
+
+def revisions_of(link: Link) -> int:
+    """How many revisions the store has."""
+    ((count,),) = link.text("SELECT coalesce(sum(sequence), 0) FROM memory_meta")
+    return int(count)
+
+
+def is_counted(link: Link) -> bool:
+    """Whether the triggers are there, as they must be."""
+    if link.dialect.name == "sqlite":
+        return {str(sql) for (sql,) in link.text(_SQLITE_COUNTS)} >= set(SQLITE_TRIGGERS)
+    ((schema,),) = link.text(_SCHEMA_OF_TABLES)
+    return {tuple(each) for each in link.text(_POSTGRESQL_COUNTS.replace("{schema}", schema))} >= _POSTGRESQL_KINDS
+
+
+def counting(link: Link) -> Iterator[str]:
+    """The statements that make the triggers, in the place of any that have their names."""
+    if link.dialect.name == "sqlite":
+        for trigger in SQLITE_TRIGGERS:
+            yield f"DROP TRIGGER IF EXISTS {trigger.split()[2]}"
+            yield trigger
+        return
+    ((schema,),) = link.text(_SCHEMA_OF_TABLES)
+    for statement in (_FUNCTION, _NOT_FOR_ALL):
+        yield statement.replace("{schema}", schema)
+    for trigger in _POSTGRESQL_TRIGGERS:
+        yield f"DROP TRIGGER IF EXISTS {trigger.split()[2]} ON {schema}.user_memories"
+        yield trigger.replace("{schema}", schema)
+
+
+def as_they_are(link: Link) -> tuple[Any, ...]:
+    """As what the tables are."""
+    return tuple(link.first(_AS_THEY_ARE) or ())
+
+
+def refuse_changed(link: Link) -> None:
+    """Raise if the tables are not as they were known: ``StoreError`` for newer ones, else ``ChangedTablesError``."""
+    if link.tables is None:
+        return
+    found = as_they_are(link)
+    if found != link.tables:
+        refuse_newer(int(found[0] or 0), None)
+        raise ChangedTablesError
+
+
+class ChangedTablesError(TransientError):
+    """Another program changed the tables or their triggers since the last look: look again."""
+
+    def __init__(self) -> None:
+        """With the error for when they never rest."""
+        hint = "Nothing was written. Try again when it is done."
+        super().__init__(BusyError("another program changes the tables of the database", hint=hint))
+
+
+def refuse_newer(version: int, name: str | None) -> None:
+    """Raise ``StoreError`` for tables of a newer version than this catmem knows."""
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the tables have version {version}, and this catmem knows versions up to {SCHEMA_VERSION}",
+            code="newer_schema",
+            path=name,
+            hint="Nothing was touched. Install the catmem that made them, or a newer one.",
+        )
+
+
+def definitions(dialect: Dialect) -> Iterator[str]:
+    """The statements that make the tables."""
+    for table in METADATA.sorted_tables:
+        yield str(CreateTable(table).compile(dialect=dialect))
+    for index in sorted(ENTRIES.indexes, key=lambda each: str(each.name)):
+        yield str(CreateIndex(index).compile(dialect=dialect))
+
+
+class Readiness:
+    """Whether the tables are there, asked once for each process and database file."""
+
+    def __init__(self, database: Database) -> None:
+        """Nothing has been asked yet."""
+        self._database = database
+        self._name: str | None = None
+        self._known: object = None
+
+    def to_read(self) -> bool:
+        """Whether there is anything to read. Older tables are read as they are, and a write brings them here."""
+        database = self._database
+        if not database.exists:
+            return False
+        if self._is_known():
+            return True
+        with database.looking() as link:
+            found = version_of(link)
+            _refuse_strange(database.file, link, found)
+            if found is None:
+                return False
+            if database.file is not None:
+                database.file.learn(found[1])
+            refuse_newer(found[0], database.name)
+            if found[0] == SCHEMA_VERSION:
+                tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
+                if is_counted(link):
+                    self._learn(found[1], tables)
+        return True
+
+    def to_write(self) -> str:
+        """Make sure that there are tables; returns the name of the store."""
+        if not self._is_known():
+            if self._database.file is not None:
+                self._database.file.mark.prepare()
+            self._learn(*make_ready(self._database))
+        return str(self._name)
+
+    def accepted(self) -> list[str]:
+        """Take a SQLite database as it is, also one that lost revisions, or that is another; says what was taken."""
+        database = self._database
+        if database.file is None or not database.exists:
+            return []
+        with database.looking() as link:
+            found = version_of(link)
+            said = None if found is None else database.file.accept(found[1], revisions_of(link))
+        return [said] if said else []
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every change of a row is counted, as far as is known; else only the rows say what they hold."""
+        return self._is_known()
+
+    def forget(self) -> None:
+        """Ask again: the tables were changed."""
+        self._known = None
+        self._database.tables = None
+
+    def _is_known(self) -> bool:
+        return self._name is not None and self._known == self._database.identity
+
+    def _learn(self, name: str, tables: tuple[Any, ...]) -> None:
+        self._name = name
+        if self._database.file is not None:
+            self._database.file.learn(name)
+        self._database.tables = tables
+        self._known = self._database.identity

@@ -1,0 +1,133 @@
+"""What plugins add to catmem: commands, kinds of stores, importers, and roots over what other programs keep.
+
+A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
+``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
+imported when it is used. Plugins are looked up where a name is unknown, for help, by servers and by ``catmem doctor``:
+the lookup costs some milliseconds, which the everyday commands need not pay. Docs: ``docs/plugins.md``.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem.commands import COMMANDS, GROUPS
+from catmem.errors import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "catmem.plugins"
+VERSION = 1
+"""That of this interface: a plugin that says another one is not loaded."""
+
+
+class AddedCommand(NamedTuple):
+    """A command of the command line: its heading in ``catmem --help``, its line there, and its place."""
+
+    heading: str
+    said: str
+    place: str
+
+
+class Plugin(NamedTuple):
+    """A plugin that was found, and why it is not loaded, if it is not."""
+
+    name: str
+    error: ConfigError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"name": self.name, "error": None if self.error is None else self.error.to_dict()}
+
+
+@dataclass
+class Registry:
+    """What is added, each by its name."""
+
+    commands: dict[str, AddedCommand] = field(default_factory=dict)
+    stores: dict[str, str] = field(default_factory=dict)
+    importers: dict[str, str] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    plugins: list[Plugin] = field(default_factory=list)
+
+    def needs(self, version: int) -> None:
+        """Say which version of this interface a plugin is made for. Raises ``ConfigError`` (``bad_plugin``)."""
+        if version != VERSION:
+            raise bad_plugin(f"it is made for version {version} of plugins, and this catmem has {VERSION}")
+
+    def add_command(self, name: str, place: str, *, heading: str, said: str) -> None:
+        """A click command ``name`` at ``place``, under a heading of ``catmem --help``."""
+        if name in COMMANDS:
+            raise bad_plugin(f"the command {name!r} is catmem's own")
+        if heading not in GROUPS:
+            raise bad_plugin(f"catmem --help has no heading {heading!r}; it has {', '.join(GROUPS)}")
+        _add(self.commands, "command", name, AddedCommand(heading, said, place))
+
+    def add_store(self, scheme: str, place: str) -> None:
+        """A ``workspace.stores.Backend`` for what ``store`` in catmem.yaml names by ``scheme:``."""
+        if scheme == "files":
+            raise bad_plugin("the store 'files' is catmem's own")
+        _add(self.stores, "store", scheme, place)
+
+    def add_importer(self, program: str, place: str) -> None:
+        """A function ``read(path) -> Imported`` of what a program keeps, for ``catmem import --from PROGRAM``."""
+        _add(self.importers, "importer", program, place)
+
+    def add_root(self, program: str, place: str) -> None:
+        """A function ``make(folder) -> MadeOver``, for ``catmem init --from-PROGRAM``."""
+        _add(self.roots, "root", program, place)
+
+
+def _add(added: dict[str, Any], kind: str, name: str, value: object) -> None:
+    if name in added:
+        raise bad_plugin(f"there is a {kind} {name!r} already")
+    added[name] = value
+
+
+def bad_plugin(message: str) -> ConfigError:
+    """The error of a plugin that cannot be loaded."""
+    return ConfigError(message, code="bad_plugin")
+
+
+def at(place: str) -> Any:  # noqa: ANN401 - whatever stands there
+    """What stands at ``module:name``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def registry() -> Registry:
+    """What the installed plugins add. One that fails is named in ``plugins`` with its reason, and adds nothing."""
+    from importlib.metadata import entry_points
+
+    found = Registry()
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        found = loaded(point, found)
+    return found
+
+
+def loaded(point: EntryPoint, before: Registry) -> Registry:
+    """The registry with what a plugin adds: all of it, or nothing and the reason."""
+    trial = deepcopy(before)
+    try:
+        point.load()(trial)
+    except ConfigError as error:
+        reason = error.message
+    except Exception as error:  # noqa: BLE001 - the code is somebody else's
+        reason = f"{type(error).__name__}: {error}"
+    else:
+        trial.plugins.append(Plugin(point.name))
+        return trial
+    said = bad_plugin(f"the plugin {point.name!r} ({point.value}) is not loaded: {reason}")
+    said.hint = "What the others add works. Update the package that it is from, or remove it."
+    before.plugins.append(Plugin(point.name, said))
+    return before
+
+
+def unloaded() -> list[ConfigError]:
+    """Why plugins are not loaded."""
+    return [each.error for each in registry().plugins if each.error is not None]

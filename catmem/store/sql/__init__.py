@@ -1,1 +1,0 @@
-"""Entities in a database: one store on SQLAlchemy Core, for SQLite and PostgreSQL."""

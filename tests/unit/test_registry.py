@@ -1,0 +1,120 @@
+"""Plugins: what they add, and that one which fails adds nothing, is named, and leaves everything else working."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from catmem.registry import Registry, loaded, registry
+from tests.end_to_end.terminal import write_root
+from tests.golden.case import put
+
+GOOD = '''\
+import click
+
+
+@click.command()
+def hello():
+    """Say hello."""
+    click.echo("hello")
+
+
+def read(path):
+    raise SystemExit
+
+
+def register(registry):
+    registry.needs(1)
+    registry.add_command("hello", "others:hello", heading="Look", said="Say hello.")
+    registry.add_importer("others", "others:read")
+'''
+BAD = {
+    "two commands of one name": (
+        GOOD + '    registry.add_command("hello", "others:hello", heading="Look", said="Again.")\n',
+        "there is a command 'hello' already",
+    ),
+    "a command of catmem's own": (GOOD.replace('"hello", "o', '"add", "o'), "the command 'add' is catmem's own"),
+    "a command of another plugin": (GOOD.replace('"hello", "o', '"hermes", "o'), "there is a command 'hermes' already"),
+    "the store of files": (GOOD + '    registry.add_store("files", "others:read")\n', "'files' is catmem's own"),
+    "no heading": (GOOD.replace('"Look"', '"Listen"'), "catmem --help has no heading 'Listen'"),
+    "another version": (GOOD.replace("needs(1)", "needs(2)"), "made for version 2 of plugins, and this catmem has 1"),
+    "an import that fails": ("import nowhere_at_all\n", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+    "no function": ("", "AttributeError"),
+    "a function that raises": ("def register(registry):\n    1 / 0\n", "ZeroDivisionError"),
+}
+
+
+@pytest.fixture
+def catmem(tmp_path):
+    """Runs the command line with a plugin of another package, whose text is given first."""
+    root = tmp_path / "root"
+    write_root(root)
+
+    def run(text, *arguments, status=0):
+        put(tmp_path / "others.py", text)
+        put(tmp_path / "others-1.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: others\nVersion: 1\n")
+        put(tmp_path / "others-1.dist-info" / "entry_points.txt", "[catmem.plugins]\nothers = others:register\n")
+        paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+        done = subprocess.run(
+            [sys.executable, "-m", "catmem", *arguments],
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done
+
+    return run
+
+
+def test_what_another_package_adds_is_there(catmem):
+    assert catmem(GOOD, "hello").stdout == "hello\n"
+    assert "  hello   Say hello.\n" in catmem(GOOD, "--help").stdout
+    assert "others" in catmem(GOOD, "import", "--help").stdout
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD)
+def test_a_plugin_that_fails_adds_nothing_and_is_named(catmem, text, reason):
+    plugins = json.loads(catmem(text, "doctor", "--format", "json").stdout)["plugins"]
+    (failed,) = [each for each in plugins if each["error"] is not None]
+    assert (failed["name"], failed["error"]["code"]) == ("others", "bad_plugin")
+    assert reason in failed["error"]["message"]
+    assert reason in catmem(text, "doctor").stdout
+    said = catmem(text, "hello", status=2).stderr
+    assert "There is no command 'hello'" in said
+    assert reason in said
+    assert "others" not in catmem(text, "import", "--help").stdout
+    assert catmem(text, "list", "-p", "neo").stdout
+
+
+def test_a_plugin_is_not_looked_up_for_a_command_of_the_core(catmem):
+    assert catmem("raise SystemExit(7)\n", "list", "-p", "neo").stderr == ""
+
+
+def test_what_came_before_a_failure_stays():
+    class Point:
+        name, value = "others", "others:register"
+
+        @staticmethod
+        def load():
+            def register(into):
+                into.add_importer("others", "others:read")
+                into.add_importer("others", "others:read")
+
+            return register
+
+    before = Registry(importers={"mine": "mine:read"})
+    after = loaded(Point, before)
+    assert after.importers == {"mine": "mine:read"}
+    assert [(each.name, each.error is None) for each in after.plugins] == [("others", False)]
+
+
+def test_the_plugins_of_catmem_are_loaded():
+    assert [each for each in registry().plugins if each.error is not None] == []
+    assert {"sql", "hermes", "importers", "simulate"} <= {each.name for each in registry().plugins}

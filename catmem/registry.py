@@ -8,8 +8,6 @@ the lookup costs some milliseconds, which the everyday commands need not pay. Do
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,15 +42,16 @@ class Plugin(NamedTuple):
         return {"name": self.name, "error": None if self.error is None else self.error.to_dict()}
 
 
-@dataclass
 class Registry:
     """What is added, each by its name."""
 
-    commands: dict[str, AddedCommand] = field(default_factory=dict)
-    stores: dict[str, str] = field(default_factory=dict)
-    importers: dict[str, str] = field(default_factory=dict)
-    roots: dict[str, str] = field(default_factory=dict)
-    plugins: list[Plugin] = field(default_factory=list)
+    def __init__(self, before: Registry | None = None) -> None:
+        """What ``before`` has."""
+        self.commands: dict[str, AddedCommand] = {} if before is None else dict(before.commands)
+        self.stores: dict[str, str] = {} if before is None else dict(before.stores)
+        self.importers: dict[str, str] = {} if before is None else dict(before.importers)
+        self.roots: dict[str, str] = {} if before is None else dict(before.roots)
+        self.plugins: list[Plugin] = [] if before is None else list(before.plugins)
 
     def needs(self, version: int) -> None:
         """Say which version of this interface a plugin is made for. Raises ``ConfigError`` (``bad_plugin``)."""
@@ -112,12 +111,12 @@ def registry() -> Registry:
 
 def loaded(point: EntryPoint, before: Registry) -> Registry:
     """The registry with what a plugin adds: all of it, or nothing and the reason."""
-    trial = deepcopy(before)
+    trial = Registry(before)
     try:
         point.load()(trial)
     except ConfigError as error:
         reason = error.message
-    except Exception as error:  # noqa: BLE001 - the code is somebody else's
+    except Exception as error:  # noqa: BLE001 - others wrote what is called
         reason = f"{type(error).__name__}: {error}"
     else:
         trial.plugins.append(Plugin(point.name))

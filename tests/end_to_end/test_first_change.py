@@ -23,8 +23,7 @@ from tests.golden.case import put
 
 PAGE = load(ROOT / "docs" / "first-change.md")
 COPIED = ("catmem", "docs", "schemas", "profiles")
-DATA = "catmem-0.dist-info"
-MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an mcp tool": 4, "a store": 3}
+MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an mcp tool": 4, "a store": 3, "a plugin": 2}
 """How many files of the package each may touch."""
 
 
@@ -48,6 +47,7 @@ def apply(example, copy):
     if example.direction.startswith("file "):
         name = example.direction.removeprefix("file ")
         assert not (copy / name).exists()
+        (copy / name).parent.mkdir(exist_ok=True)
         (copy / name).write_text(example.text)
     elif example.language == "diff":
         name = head.removeprefix("+++ ")
@@ -62,6 +62,15 @@ def apply(example, copy):
     return name
 
 
+def install(folder):
+    """Put beside a package what an installation says of it: its plugins."""
+    said = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    plugins = "".join(f"{name} = {place}\n" for name, place in said["entry-points"]["catmem.plugins"].items())
+    data = folder / f"{said['name'].replace('-', '_')}-0.dist-info"
+    put(data / "METADATA", f"Metadata-Version: 2.1\nName: {said['name']}\nVersion: 0\n")
+    put(data / "entry_points.txt", f"[catmem.plugins]\n{plugins}")
+
+
 class Changed:
     """A copy of the package with one example of the page, and a root for it."""
 
@@ -71,16 +80,11 @@ class Changed:
             shutil.copytree(ROOT / name, self.copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copyfile(ROOT / "pyproject.toml", self.copy / "pyproject.toml")
         self.touched = {apply(example, self.copy) for example in part(title).examples}
-        self.install()
+        folders = sorted(each.parent for each in self.copy.glob("**/pyproject.toml"))
+        for each in folders:
+            install(each)
         write_root(self.root)
-        self.environment = {**os.environ, "PYTHONPATH": str(self.copy)}
-
-    def install(self):
-        """What an installation says of the package: its plugins."""
-        said = tomllib.loads((self.copy / "pyproject.toml").read_text())["project"]
-        plugins = "".join(f"{name} = {place}\n" for name, place in said["entry-points"]["catmem.plugins"].items())
-        put(self.copy / DATA / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 0\n")
-        put(self.copy / DATA / "entry_points.txt", f"[catmem.plugins]\n{plugins}")
+        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
 
     def run(self, *arguments, status=0):
         """What the changed program prints."""
@@ -174,3 +178,12 @@ def test_a_new_store_keeps_what_is_written(change):
     log = json.loads(change.run("log", "neo/user", "--format", "json"))["revisions"]
     assert [(each["revision"], each["op"]) for each in log] == [("1", "put")]
     assert "Uses tabs." in (change.root / "memory.json").read_text()
+
+
+@on("a plugin")
+def test_a_plugin_of_another_package_imports(change, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Uses tabs.\n\nLikes tea.\n")
+    change.run("import", "--from", "lines", "-p", "neo", str(notes))
+    assert (change.root / "homes" / "neo" / "USER.md").read_text().count("Likes tea.") == 1
+    assert "lines" in change.run("doctor")

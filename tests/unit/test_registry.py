@@ -109,7 +109,8 @@ def test_what_came_before_a_failure_stays():
 
             return register
 
-    before = Registry(importers={"mine": "mine:read"})
+    before = Registry()
+    before.add_importer("mine", "mine:read")
     after = loaded(Point, before)
     assert after.importers == {"mine": "mine:read"}
     assert [(each.name, each.error is None) for each in after.plugins] == [("others", False)]

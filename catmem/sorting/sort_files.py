@@ -35,7 +35,7 @@ from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import configured_now, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.sorting.proposals import SortLine
@@ -81,8 +81,8 @@ class SortPlan:
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` the best guess of each other entry too.
 
-        What would be removed stays: no person looked at it. So does what looks hostile. ``apply_sort`` is told that
-        nobody looked, so that what it takes of these lines teaches nothing.
+        What would be removed stays: no person looked at it. So does what looks hostile. With ``unseen``
+        ``apply_sort`` notes that what it takes of these lines teaches nothing.
         """
         lines = []
         for line in self.lines:

@@ -164,3 +164,20 @@ def test_what_a_person_rejected_is_nothing_to_do(place):
     (waiting,) = run_json("proposals")["proposals"]
     run("proposals", "--reject", waiting["id"], "--reason", "Known.")
     assert "learned" not in [each["kind"] for each in run_json("status")["next"]]
+
+
+def test_a_rejection_names_the_command_for_the_specialists_file_and_own_words_go_there_too(place):
+    run("promote", "--all")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    put(place / "homes" / "tri" / "USER.md", "## Vendors\nKern repairs the van.\n")
+    (found,) = run_json("proposals")["proposals"]
+    said = run("proposals", "--edit", found["id"], "Kern repairs both vans.")
+    assert "neo/user says it in these words too" in said.stderr
+    assert "tri/user says it in these words too" in said.stderr
+    assert (place / "homes" / "neo" / "USER.md").read_text().endswith("§\nKern repairs both vans.\n")
+    assert run("promote").stdout.startswith("Nothing to promote")
+    run("add", "-p", "neo", "-c", "vendors", "Loom sells the looms.")
+    run("promote", "--all")
+    (found,) = run_json("proposals")["proposals"]
+    said = run("proposals", "--reject", found["id"]).stderr
+    assert "neo/user still says it. To remove it there: catmem remove -p neo -t user b2:" in said

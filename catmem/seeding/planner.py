@@ -10,6 +10,7 @@ and the others go on.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -198,6 +199,7 @@ class _Planning:
             self.given.setdefault(record.target, []).append(record)
         self.parts: dict[str, Parts] = {}
         self.starved: list[str] = []
+        self.slips: list[str] = []
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -364,11 +366,37 @@ class _Planning:
             return None
         data = self.workspace.bytes_of(profile, target)
         _refuse_unfit(self.workspace, entity, data)
+        self._refuse_slip(profile, parts, data)
         kept = all(each.text.encode() in data for each in parts.base or ())
         if data and kept and not (every_entry or replaces) and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
         plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
         return plan if record is not None or parts.slice or plan.cloned else None
+
+    def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
+        """Raise ``UnknownNameError`` where a misspelt category of the profile would take copies out of its file.
+
+        Where none would go, a note says so.
+        """
+        target, taxonomy = parts.target.partition("/")[2], self.workspace.config.taxonomy
+        selectors = profile.selectors(target, taxonomy)
+        there = {each.version.category for each in parts.offered.entries}
+        unread = set(itertools.filterfalse(selectors.matches, there))
+        for name in sorted(selectors.names - there - taxonomy.categories.keys()):
+            near = nearest(name, unread)
+            if near is None or name in legible(self.workspace.parse, parts.target, data).by_category:
+                continue
+            said = f"{profile.name} names the category {name}, which no file has. Did you mean {near}?"
+            if not any(each.key[0] == near for each in parts.base or ()):
+                self.slips.append(said)
+                continue
+            raise UnknownNameError(
+                said,
+                code="unknown_category",
+                path=profile.path,
+                hint=f"Nothing was written to {parts.target}: its entries of {near} would go. Mend the profile; if you "
+                f"mean {name}, declare it in catmem.yaml.",
+            )
 
     def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
         """What a profile is to have of an offer, of the categories that are asked for."""
@@ -400,7 +428,7 @@ class _Planning:
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """What is there twice, and what no target gets."""
-        notes = [_on_doubles(each) for each in files if each.doubles]
+        notes = [*dict.fromkeys(self.slips), *(_on_doubles(each) for each in files if each.doubles)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
         return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]

@@ -134,10 +134,11 @@ def _unread(fleet: Fleet) -> list[str]:
 
 def _of_seeds(overview: Overview) -> Iterator[_Said]:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
-    refused = sum(bool(each.problems) for each in seeds)
+    problems = [each.problems[0] for each in seeds if each.problems]
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
-    behind = len(seeds) - refused - clashing
-    yield ("refused", refused, "profile", "that cannot be seeded", "catmem seed --all --dry-run")
+    behind = len(seeds) - len(problems) - clashing
+    why = f"that cannot be seeded ({problems[0].message})" if problems else ""
+    yield ("refused", len(problems), "profile", why, "catmem seed --all --dry-run")
     settle = "catmem seed --all --interactive"
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
     yield ("seeds", behind, "profile", "behind its source", "catmem seed --all")

@@ -152,6 +152,30 @@ def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(plac
     run("seed", "--all", "--root", place, status=3)
 
 
+def test_a_misspelt_category_of_a_profile_is_named_and_takes_nothing_out(place):
+    put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-style]\n")
+    run("seed", "boss", "--all", "--root", place)
+    before = (place / "homes" / "tri" / "USER.md").read_text()
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
+    said = "tri names the category code-stile, which no file has. Did you mean code-style?"
+    assert f"1 profile that cannot be seeded ({said})  catmem seed --all --dry-run" in status(place).stdout
+    refused = run("seed", "--all", "--root", place, status=2).stderr
+    assert f"error[unknown_category]: {place}/profiles/tri.yaml: {said}" in refused
+    assert (place / "homes" / "tri" / "USER.md").read_text() == before
+    put(place / "catmem.yaml", CONFIG + "taxonomy: {categories: {code-stile: {title: Code Stile}}}\n")
+    run("seed", "--all", "--root", place)
+    assert "tabs" not in (place / "homes" / "tri" / "USER.md").read_text()
+
+
+def test_a_misspelt_category_of_a_profile_that_was_never_seeded_is_a_note(place):
+    put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
+    said = run("seed", "boss", "--all", "--root", place)
+    assert "1 added" in said.stdout
+    assert "tri names the category code-stile, which no file has. Did you mean code-style?" in said.stderr
+
+
 def test_seeds_in_conflict_are_settled_and_not_repeated(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
     run("seed", "--all", "--root", place)

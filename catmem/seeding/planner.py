@@ -50,7 +50,7 @@ from catmem.seeding.slices import (
 )
 from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
-from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
+from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
@@ -67,8 +67,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
 
-_NAMED = 5
-"""Files that a note names at most."""
 _LISTED = 20
 """Categories that a refusal names at most."""
 
@@ -301,7 +299,7 @@ class _Planning:
             raise UnknownNameError(
                 f"there is no category {shown(unknown)} to seed from {self.source.name}",
                 code="unknown_category",
-                hint=f"Nothing was seeded. {meant}The categories are {_few(sorted(known), _LISTED)}.",
+                hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
 
     def _handed_on(self, target: str) -> list[SeedRecord]:
@@ -422,7 +420,7 @@ class _Planning:
         blind = [each.target for each in files if not each.is_known and each.before.strip()]
         if blind and (self.lock.notes or not self.lock_data):
             notes.append(
-                f"nothing is on record of an earlier seed of {_few(blind)}: entries are added and none is taken away"
+                f"nothing is on record of an earlier seed of {few(blind)}: entries are added and none is taken away"
             )
         return notes
 
@@ -442,7 +440,7 @@ class _Planning:
             for name, profile in self.profiles.items()
             if not any(named_of([category], target, profile, taxonomy) for target in targets)
         ]
-        return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
+        return f"{few(names)} gets nothing of {category}: the profile does not name it" if names else None
 
 
 def _on_doubles(plan: FilePlan) -> str:
@@ -456,24 +454,20 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
     targets = dict.fromkeys(each.partition("/")[2] for each in files)
     kept = " and ".join(f"{source}/{target}" for target in targets)
     return (
-        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: catmem sort -p "
+        f"no entry of {kept} has a category, so nothing of it goes to {few(files)}: catmem sort -p "
         f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
     )
 
 
 def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
     there = sorted({each.version.category for offered in offers for each in offered.entries})
-    what = f"the profile names none of {_few(there)}" if there else f"the profile {source} reads none of its entries"
-    return f"nothing of {source} goes to {_few(names)}: {what}"
+    what = f"the profile names none of {few(there)}" if there else f"the profile {source} reads none of its entries"
+    return f"nothing of {source} goes to {few(names)}: {what}"
 
 
 def _is_flat(offered: Offer) -> bool:
     """Whether the source has entries, seen by its profile or not, and no section."""
     return bool(offered.document.entries) and not offered.document.scan.headers
-
-
-def _few(names: Sequence[str], most: int = _NAMED) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 # --- one file, to write it too ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.proposals.promoting import promote_learned
 from catmem.proposals.proposal import proposals
-from catmem.text import counted
+from catmem.text import counted, few
 from catmem.workspace.fleet import read_access
 from catmem.workspace.overview import Overviews
 
@@ -72,6 +72,7 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    unread = _unread(access.fleet)
     states = Counter(each.state for each in waiting.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
@@ -80,7 +81,7 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
     due = ", ".join(f"{number:,} {state}" for state, number in dated.items())
     said = (
         *_of_files(overview),
-        ("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
+        ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
         *_of_seeds(overview),
         ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
         ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),

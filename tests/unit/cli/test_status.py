@@ -212,7 +212,7 @@ def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(p
 def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
     run("add", "-p", "neo", "-c", "safe", "The code is 7.", "--tag", "verified_date=2026-11-21", "--root", place)
     assert counts(place) == {"unread": 1}
-    assert status(place).stdout == "1 category that no specialist reads  catmem access\n"
+    assert status(place).stdout == "1 category that no specialist reads (safe)  catmem access\n"
     assert "safe" in run("access", "--root", place).stdout
     boss = place / "profiles" / "boss.yaml"
     boss.write_text(boss.read_text().replace("['*']", "['*', safe]"))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from catmem import __version__
-from catmem.cli.command import Group
+from catmem.cli.command import EVERYTHING, Group
 from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
@@ -27,6 +27,7 @@ GROUPS = {
         "verify": "Say that an entry still holds.",
         "search": "Find what a profile sees, the best and newest first.",
         "status": "Print what is next, each with the command for it.",
+        "help": "Print the commands by group, with --all the rare ones too.",
     },
     "Keep facts true": {
         "proposals": "Approve or reject what agents propose.",
@@ -36,7 +37,9 @@ GROUPS = {
         "schema": "Print a JSON schema of what catmem reads and prints.",
         "undo": "Take back what was written last.",
         "seed": "Copy slices of one profile's memory to others, again and again.",
-        "promote": "Bring what a specialist learned to the profile that it is seeded from.",
+        "promote": "Bring what a specialist added or reworded to the profile that it is seeded from.",
+        "branches": "List the branches of a file that are not merged yet.",
+        "merge": "Bring branches together with the file.",
         "fmt": "Put memory files into one layout.",
         "sort": "Sort entries without a category into sections.",
         "tidy": "List what memory says twice, and what you should look at together.",
@@ -48,7 +51,6 @@ GROUPS = {
         "log": "List the revisions of a file, or of one entry.",
         "blame": "Say who wrote each entry, and who verified it.",
         "diff": "Show what changed between revisions of a file.",
-        "audit": "List every attempt to write: who, what, and how it ended.",
         "watch": "Print what is new, as it happens.",
     },
     "Connect agents": {
@@ -59,17 +61,6 @@ GROUPS = {
         "import": "Bring in what another program remembers.",
         "export": "Write memory files for other programs.",
     },
-    "Many writers": {
-        "branches": "List the branches of a file that are not merged yet.",
-        "merge": "Bring branches together with the file.",
-        "write": "Write what an envelope holds, as an agent sent it.",
-        "envelope": "Make an envelope, signed, for catmem write.",
-        "key": "Make, list and remove the keys that agents sign with.",
-        "role-hash": "Print the digest of a profile, which envelopes name.",
-        "rollout": "Show which refusals are enforced, and what was let pass.",
-        "simulate": "Race agents on shared memory, with and without guards.",
-        "merge-driver": "Merge a memory file by entry, for git.",
-    },
     "Look after the store": {
         "fsck": "Check the history and the files, and mend what is safe to mend.",
         "doctor": "Say what the folders give the store, and what they lack.",
@@ -78,11 +69,21 @@ GROUPS = {
         "restore": "Write a file as it was at a revision.",
         "purge": "Erase an entry everywhere, from the history too.",
         "store": "Say what the store keeps, or copy it to another with its history.",
+    },
+    "Many writers and control": {
+        "audit": "List every attempt to write: who, what, and how it ended.",
+        "write": "Write what an envelope holds, as an agent sent it.",
+        "envelope": "Make an envelope, signed, for catmem write.",
+        "key": "Make, list and remove the keys that agents sign with.",
+        "role-hash": "Print the digest of a profile, which envelopes name.",
+        "rollout": "Show which refusals are enforced, and what was let pass.",
+        "simulate": "Race agents on shared memory, with and without guards.",
+        "merge-driver": "Merge a memory file by entry, for git.",
         "replay": "Write every revision out as a file.",
         "anchor": "Print where the history stands, or check one that you kept.",
     },
 }
-"""The commands with their one-line help, in the order and under the headings of ``catmem --help``."""
+"""The commands with their one-line help, in the order and under the headings of ``catmem help --all``."""
 
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 
@@ -109,7 +110,7 @@ _MODULES = {
 def _load(name: str) -> click.Command:
     """The command, which is the function of its name: ``role_hash``, and ``import_`` where Python has that word."""
     module = next((module for module, names in _MODULES.items() if name in names), f"{name}_command")
-    function = f"{name}_" if name in {"import", "list"} else name.replace("-", "_")
+    function = f"{name}_" if name in {"help", "import", "list"} else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
     return command
 
@@ -141,10 +142,12 @@ class _LazyGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        for title, commands in GROUPS.items():
+        shows_all = ctx.meta.get(EVERYTHING, False)
+        for title, commands in list(GROUPS.items())[: None if shows_all else -1]:
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))
+        if not shows_all:
+            formatter.write("\nEnvelopes, keys, rollout, simulation, audit and more: catmem help --all.\n")
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:

@@ -73,6 +73,8 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     unread = _unread(access.fleet)
+    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
+    emptied = f" ({few(empty)} has become empty)" if empty else ""
     states = Counter(each.state for each in waiting.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
@@ -87,8 +89,8 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
         ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
         ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
-        ("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
-        ("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
+        ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
+        ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
         ("due", sum(dated.values()), "fact", f"due for review ({due})", "catmem review"),
     )
     steps = (

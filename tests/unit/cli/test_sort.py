@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -430,6 +431,29 @@ def test_a_command_that_fails_is_said(place, monkeypatch, command, said):
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
     assert user(place) == FLAT
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("head -c 1048577 /dev/zero", "printed more than 1,048,576 bytes, and was ended"),
+        ("yes", "printed more than 1,048,576 bytes, and was ended"),
+        ("exec >&-; sleep 60", "gave no answer within 1 seconds, and was ended"),
+    ],
+)
+def test_a_command_is_ended_that_prints_too_much_or_goes_on_without_an_output(place, monkeypatch, command, said):
+    monkeypatch.setattr("catmem.cli.asking._LONGEST", 1 if "sleep" in command else 60)
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    assert f"error[ask_failed]: the command of --ask {said}" in run("sort", "--ask", command, "--yes", status=2).stderr
+
+
+def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, monkeypatch):
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    command = f"sleep 600 & echo $! > {place}/left; {model(place)}"
+    run("sort", "--ask", command, "--yes")
+    assert "## Talk" in user(place)
+    left = Path("/proc") / (place / "left").read_text().strip() / "stat"
+    assert not left.exists() or left.read_text().split()[2] == "Z"
 
 
 def test_a_bare_ask_needs_the_command_of_the_environment(place, monkeypatch):

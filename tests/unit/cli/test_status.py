@@ -294,3 +294,20 @@ def test_no_command_of_the_list_is_a_dead_end(busy):
         "marked", "unsorted", "unread", "seed_conflicts", "seeds", "branch_conflicts", "branches", "proposals", "learned",
         "outside", "due", "refused",
     }  # fmt: skip
+
+
+def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    path = tmp_path / "homes" / "neo" / "USER.md"
+    said = f"warning: {path}: has become empty: 'catmem restore neo/user 1' brings back what it held\n"
+    put(path, "")
+    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr
+    run("add", "-p", "neo", "-c", "talk", "Be brief.", "--root", tmp_path)
+    put(path, "\n")
+    for how in ((), ("--explain",), ("--format", "json")):
+        assert (said in run("prompt", "neo", *how, "--root", tmp_path).stderr) == (how != ("--format", "json"))
+    step = "1 file changed by another program (neo/user has become empty)  catmem status --adopt"
+    assert step in run("status", "--root", tmp_path).stdout
+    run("status", "--adopt", "--root", tmp_path)  # then it was shown
+    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr

@@ -70,7 +70,7 @@ def test_a_nightly_run_makes_no_second_proposal(ws):
     first = [each.written.waiting for each in promote_learned(ws)]
     assert promote_learned(ws) == []
     assert [each.id for each in ws.proposals()] == first
-    assert {each.reason for each in ws.proposals()} == {"learned by neo"}
+    assert {each.reason for each in ws.proposals()} == {"added or reworded in neo/user"}
 
 
 def test_the_same_fact_of_two_specialists_waits_once(ws):

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-EVERYTHING = "catmem.everything"
-"""Of a context: whether the help of a group has its rare commands too."""
-
-
 class Command(click.Command):
     """A command whose help is usage, one sentence, ``examples``, then the rest.
 

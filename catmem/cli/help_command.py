@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from catmem.cli.command import EVERYTHING, Command
+from catmem.cli.command import Command
 from catmem.cli.output import emit
 
 
@@ -18,5 +18,5 @@ def help_(ctx: click.Context, command: str | None, *, everything: bool) -> None:
     if command is not None and isinstance(top.command, click.Group):
         _, found, _ = top.command.resolve_command(top, [command])
         top = click.Context(found or top.command, info_name=command, parent=top)
-    top.meta[EVERYTHING] = everything
+    top.obj = everything
     emit(f"{top.get_help()}\n")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from catmem import __version__
-from catmem.cli.command import EVERYTHING, Group
+from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
@@ -142,11 +142,11 @@ class _LazyGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shows_all = ctx.meta.get(EVERYTHING, False)
-        for title, commands in list(GROUPS.items())[: None if shows_all else -1]:
+        # 'catmem help --all' has the last group, too.
+        for title, commands in list(GROUPS.items())[: None if ctx.obj else -1]:
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))
-        if not shows_all:
+        if not ctx.obj:
             formatter.write("\nEnvelopes, keys, rollout, simulation, audit and more: catmem help --all.\n")
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.prompt.sizes import Sizes, Use
     from catmem.prompt.styles import Style
     from catmem.workspace.fleet import Measured, Stats
-    from catmem.workspace.profile_memory import Notice, ProfileMemory
+    from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 60
@@ -97,7 +97,8 @@ def prompt(  # noqa: PLR0913 - an argument for each option
     if in_json():
         emit_json(prompt.to_dict())
         return
-    for warning in (*_emptied(workspace, memory), *memory.warnings()):
+    _say_emptied(workspace, memory)
+    for warning in memory.warnings():
         place = shown_path(warning.path or workspace.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
     if explain:
@@ -107,18 +108,17 @@ def prompt(  # noqa: PLR0913 - an argument for each option
         emit(prompt.text)
 
 
-def _emptied(workspace: Workspace, memory: ProfileMemory) -> Iterator[Notice]:
-    """A file that is empty now, and was not when the store last saw it."""
+def _say_emptied(workspace: Workspace, memory: ProfileMemory) -> None:
+    """Name a file that is empty now, and was not when the store last saw it."""
     from catmem.digest import bytes_digest
-    from catmem.workspace.profile_memory import Notice
 
     for target, document in memory.documents.items():
         if target not in memory.missing and not document.text.strip():
             entity = f"{memory.owner.name}/{target}"
             head = workspace.store.head(entity)
             if head is not None and head.digest != bytes_digest(workspace.store.peek(entity)):
-                said = f"has become empty: 'catmem restore {entity} {head.revision}' brings back what it held"
-                yield Notice(memory.paths[target], None, said)
+                back = f"'catmem restore {entity} {head.revision}' brings back what it held"
+                say(f"warning: {shown_path(memory.paths[target])}: has become empty: {back}")
 
 
 def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:

@@ -225,17 +225,20 @@ class _Memory:
     async def get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         session = self._session(ctx)
         if params.name == SORT.name:
-            text = await self._read(lambda: sort_question(self.workspace, self.profile, session))
-            message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-            return types.GetPromptResult(description=SORT.description, messages=[message])
-        if params.name != PROMPT.name:
+            text, said = (
+                await self._read(lambda: sort_question(self.workspace, self.profile, session)),
+                [SORT.description],
+            )
+        elif params.name == PROMPT.name:
+            how = _slice(params.arguments or {})
+            prompt = await self._read(lambda: self._prompt(session, how))
+            text = prompt["text"] or _EMPTY
+            said = [PROMPT.description, *(f"Warning: {warning}." for warning in prompt["warnings"])]
+            said += [prompt["advice"]] if "advice" in prompt else []
+        else:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        how = _slice(params.arguments or {})
-        prompt = await self._read(lambda: self._prompt(session, how))
-        message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
-        said = [str(PROMPT.description), *(f"Warning: {warning}." for warning in prompt["warnings"])]
-        said += [prompt["advice"]] if "advice" in prompt else []
-        return types.GetPromptResult(description=" ".join(said), messages=[message])
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
         answer = prompt_answer(self.workspace, self.profile, self.profile, **how).make()

@@ -25,8 +25,8 @@ from catmem.proposals.proposal import (
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change
 from catmem.text import size_of
+from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.history import limit_of_entity
-from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import load_each
 from catmem.writing import gate
 from catmem.writing.matching import legible
@@ -96,11 +96,8 @@ def approve(
         check_threats([words], workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
     approval = _ApprovedText(workspace, found, actor, words)
     done = _decide(workspace, found, "approved", actor, update=approval)
-    return (
-        done
-        if words is None
-        else replace(done, notes=tuple(_reworded(workspace, found, words, allow_secret=allow_secret)))
-    )
+    notes = () if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
+    return replace(done, notes=tuple(notes))
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
@@ -112,7 +109,7 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
     verdict: State = "withdrawn" if found.agent == actor else "rejected"
     done = _decide(workspace, found, verdict, actor, reason=reason)
-    return done if actor is not None else replace(done, notes=tuple(_still_said(workspace, found)))
+    return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
@@ -138,12 +135,11 @@ def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
 def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
     """How each specialist that goes on with rejected words takes those of the source."""
     for entity, entry, change in _copies(workspace, found):
-        whose = "-p {} -t {}".format(*entity.split("/"))
-        if change.before is None:
-            yield f"{entity} still says it. To remove it there: catmem remove {whose} {entry.id}"
-        else:
-            command = f"catmem replace {whose} {entry.id} {shlex.quote((change.now or change.before).body)}"
-            yield f"{entity} still says it. To give it the words of {found.entity}: {command}"
+        which, source = f"-p {entity.replace('/', ' -t ')} {entry.id}", change.now or change.before
+        way = f"remove it there: catmem remove {which}"
+        if source is not None:
+            way = f"give it the words of {found.entity}: catmem replace {which} {shlex.quote(source.body)}"
+        yield f"{entity} still says it. To {way}"
 
 
 def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
@@ -162,15 +158,12 @@ def _copies(workspace: Root, found: Proposal) -> list[tuple[str, Entry, Proposed
     """The entries with the words that a proposal makes, in files that are seeded from this one, or its proposer's."""
     name, _, target = found.entity.partition("/")
     made = {change.after.body: change for change in found.changes if change.after is not None}
-    copies = []
-    for profile in load_each(workspace)[0]:
-        if profile.name != name and (profile.seed_from == name or profile.name == found.agent):
-            try:
-                entries = read_document(workspace, profile, target).entries
-            except CatmemError:
-                continue  # 'catmem lint' says what is wrong with a file that cannot be read
-            copies += [(f"{profile.name}/{target}", each, made[each.body]) for each in entries if each.body in made]
-    return copies
+    heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent} - {
+        name
+    }
+    seen, _ = list_everywhere(workspace, target=target)
+    there = [each for each in seen if each.entry.body in made and each.entity.partition("/")[0] in heirs]
+    return [(each.entity, each.entry, made[each.entry.body]) for each in there]
 
 
 def _record(workspace: Root, found: Proposal) -> Revision:

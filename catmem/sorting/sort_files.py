@@ -15,7 +15,7 @@ from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SPLIT, STAYS, Descri
 from catmem.sorting.sort_list import Checker, as_text
 from catmem.sorting.sorted_text import category_of, sort_document
 from catmem.store.contract import Change
-from catmem.text import DEFAULT_LIMITS, decode, printable
+from catmem.text import DEFAULT_LIMITS, printable
 from catmem.threats import scan
 from catmem.workspace.formatting import entity_at, memory_files
 from catmem.workspace.init import starting_categories
@@ -242,11 +242,8 @@ def apply_sort(
         if declaration is not None:
             declare(declaration)
         try:
-            said = {
-                "declared": [*declared],
-                "secrets": [*dict.fromkeys(line.entry.id for line in secrets)],
-                "unseen": unseen,
-            }
+            erased = [*dict.fromkeys(line.entry.id for line in secrets)]
+            said = {"declared": [*declared], "secrets": erased, "unseen": unseen}
             note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
             done = apply_migration(workspace, planned, Change(op="sort", note=note), expected)
         except CatmemError:
@@ -301,12 +298,9 @@ def _guessed(workspace: Root, entity: str) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for each in workspace.store.log(entity):
         if each.op == "sort" and each.note.get("unseen"):
+            texts = (workspace.store.read(entity, name).data for name in (each.revision, *each.parents))
             after, *before = (
-                {
-                    (entry.category, entry.body)
-                    for entry in workspace.parse(decode(workspace.store.read(entity, rev).data)).entries
-                }
-                for rev in (each.revision, *each.parents)
+                {(entry.category, entry.body) for entry in workspace.parse(text).entries} for text in texts
             )
             found |= after.difference(*before)
     return found

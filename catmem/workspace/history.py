@@ -220,21 +220,15 @@ def closed(revision: Revision) -> tuple[str, ...]:
 
 
 def _last_of(workspace: Root, agent: str, but: str | None = None) -> tuple[Revision | None, Revision | None]:
-    """The newest revision of all entities that an agent wrote and did not undo, behind the newest of its entity.
-
-    ``but`` is an operation that does not count.
-    """
+    """The newest revision of all that an agent wrote and did not undo, ``but`` a kind, behind that of its entity."""
     found: tuple[Revision | None, Revision | None] = None, None
     latest = ("", 0)
     for log in (workspace.store.log(entity) for entity in all_entities(workspace)):
         newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
         record = _before_undo(workspace.store, newest)
-        if (
-            record is not None
-            and record.agent == agent
-            and record.op != but
-            and latest < (record.timestamp, record.sequence)
-        ):
+        if record is None or record.agent != agent or record.op == but:
+            continue
+        if latest < (record.timestamp, record.sequence):
             found, latest = (newest, record), (record.timestamp, record.sequence)
     return found
 

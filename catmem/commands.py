@@ -15,6 +15,7 @@ GROUPS = {
         "verify": "Say that an entry still holds.",
         "search": "Find what a profile sees, the best and newest first.",
         "status": "Print what is next, each with the command for it.",
+        "help": "Print the commands by group, with --all the rare ones too.",
     },
     "Keep facts true": {
         "proposals": "Approve or reject what agents propose.",
@@ -24,7 +25,9 @@ GROUPS = {
         "schema": "Print a JSON schema of what catmem reads and prints.",
         "undo": "Take back what was written last.",
         "seed": "Copy slices of one profile's memory to others, again and again.",
-        "promote": "Bring what a specialist learned to the profile that it is seeded from.",
+        "promote": "Bring what a specialist added or reworded to the profile that it is seeded from.",
+        "branches": "List the branches of a file that are not merged yet.",
+        "merge": "Bring branches together with the file.",
         "fmt": "Put memory files into one layout.",
         "sort": "Sort entries without a category into sections.",
         "tidy": "List what memory says twice, and what you should look at together.",
@@ -36,7 +39,6 @@ GROUPS = {
         "log": "List the revisions of a file, or of one entry.",
         "blame": "Say who wrote each entry, and who verified it.",
         "diff": "Show what changed between revisions of a file.",
-        "audit": "List every attempt to write: who, what, and how it ended.",
         "watch": "Print what is new, as it happens.",
     },
     "Connect agents": {
@@ -44,16 +46,6 @@ GROUPS = {
         "serve": "Serve memory over HTTP, to agents and to a person's browser.",
         "token": "Make, list and remove the tokens with which callers use the server.",
         "export": "Write memory files for other programs.",
-    },
-    "Many writers": {
-        "branches": "List the branches of a file that are not merged yet.",
-        "merge": "Bring branches together with the file.",
-        "write": "Write what an envelope holds, as an agent sent it.",
-        "envelope": "Make an envelope, signed, for catmem write.",
-        "key": "Make, list and remove the keys that agents sign with.",
-        "role-hash": "Print the digest of a profile, which envelopes name.",
-        "rollout": "Show which refusals are enforced, and what was let pass.",
-        "merge-driver": "Merge a memory file by entry, for git.",
     },
     "Look after the store": {
         "fsck": "Check the history and the files, and mend what is safe to mend.",
@@ -63,11 +55,20 @@ GROUPS = {
         "restore": "Write a file as it was at a revision.",
         "purge": "Erase an entry everywhere, from the history too.",
         "store": "Say what the store keeps, or copy it to another with its history.",
+    },
+    "Many writers and control": {
+        "audit": "List every attempt to write: who, what, and how it ended.",
+        "write": "Write what an envelope holds, as an agent sent it.",
+        "envelope": "Make an envelope, signed, for catmem write.",
+        "key": "Make, list and remove the keys that agents sign with.",
+        "role-hash": "Print the digest of a profile, which envelopes name.",
+        "rollout": "Show which refusals are enforced, and what was let pass.",
+        "merge-driver": "Merge a memory file by entry, for git.",
         "replay": "Write every revision out as a file.",
         "anchor": "Print where the history stands, or check one that you kept.",
     },
 }
-"""The commands with their one-line help, in the order and under the headings of ``catmem --help``."""
+"""The commands with their one-line help, in the order and under the headings of ``catmem help --all``."""
 
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 

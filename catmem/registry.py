@@ -24,7 +24,7 @@ VERSION = 1
 
 
 class AddedCommand(NamedTuple):
-    """A command of the command line: its heading in ``catmem --help``, its line there, and its place."""
+    """A command of the command line: its heading in ``catmem help --all``, its line there, and its place."""
 
     heading: str
     said: str
@@ -59,11 +59,11 @@ class Registry:
             raise bad_plugin(f"it is made for version {version} of plugins, and this catmem has {VERSION}")
 
     def add_command(self, name: str, place: str, *, heading: str, said: str) -> None:
-        """A click command ``name`` at ``place``, under a heading of ``catmem --help``."""
+        """A click command ``name`` at ``place``, under a heading of ``catmem help --all``."""
         if name in COMMANDS:
             raise bad_plugin(f"the command {name!r} is catmem's own")
         if heading not in GROUPS:
-            raise bad_plugin(f"catmem --help has no heading {heading!r}; it has {', '.join(GROUPS)}")
+            raise bad_plugin(f"catmem help has no heading {heading!r}; it has {', '.join(GROUPS)}")
         _add(self.commands, "command", name, AddedCommand(heading, said, place))
 
     def add_store(self, scheme: str, place: str) -> None:

@@ -188,6 +188,11 @@ def plural(count: int, one: str, more: str | None = None) -> str:
     return more or (f"{one[:-1]}ies" if is_ies else f"{one}s")
 
 
+def few(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
 def counted(count: int, one: str, more: str | None = None) -> str:
     """A number of things: ``1 entry``, ``1,000 entries``."""
     return f"{count:,} {plural(count, one, more)}"

@@ -64,8 +64,8 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
     r reads, rw reads and may write, d may write and not read, . neither. What is read is that of USER.md and of
     MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
     their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
-    1 or no profile reads. Entries are counted over the files of
-    all profiles. The last table has the entities that catmem.yaml declares: who writes, and who only reads.
+    1 or no profile reads. Entries are counted over the files of all profiles, a copy in several files once. The last
+    table has the entities that catmem.yaml declares: who writes, and who only reads.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """

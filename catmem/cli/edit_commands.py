@@ -24,7 +24,7 @@ from catmem.cli.output import emit, emit_json, first_line, in_json, printable, s
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from catmem.model.document import Entry
@@ -209,12 +209,14 @@ def verify(  # noqa: PLR0913 - one parameter an option
         said: dict[str, Any] = {"target": target, "category": category, "as_of": as_of, "evidence": evidence}
         written = asking_about_secrets(workspace.config, how, lambda: workspace.verify(profile, old, **said, **how))
         show_written(written, "verified in", how)
+        say_all(_at_source(workspace, [written]))
         return
     which: dict[str, Any] = {"target": target, "category": category, "query": query}
     which |= {"as_of": as_of, "evidence": evidence}
     done = asking_about_secrets(workspace.config, how, lambda: workspace.verify_all(profile, **which, **how))
     newly = [(each, _newly(workspace, each) if evidence is None else each.entries) for each in done]
     _show_all(newly, dry_run=bool(how.get("dry_run")))
+    say_all(_at_source(workspace, done))
 
 
 def _refuse_mixture(
@@ -229,6 +231,21 @@ def _refuse_mixture(
         raise click.UsageError("Say which entries: OLD for one, --all -c CATEGORY, or --search QUERY.", ctx)
     if whole_category and category is None:
         raise click.UsageError("--all needs -c CATEGORY, whose entries it verifies.", ctx)
+
+
+def _at_source(workspace: Workspace, done: Sequence[Written]) -> Iterator[str]:
+    """Where to verify the sources of seeded copies: a review asks there, and a seed brings the answer to all copies."""
+    from catmem.seeding.lockfile import copies_in
+
+    for written in () if in_json() else done:
+        said = {(entry.category, entry.body) for entry in written.entries}
+        before = workspace.parse(written.before).entries
+        copies = copies_in(
+            workspace, written.entity, [each.id for each in before if (each.category, each.body) in said]
+        )
+        for entry, source in ((entry, each) for entry, sources in copies.items() for each in sorted(sources)):
+            command = "catmem verify -p {} -t {}".format(*source.split("/"))
+            yield f"this is a copy of {source}: verify it there, too ({command} {entry}), then 'catmem seed --all'"
 
 
 def _newly(workspace: Workspace, written: Written) -> list[Entry]:

@@ -85,6 +85,10 @@ def init(  # noqa: PLR0913 - one parameter an option
     another program. Where it cannot ask, and DIR has a USER.md or MEMORY.md, it writes nothing until you add --start.
     It ends with the commands to type next.
 
+    A new specialist is of a kind if its name has a usual word for it, such as "tax" for finance. The kinds are coder,
+    devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations, people and home;
+    --dry-run shows what a name gets. Another name gets one category, which is called so.
+
     No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
     nothing is written.
     """

@@ -26,7 +26,7 @@ def _load(name: str) -> click.Command:
         added: click.Command = at(registry().commands[name].place)
         return added
     module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
-    function = f"{name}_" if name == "list" else name.replace("-", "_")
+    function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
     return command
 
@@ -69,10 +69,12 @@ class _LazyGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        for title, commands in _groups():
+        # 'catmem help --all' has the last group, too.
+        for title, commands in list(_groups())[: None if ctx.obj else -1]:
             with formatter.section(title):
                 formatter.write_dl(list(commands.items()))
+        if not ctx.obj:
+            formatter.write("\nEnvelopes, keys, rollout, simulation, audit and more: catmem help --all.\n")
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -149,8 +150,13 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         if error.expected is not None:
             yield f"expected {error.expected}, found {error.found or 'nothing'}"
         if error.drift_backup is not None and error.drift_backup not in error.message:
-            lacks = "; 'catmem reconcile' shows what the file lacks of it" if error.code == "drift" else ""
-            yield f"What others wrote was copied to {shown_path(error.drift_backup)}{lacks}"
+            copy = shown_path(error.drift_backup)
+            lacks = (
+                f"; 'catmem reconcile {shlex.quote(copy)}' shows what the file lacks of it"
+                if error.code == "drift"
+                else ""
+            )
+            yield f"What others wrote was copied to {copy}{lacks}"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -61,8 +61,8 @@ _WIDTH = 72
     "--all",
     "all_learned",
     is_flag=True,
-    help="Propose all that specialists learned, in the categories of -c, else of approval.promote in catmem.yaml, else "
-    "in all that both profiles name.",
+    help="Propose all that specialists added or reworded, in the categories of -c, else of approval.promote in "
+    "catmem.yaml, else in all that both profiles name.",
 )
 @dry_run_option
 @common_options
@@ -78,13 +78,14 @@ def promote(  # noqa: PLR0913 - one parameter an option
     all_learned: bool,
     dry_run: bool,
 ) -> None:
-    """Bring what a specialist learned to the profile that it is seeded from. Without ENTRY: list what there is.
+    """Bring what a specialist added or reworded to the profile that it is seeded from.
 
-    The list has what specialists have and their source has not, each with the entry that it would replace. ENTRY is
-    words of one entry of the profile of -p. If the other profile has an entry that says nearly the same, this rewords
-    it; if another program changed that entry, the rewording waits as a proposal. What another program changed in the
-    files of both is shown first. With --all each fact becomes a proposal, which 'catmem proposals' lists: so it is safe
-    to run nightly. The exit status is that of what was refused, but for what you rejected before.
+    Without ENTRY it lists what there is. The list has what specialists have and their source has not, each with the
+    entry that it would replace. ENTRY is words of one entry of the profile of -p. If the other profile has an entry
+    that says nearly the same, this rewords it; if another program changed that entry, the rewording waits as a
+    proposal. What another program changed in the files of both is shown first. With --all each fact becomes a proposal,
+    which 'catmem proposals' lists: so it is safe to run nightly. The exit status is that of what was refused, but for
+    what you rejected before.
     """
     from catmem.proposals.promoting import promote as promoted
     from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catmem.prompt.styles import Style
     from catmem.workspace.fleet import Measured, Stats
     from catmem.workspace.profile_memory import ProfileMemory
+    from catmem.workspace.workspace import Workspace
 
 _WIDTH = 60
 _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
@@ -96,6 +97,7 @@ def prompt(  # noqa: PLR0913 - an argument for each option
     if in_json():
         emit_json(prompt.to_dict())
         return
+    _say_emptied(workspace, memory)
     for warning in memory.warnings():
         place = shown_path(warning.path or workspace.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
@@ -104,6 +106,19 @@ def prompt(  # noqa: PLR0913 - an argument for each option
         emit("".join(_explained(prompt, paths)))
     else:
         emit(prompt.text)
+
+
+def _say_emptied(workspace: Workspace, memory: ProfileMemory) -> None:
+    """Name a file that is empty now, and was not when the store last saw it."""
+    from catmem.digest import bytes_digest
+
+    for target, document in memory.documents.items():
+        if target not in memory.missing and not document.text.strip():
+            entity = f"{memory.owner.name}/{target}"
+            head = workspace.store.head(entity)
+            if head is not None and head.digest != bytes_digest(workspace.store.peek(entity)):
+                back = f"'catmem restore {entity} {head.revision}' brings back what it held"
+                say(f"warning: {shown_path(memory.paths[target])}: has become empty: {back}")
 
 
 def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:

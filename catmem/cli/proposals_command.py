@@ -204,8 +204,8 @@ def _tell(done: Sequence[Decided], refused: Sequence[tuple[str, CatmemError]] = 
     """Say what was decided and what was not; the exit status."""
     errors = [{"id": name, "error": error.to_dict()} for name, error in refused]
     _print({"decided": [each.to_dict() for each in done], "refused": errors}, map(_done, done))
-    if len(done) == 1 and not in_json():
-        say_all(_back(done[0]))
+    for each in () if in_json() else done:
+        say_all(_after(each) if len(done) == 1 else each.notes)
     for name, error in () if in_json() else refused:
         say(f"{name}: refused")
         print_error(error)
@@ -217,10 +217,10 @@ def _done(each: Decided) -> str:
     return f"{each.verdict} {found.id} of {found.who} in {found.entity} (revision {each.revision})"
 
 
-def _back(each: Decided) -> list[str]:
-    """How an approval is taken back."""
+def _after(each: Decided) -> list[str]:
+    """How an approval is taken back, and what became of the words in the files of specialists."""
     undo = f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
-    return [undo] if each.verdict == "approved" else []
+    return [*([undo] if each.verdict == "approved" else []), *each.notes]
 
 
 class _ProposalDialogue(Dialogue):
@@ -287,7 +287,7 @@ class _ProposalDialogue(Dialogue):
                 if letter != "s":
                     done = _decide(self._workspace, letter, each.id, words or None, self._actor)
                     emit(printable(f"{_done(done)}\n"))
-                    say_all(_back(done))
+                    say_all(_after(done))
             except CatmemError as error:
                 print_error(error)
                 if self.on_terminal:

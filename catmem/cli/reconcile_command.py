@@ -58,7 +58,7 @@ def reconcile(copy: str, numbers: tuple[int, ...], *, everything: bool, dry_run:
     if not (chosen or left) and found.differences and not in_json() and Dialogue().on_terminal:
         chosen = _ChoiceDialogue().choose(found.differences)
     elif not chosen and not in_json():
-        emit("".join(map(_lines, found.differences)) or "the file has all that the copy has\n")
+        emit("".join(map(_lines, found.differences)) or "Nothing is missing: the file has all that the copy has.\n")
     written = found.bring(workspace, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)
     if accepts and not dry_run:

@@ -116,7 +116,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
         _read_list(plan, to_read, dry_run=dry_run)
     elif yes or unsure:
         for each in plans:
-            _finish(each, each.harmless(unsure=unsure), dry_run=dry_run)
+            _finish(each, each.harmless(unsure=unsure), dry_run=dry_run, unseen=True)
     elif at_terminal:
         all(_edit(each, dry_run=dry_run) for each in plans)
     else:
@@ -253,10 +253,10 @@ def _asked(plan: SortPlan, command: str) -> SortPlan:
 # --- the end -------------------------------------------------------------------------------------------------------
 
 
-def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool) -> None:
+def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool, unseen: bool = False) -> None:
     from catmem.sorting.sort_files import apply_sort
 
-    done = apply_sort(plan, lines, dry_run=dry_run)
+    done = apply_sort(plan, lines, dry_run=dry_run, unseen=unseen)
     if in_json():
         emit_json({**done.to_dict(), "dry_run": dry_run})
     else:

@@ -34,6 +34,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.introduction import instructions
+from catmem.mcp.sort_prompt import sort_question
 from catmem.mcp.tools import TOOLS, call_tool, tools_of
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.staleness.freshness import advice
@@ -64,6 +65,11 @@ PROMPT = types.Prompt(
         types.PromptArgument(name="budget", description="At most so many characters."),
         types.PromptArgument(name="from", description="Of the files of this profile (tier 1 only)."),
     ],
+)
+SORT = types.Prompt(
+    name="sort",
+    title="Sort what has no category",
+    description="The entries without a category, and the categories that they may go to.",
 )
 _OPENING = frozenset({"initialize", "server/discover"})
 _EMPTY = "Nothing is remembered yet."
@@ -214,17 +220,25 @@ class _Memory:
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(self, _: _Context, __: _Pages) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[PROMPT])
+        return types.ListPromptsResult(prompts=[PROMPT, SORT])
 
     async def get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != PROMPT.name:
+        session = self._session(ctx)
+        if params.name == SORT.name:
+            text, said = (
+                await self._read(lambda: sort_question(self.workspace, self.profile, session)),
+                [SORT.description],
+            )
+        elif params.name == PROMPT.name:
+            how = _slice(params.arguments or {})
+            prompt = await self._read(lambda: self._prompt(session, how))
+            text = prompt["text"] or _EMPTY
+            said = [PROMPT.description, *(f"Warning: {warning}." for warning in prompt["warnings"])]
+            said += [prompt["advice"]] if "advice" in prompt else []
+        else:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        session, how = self._session(ctx), _slice(params.arguments or {})
-        prompt = await self._read(lambda: self._prompt(session, how))
-        message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
-        said = [str(PROMPT.description), *(f"Warning: {warning}." for warning in prompt["warnings"])]
-        said += [prompt["advice"]] if "advice" in prompt else []
-        return types.GetPromptResult(description=" ".join(said), messages=[message])
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
         answer = prompt_answer(self.workspace, self.profile, self.profile, **how).make()

@@ -5,7 +5,8 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import content_digest
@@ -24,18 +25,23 @@ from catmem.proposals.proposal import (
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change
 from catmem.text import size_of
+from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.history import limit_of_entity
+from catmem.workspace.root import load_each
 from catmem.writing import gate
 from catmem.writing.matching import legible
+from catmem.writing.operation import Operation
 from catmem.writing.terms import body_of, check_threats, checked_reason
+from catmem.writing.write import write_operations
 from catmem.writing.written import over_budget
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import date
 
     from catmem.model.document import Entry
     from catmem.model.edit import Edited
-    from catmem.proposals.proposal import Proposal, State
+    from catmem.proposals.proposal import Proposal, ProposedChange, State
     from catmem.store.contract import Current, Revision
     from catmem.workspace.root import Root
 
@@ -43,13 +49,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Decided:
     """What was decided on a proposal. ``revision`` is that of the file afterwards, ``changed`` whether a byte of the
-    file is another one.
+    file is another one. ``notes`` tell a person of the proposed words in the files of specialists.
     """  # noqa: D205 - one sentence
 
     proposal: Proposal
     verdict: State
     revision: str | None
     changed: bool
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as JSON-ready data."""
@@ -59,6 +66,7 @@ class Decided:
             "verdict": self.verdict,
             "revision": self.revision,
             "changed": self.changed,
+            "notes": list(self.notes),
         }
 
 
@@ -67,7 +75,8 @@ def approve(
 ) -> Decided:
     """Write what the proposal ``name`` says, if every entry that it changes is still as it was then.
 
-    ``words`` are other words for the one entry that it makes. ``actor`` is a profile that ``may_approve``, ``None`` a
+    ``words`` are other words for the one entry that it makes; specialists that hold the proposed ones get them too.
+    ``actor`` is a profile that ``may_approve``, ``None`` a
     person. Raises ``ProposalError``, ``ForbiddenError``, ``UnknownNameError``, ``OverBudgetError``, and ``EditError``
     for words that cannot be stored.
     """
@@ -86,7 +95,9 @@ def approve(
             )
         check_threats([words], workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
     approval = _ApprovedText(workspace, found, actor, words)
-    return _decide(workspace, found, "approved", actor, update=approval)
+    done = _decide(workspace, found, "approved", actor, update=approval)
+    notes = () if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
+    return replace(done, notes=tuple(notes))
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
@@ -97,7 +108,8 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     found = _open(workspace, name, actor, "reject")
     reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
     verdict: State = "withdrawn" if found.agent == actor else "rejected"
-    return _decide(workspace, found, verdict, actor, reason=reason)
+    done = _decide(workspace, found, verdict, actor, reason=reason)
+    return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
@@ -118,6 +130,40 @@ def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
     if failed:
         raise failed[0]
     return done
+
+
+def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
+    """How each specialist that goes on with rejected words takes those of the source."""
+    for entity, entry, change in _copies(workspace, found):
+        which, source = f"-p {entity.replace('/', ' -t ')} {entry.id}", change.now or change.before
+        way = f"remove it there: catmem remove {which}"
+        if source is not None:
+            way = f"give it the words of {found.entity}: catmem replace {which} {shlex.quote(source.body)}"
+        yield f"{entity} still says it. To {way}"
+
+
+def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
+    """Give a person's words to the specialists that hold the proposed ones: else these would be proposed again."""
+    for entity, entry, _ in _copies(workspace, found):
+        name, _, target = entity.partition("/")
+        operation = Operation("replace", content=words, old_text=entry.id, category=entry.category, confirm=True)
+        try:
+            done = write_operations(workspace, name, [operation], target=target, allow_secret=allow_secret)
+            yield f"{entity} says it in these words too (revision {done.revision})"
+        except CatmemError as error:
+            yield f"{entity} still has the words that were proposed: {error.message}"
+
+
+def _copies(workspace: Root, found: Proposal) -> list[tuple[str, Entry, ProposedChange]]:
+    """The entries with the words that a proposal makes, in files that are seeded from this one, or its proposer's."""
+    name, _, target = found.entity.partition("/")
+    made = {change.after.body: change for change in found.changes if change.after is not None}
+    heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent} - {
+        name
+    }
+    seen, _ = list_everywhere(workspace, target=target)
+    there = [each for each in seen if each.entry.body in made and each.entity.partition("/")[0] in heirs]
+    return [(each.entity, each.entry, made[each.entry.body]) for each in there]
 
 
 def _record(workspace: Root, found: Proposal) -> Revision:

@@ -128,7 +128,7 @@ def promote_learned(
                     continue
                 done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
                 try:
-                    reason = f"learned by {profile.name}"
+                    reason = f"added or reworded in {profile.name}/{target}"
                     written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
                     found.append(replace(done, written=written))
                     there.add(entry.body)

@@ -10,6 +10,7 @@ and the others go on.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ from catmem.seeding.slices import (
 )
 from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
-from catmem.text import DEFAULT_LIMITS, conflict_at, size_of
+from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
@@ -66,8 +67,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
 
-_NAMED = 5
-"""Files that a note names at most."""
 _LISTED = 20
 """Categories that a refusal names at most."""
 
@@ -198,6 +197,7 @@ class _Planning:
             self.given.setdefault(record.target, []).append(record)
         self.parts: dict[str, Parts] = {}
         self.starved: list[str] = []
+        self.slips: list[str] = []
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -299,7 +299,7 @@ class _Planning:
             raise UnknownNameError(
                 f"there is no category {shown(unknown)} to seed from {self.source.name}",
                 code="unknown_category",
-                hint=f"Nothing was seeded. {meant}The categories are {_few(sorted(known), _LISTED)}.",
+                hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
 
     def _handed_on(self, target: str) -> list[SeedRecord]:
@@ -364,11 +364,37 @@ class _Planning:
             return None
         data = self.workspace.bytes_of(profile, target)
         _refuse_unfit(self.workspace, entity, data)
+        self._refuse_slip(profile, parts, data)
         kept = all(each.text.encode() in data for each in parts.base or ())
         if data and kept and not (every_entry or replaces) and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
         plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
         return plan if record is not None or parts.slice or plan.cloned else None
+
+    def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
+        """Raise ``UnknownNameError`` where a misspelt category of the profile would take copies out of its file.
+
+        Where none would go, a note says so.
+        """
+        target, taxonomy = parts.target.partition("/")[2], self.workspace.config.taxonomy
+        selectors = profile.selectors(target, taxonomy)
+        there = {each.version.category for each in parts.offered.entries}
+        unread = set(itertools.filterfalse(selectors.matches, there))
+        for name in sorted(selectors.names - there - taxonomy.categories.keys()):
+            near = nearest(name, unread)
+            if near is None or name in legible(self.workspace.parse, parts.target, data).by_category:
+                continue
+            said = f"{profile.name} names the category {name}, which no file has. Did you mean {near}?"
+            if not any(each.key[0] == near for each in parts.base or ()):
+                self.slips.append(said)
+                continue
+            raise UnknownNameError(
+                said,
+                code="unknown_category",
+                path=profile.path,
+                hint=f"Nothing was written to {parts.target}: its entries of {near} would go. Mend the profile; if you "
+                f"mean {name}, declare it in catmem.yaml.",
+            )
 
     def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
         """What a profile is to have of an offer, of the categories that are asked for."""
@@ -394,13 +420,13 @@ class _Planning:
         blind = [each.target for each in files if not each.is_known and each.before.strip()]
         if blind and (self.lock.notes or not self.lock_data):
             notes.append(
-                f"nothing is on record of an earlier seed of {_few(blind)}: entries are added and none is taken away"
+                f"nothing is on record of an earlier seed of {few(blind)}: entries are added and none is taken away"
             )
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """What is there twice, and what no target gets."""
-        notes = [_on_doubles(each) for each in files if each.doubles]
+        notes = [*dict.fromkeys(self.slips), *(_on_doubles(each) for each in files if each.doubles)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
         return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
@@ -414,7 +440,7 @@ class _Planning:
             for name, profile in self.profiles.items()
             if not any(named_of([category], target, profile, taxonomy) for target in targets)
         ]
-        return f"{_few(names)} gets nothing of {category}: the profile does not name it" if names else None
+        return f"{few(names)} gets nothing of {category}: the profile does not name it" if names else None
 
 
 def _on_doubles(plan: FilePlan) -> str:
@@ -428,24 +454,20 @@ def _on_starved(source: str, files: Sequence[str]) -> str:
     targets = dict.fromkeys(each.partition("/")[2] for each in files)
     kept = " and ".join(f"{source}/{target}" for target in targets)
     return (
-        f"no entry of {kept} has a category, so nothing of it goes to {_few(files)}: catmem sort -p "
+        f"no entry of {kept} has a category, so nothing of it goes to {few(files)}: catmem sort -p "
         f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
     )
 
 
 def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
     there = sorted({each.version.category for offered in offers for each in offered.entries})
-    what = f"the profile names none of {_few(there)}" if there else f"the profile {source} reads none of its entries"
-    return f"nothing of {source} goes to {_few(names)}: {what}"
+    what = f"the profile names none of {few(there)}" if there else f"the profile {source} reads none of its entries"
+    return f"nothing of {source} goes to {few(names)}: {what}"
 
 
 def _is_flat(offered: Offer) -> bool:
     """Whether the source has entries, seen by its profile or not, and no section."""
     return bool(offered.document.entries) and not offered.document.scan.headers
-
-
-def _few(names: Sequence[str], most: int = _NAMED) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 # --- one file, to write it too ------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Proposer:
                 for slug, each in categories.items()
             },
             [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED],
-            [entry.body for entry in self._entries],
+            [entry.body for entry in document.entries],
             readers={slug: each.readers for slug, each in categories.items()},
             seldom=seldom,
         )

@@ -35,7 +35,7 @@ from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import configured_now, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.sorting.proposals import SortLine
@@ -81,7 +81,8 @@ class SortPlan:
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` the best guess of each other entry too.
 
-        What would be removed stays: no person looked at it. So does what looks hostile.
+        What would be removed stays: no person looked at it. So does what looks hostile. With ``unseen``
+        ``apply_sort`` notes that what it takes of these lines teaches nothing.
         """
         lines = []
         for line in self.lines:
@@ -188,7 +189,7 @@ def plan_of(workspace: Root, path: Path, entity: str | None, document: Document)
     categories = _categories(workspace, entity, document)
     seldom = kits()["shared"] if path.name == FILE_NAMES["memory"] else ()
     # With the first section a heading at the top becomes the title: what stands below it is the first entry.
-    proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, document), seldom)
+    proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, entity, document), seldom)
     return SortPlan(workspace, path, entity, document, categories, proposer.lines(), proposer)
 
 
@@ -204,12 +205,17 @@ def unsorted_elsewhere(plan: SortPlan) -> list[str]:
 
 
 def apply_sort(
-    plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool = False, expected: str | None = None
+    plan: SortPlan,
+    lines: Sequence[SortLine],
+    *,
+    dry_run: bool = False,
+    expected: str | None = None,
+    unseen: bool = False,
 ) -> Sorted:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
-    ``expected`` is the revision that the plan was
-    made of, if that has to be the newest. Raises ``EditError`` (``not_possible``), ``ConfigError``
+    ``expected`` is the revision that the plan was made of, if that has to be the newest; ``unseen`` says that no person
+    looked at the lines. Raises ``EditError`` (``not_possible``), ``ConfigError``
     (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
     """
     workspace, parted = _now(plan.workspace), plan.proposer.parted
@@ -236,7 +242,8 @@ def apply_sort(
         if declaration is not None:
             declare(declaration)
         try:
-            said = {"declared": [*declared], "secrets": [*dict.fromkeys(line.entry.id for line in secrets)]}
+            erased = [*dict.fromkeys(line.entry.id for line in secrets)]
+            said = {"declared": [*declared], "secrets": erased, "unseen": unseen}
             note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
             done = apply_migration(workspace, planned, Change(op="sort", note=note), expected)
         except CatmemError:
@@ -255,7 +262,9 @@ def _categories(workspace: Root, entity: str | None, document: Document) -> dict
     titles = {slug: category.title for slug, category in taxonomy.categories.items()}
     if not (taxonomy.closed and titles):
         own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
-        titles = {**({} if titles else starting_categories()), **own, **titles}
+        # A sort of a root without categories declares some of these: the others stay those that may be chosen.
+        starting = starting_categories()
+        titles = {**(starting if starting.keys() >= titles.keys() else {}), **own, **titles}
     # A title is shown in lists and to a model, where no secret and no hostile text may stand.
     titles = {slug: title for slug, title in titles.items() if not scan(title)}
     readers = readers_of(workspace, entity, titles) if workspace.config.path is not None else {}
@@ -266,14 +275,32 @@ def _categories(workspace: Root, entity: str | None, document: Document) -> dict
     }
 
 
-def _known(workspace: Root, document: Document) -> Iterator[Entry]:
-    """The entries of this file and of all profiles that can be read: a person sees all of them, and learns of them."""
-    yield from document.entries
+def _known(workspace: Root, entity: str | None, document: Document) -> list[Entry]:
+    """The entries of this file and of all profiles that can be read: a person sees all of them, and learns of them.
+
+    What a sort took without a look teaches nothing where it put it, nor in a copy, until a person moves or rewords it:
+    one slip would draw others behind it, run by run. No history says of a file of no profile what was looked at.
+    """
+    known, guessed = [*document.entries] if entity else [], set[tuple[str, str]]()
     for profile in load_each(workspace)[0] if workspace.config.path is not None else ():
         for target in TARGETS:
             try:
                 found = read_document(workspace, profile, target)
+                guessed |= _guessed(workspace, f"{profile.name}/{target}")
             except CatmemError:
                 continue  # a file that cannot be read teaches nothing, and 'catmem lint' says what is wrong with it
-            if found.digest != document.digest:
-                yield from found.entries
+            known += found.entries if found.digest != document.digest else ()
+    return [entry for entry in known if (entry.category, entry.body) not in guessed]
+
+
+def _guessed(workspace: Root, entity: str) -> set[tuple[str, str]]:
+    """The categories and bodies of what sorts of an entity took without a look."""
+    found: set[tuple[str, str]] = set()
+    for each in workspace.store.log(entity):
+        if each.op == "sort" and each.note.get("unseen"):
+            texts = (workspace.store.read(entity, name).data for name in (each.revision, *each.parents))
+            after, *before = (
+                {(entry.category, entry.body) for entry in workspace.parse(text).entries} for text in texts
+            )
+            found |= after.difference(*before)
+    return found

@@ -5,6 +5,7 @@ A profile that is not right, or a file that cannot be read, is named among the p
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,6 @@ from catmem.workspace.root import load_each
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
-    from pathlib import Path
 
     from catmem.config.profile import Profile
     from catmem.model.document import Document
@@ -76,17 +76,15 @@ def read_access(workspace: Root) -> Access:
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
     """
     profiles, problems = load_each(workspace)
-    counts: dict[Held, int] = {}
-    read: set[Path] = set()
+    held: set[tuple[Held, str]] = set()
     for profile in profiles:
         documents, wrong = documents_of(workspace, profile)
         problems += wrong
-        for target, document in documents.items():
-            # Two profiles may share a folder.
-            path = workspace.path_of(profile, target)
-            if path not in read:
-                read.add(path)
-                _count(counts, target, document)
+        # A copy that was seeded is the fact of its source, and two profiles may share a folder.
+        held.update(
+            (Held(entry.category, each), entry.body) for each, found in documents.items() for entry in found.entries
+        )
+    counts = Counter(each for each, _ in held)
     return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
 
 
@@ -104,10 +102,8 @@ def explain(workspace: Root, name: str, category: str) -> Why:
         access = read_access(workspace)
         if slug not in access.fleet.categories:
             note = unknown_category(category, access.fleet)
-    counts: dict[Held, int] = {}
     documents, problems = documents_of(workspace, profile)
-    for target, document in documents.items():
-        _count(counts, target, document)
+    counts = Counter(Held(entry.category, target) for target, found in documents.items() for entry in found.entries)
     written = None
     if profile.path is not None and config.taxonomy.aliases:
         written = load_profile(profile.path, profiles_dir=config.profiles_dir)
@@ -210,12 +206,6 @@ def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
         "writes": [name for name, cell in cells.items() if cell.write],
         "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
     }
-
-
-def _count(counts: dict[Held, int], target: str, document: Document) -> None:
-    for entry in document.entries:
-        held = Held(entry.category, target)
-        counts[held] = counts.get(held, 0) + 1
 
 
 # --- how long prompts are ------------------------------------------------------------------------------------------

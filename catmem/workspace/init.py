@@ -143,7 +143,13 @@ def make_root(
     kept = [name for name, data in files.items() if is_there(root / name, data)]
     in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
     if in_the_way:
-        raise WouldOverwriteError(root, in_the_way)
+        hint = "Choose another folder, or move them away first."
+        if CONFIG_NAME in in_the_way:
+            hint = (
+                "To add a specialist to this root, write profiles/NAME.yaml with 'extends: specialist' and its "
+                "categories (docs/profiles.md), then run 'catmem seed --all'. For a new root choose another folder."
+            )
+        raise WouldOverwriteError(root, in_the_way, hint)
     ignored = root / ".gitignore"
     to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
     written = [name for name in files if name not in kept]

@@ -47,7 +47,8 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     """
     if not names:
         return {}, [], []
-    data, found = kits(), {name: _kit_of(name) for name in names}
+    data, roles = kits(), {name: _role_of(name) for name in names}
+    found = {name: data["kits"].get(role, {"own": [_words_of(name)], "reads": []}) for name, role in roles.items()}
     own = [slug for kit in found.values() for slug in kit["own"]]
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
@@ -71,6 +72,11 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
         for name, kit in found.items()
     }
     notes = [
+        f"{name} got what a specialist of the kind {role} usually sees: change it in profiles/{name}.yaml"
+        for name, role in roles.items()
+        if role is not None and _words_of(name) not in data["kits"][role]["names"]
+    ]
+    notes += [
         f"catmem does not know what {name} works on, and made the category {own}: name others in profiles/{name}.yaml"
         for name, kit in found.items()
         for own in set(kit["own"]) - data["categories"].keys()
@@ -85,12 +91,13 @@ def kits() -> Mapping[str, Any]:
     return data
 
 
-def _kit_of(name: str) -> Mapping[str, Any]:
-    """The kit with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance.
+def _role_of(name: str) -> str | None:
+    """The kind with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
+    said = f"-{_words_of(name)}-"
+    found = [(len(each), role) for role, kit in kits()["kits"].items() for each in kit["names"] if f"-{each}-" in said]
+    return max(found)[1] if found else None
 
-    Of a name of no kind the one category is called as the specialist.
-    """
-    said = f"-{re.sub('[^a-z0-9]+', '-', name)}-"
-    known: Mapping[str, Any] = kits()["kits"]
-    found = [(len(each), role) for role, kit in known.items() for each in kit["names"] if f"-{each}-" in said]
-    return known[max(found)[1]] if found else {"own": [said.strip("-")], "reads": []}
+
+def _words_of(name: str) -> str:
+    """A name as kits spell theirs. Of a name of no kit the one category is called so."""
+    return re.sub("[^a-z0-9]+", "-", name).strip("-")

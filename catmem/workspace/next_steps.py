@@ -13,7 +13,7 @@ from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.proposals.promoting import promote_learned
 from catmem.proposals.proposal import proposals
-from catmem.text import counted
+from catmem.text import counted, few
 from catmem.workspace.fleet import read_access
 from catmem.workspace.overview import Overviews
 
@@ -72,6 +72,9 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    unread = _unread(access.fleet)
+    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
+    emptied = f" ({few(empty)} has become empty)" if empty else ""
     states = Counter(each.state for each in waiting.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
@@ -80,14 +83,14 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
     due = ", ".join(f"{number:,} {state}" for state, number in dated.items())
     said = (
         *_of_files(overview),
-        ("unread", len(_unread(access.fleet)), "category|categories", "that no specialist reads", "catmem access"),
+        ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
         *_of_seeds(overview),
         ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
         ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
         ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
         ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
-        ("learned", learned, "entry|entries", "that specialists learned", "catmem promote --all"),
-        ("outside", len(overview.outside), "file", "changed by another program", "catmem status --adopt"),
+        ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
+        ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
         ("due", sum(dated.values()), "fact", f"due for review ({due})", "catmem review"),
     )
     steps = (
@@ -134,10 +137,11 @@ def _unread(fleet: Fleet) -> list[str]:
 
 def _of_seeds(overview: Overview) -> Iterator[_Said]:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
-    refused = sum(bool(each.problems) for each in seeds)
+    problems = [each.problems[0] for each in seeds if each.problems]
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
-    behind = len(seeds) - refused - clashing
-    yield ("refused", refused, "profile", "that cannot be seeded", "catmem seed --all --dry-run")
+    behind = len(seeds) - len(problems) - clashing
+    why = f"that cannot be seeded ({problems[0].message})" if problems else ""
+    yield ("refused", len(problems), "profile", why, "catmem seed --all --dry-run")
     settle = "catmem seed --all --interactive"
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
     yield ("seeds", behind, "profile", "behind its source", "catmem seed --all")

@@ -545,15 +545,19 @@ class Workspace(Root):
 
         return plan_sort(self, name, target, file=file)
 
-    def apply_sort(self, plan: SortPlan, lines: Sequence[SortLine] | None = None, *, dry_run: bool = False) -> Sorted:
+    def apply_sort(
+        self, plan: SortPlan, lines: Sequence[SortLine] | None = None, *, dry_run: bool = False, unseen: bool = False
+    ) -> Sorted:
         """Carry out a plan as one revision; ``lines`` are those of the plan with other choices, each entry once.
+
+        ``unseen`` says that no person looked at the lines: what is taken then teaches no later guess.
 
         New categories are declared in ``catmem.yaml``. Raises ``RefusedError`` if the file is no longer what the plan
         was made of, ``EditError`` and ``ConfigError``; nothing is written then.
         """
         from catmem.sorting.sort_files import apply_sort
 
-        return apply_sort(plan, plan.lines if lines is None else lines, dry_run=dry_run)
+        return apply_sort(plan, plan.lines if lines is None else lines, dry_run=dry_run, unseen=unseen)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
+from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry
@@ -351,9 +352,20 @@ class _Draft:
         if document is not self.original:
             title = on_title(self.original, document)
             notes += [] if title is None else [title]
+            notes += [note for category in put if (note := self._on_slip(category)) is not None]
             found = (on_unread(category, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
+
+    def _on_slip(self, category: str) -> str | None:
+        """What to know of a new category that is nearly called as one that the actor knows; ``None`` for others."""
+        taxonomy, rights = self.terms.config.taxonomy, self.terms.rights
+        there = {header.category for header in self.original.scan.headers}
+        if category in there or taxonomy.named(category):
+            return None
+        known = [*filter(rights.may_write, taxonomy.categories), *filter(rights.may_see, there)]
+        near = nearest(category, known)
+        return f"{category} is a new category. Did you mean {near}?" if near else None
 
     def _in_layout(self, document: Document) -> Document:
         """The document; where stock Hermes Agent edits it too, in the layout that is safe there, if that has room."""

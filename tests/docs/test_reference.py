@@ -40,7 +40,7 @@ def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
 
 def test_the_commands_of_this_version():
     names = (
-        "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
+        "help", "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",

@@ -319,7 +319,7 @@ def test_all_of_it_comes_and_no_word_of_the_file_goes(pair):
     )
     assert len(run("log", "orchestrator/memory").stdout.splitlines()) == 2
     left = run("reconcile", copy)
-    assert (left.stdout, left.stderr) == ("the file has all that the copy has\n", "")
+    assert (left.stdout, left.stderr) == ("Nothing is missing: the file has all that the copy has.\n", "")
     run("restore", "orchestrator/memory", "1")
     assert file.read_text(encoding="utf-8") == AFTER
 

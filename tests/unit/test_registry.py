@@ -40,7 +40,7 @@ BAD = {
     "a command of catmem's own": (GOOD.replace('"hello", "o', '"add", "o'), "the command 'add' is catmem's own"),
     "a command of another plugin": (GOOD.replace('"hello", "o', '"hermes", "o'), "there is a command 'hermes' already"),
     "the store of files": (GOOD + '    registry.add_store("files", "others:read")\n', "'files' is catmem's own"),
-    "no heading": (GOOD.replace('"Look"', '"Listen"'), "catmem --help has no heading 'Listen'"),
+    "no heading": (GOOD.replace('"Look"', '"Listen"'), "catmem help has no heading 'Listen'"),
     "another version": (GOOD.replace("needs(1)", "needs(2)"), "made for version 2 of plugins, and this catmem has 1"),
     "an import that fails": ("import nowhere_at_all\n", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
     "no function": ("", "AttributeError"),

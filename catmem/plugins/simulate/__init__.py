@@ -14,6 +14,6 @@ def register(registry: Registry) -> None:
     registry.add_command(
         "simulate",
         "catmem.plugins.simulate.simulate_command:simulate",
-        heading="Many writers",
+        heading="Many writers and control",
         said="Race agents on shared memory, with and without guards.",
     )

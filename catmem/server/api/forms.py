@@ -153,8 +153,9 @@ ANSWERS: dict[str, Schema] = {
         {"unreadable": every(ANYTHING)},
     ),
     "Decided": table(
-        "How a proposal was decided (verdict). changed: whether the file is another one.",
-        {"id": TEXT, "entity_id": TEXT, "verdict": TEXT, "revision": TEXT_OR_NOT, "changed": YES},
+        "How a proposal was decided (verdict). changed: whether the file is another one. notes: for people, where the "
+        "proposed words stand besides.",
+        {"id": TEXT, "entity_id": TEXT, "verdict": TEXT, "revision": TEXT_OR_NOT, "changed": YES, "notes": TEXTS},
     ),
     "Merged": table(
         "What a merge did, or would do. Conflicts have no texts for an agent.",

@@ -12,14 +12,14 @@ from tests.golden.case import put
 
 EXAMPLE = """\
 category                    entries  orchestrator  morpheus  neo  trinity  scout
-communication-style              12  rw            r         r    r        r
-cognitive-patterns                4  rw            r         .    .        .
-working-relationship              6  rw            rw        .    .        .
-workflow-rules-development        7  rw            .         rw   .        .
-workflow-rules-finance            8  rw            .         .    rw       .
-approval-conventions              4  rw            .         .    r        .
-finance-vendors                   4  rw            .         .    r        .
-finance-budgets                   2  rw            .         .    r        .
+communication-style               3  rw            r         r    r        r
+cognitive-patterns                2  rw            r         .    .        .
+working-relationship              3  rw            rw        .    .        .
+workflow-rules-development        4  rw            .         rw   .        .
+workflow-rules-finance            5  rw            .         .    rw       .
+approval-conventions              2  rw            .         .    r        .
+finance-vendors                   2  rw            .         .    r        .
+finance-budgets                   1  rw            .         .    r        .
 finance-payroll                   1  rw            .         .    .        .
 projects                          2  rw            .         .    .        .
 notes                             3  rw            rw        rw   .        .
@@ -29,11 +29,11 @@ r reads   rw reads and may write   . neither
 Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.
 
 Read by the most of 5 profiles:
-  communication-style         5  12 entries
+  communication-style         5  3 entries
   notes                       3  3 entries
-  cognitive-patterns          2  4 entries
-  working-relationship        2  6 entries
-  workflow-rules-development  2  7 entries
+  cognitive-patterns          2  2 entries
+  working-relationship        2  3 entries
+  workflow-rules-development  2  4 entries
 
 Read by tier 1 only:
   finance-payroll    1 entry

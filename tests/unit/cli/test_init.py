@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from catmem import resources
 from catmem.cli.main import group
+from catmem.workspace.kits import kits
 from tests.golden.case import put
 
 
@@ -318,7 +319,7 @@ def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path)
         "does not know what xyzzy works on, and made the category xyzzy: name others in profiles/xyzzy.y"
         in result.stderr
     )
-    assert "bookkeeper" not in result.stderr
+    assert "my-bookkeeper got what a specialist of the kind finance usually sees" in result.stderr
     text = (tmp_path / "new" / "profiles" / "xyzzy.yaml").read_text()
     assert "user_memory_categories: [communication-style, about-user, " in text
     assert "writable_categories: [xyzzy]\n" in text
@@ -389,3 +390,18 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
     (tmp_path / "new" / "profiles" / "coder.yaml").write_text("other")
     refused = run(tmp_path / "new", *arguments, "--dry-run")
     assert (refused.exit_code, "would_overwrite" in refused.stderr) == (2, True)
+
+
+def test_a_specialist_of_a_kind_by_a_word_of_its_name_is_named_and_the_help_knows_all_kinds(tmp_path):
+    said = run(tmp_path / "root", "--profile", "sound-design", "--profile", "developer").stderr
+    assert said == (
+        "note: sound-design got what a specialist of the kind designer usually sees: change it in profiles/sound-design.yaml\n"
+    )
+    kinds = ", ".join(kits()["kits"]).replace(", home", " and home")
+    assert f"The kinds are {kinds};" in " ".join(run("--help").stdout.split())
+
+
+def test_in_a_root_it_says_how_to_add_a_specialist(tmp_path):
+    run(tmp_path)
+    said = run(tmp_path, "--profile", "legal").stderr
+    assert "To add a specialist to this root, write profiles/NAME.yaml with 'extends: specialist'" in said

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import catmem
 from catmem.cli.main import group, main
-from catmem.commands import COMMANDS
+from catmem.commands import COMMANDS, GROUPS
 from tests.golden.case import put
 
 
@@ -44,7 +44,16 @@ def test_the_version():
 def test_help_names_every_command():
     result = run("--help")
     assert result.exit_code == 0
-    assert all(f"  {name} " in result.output for name in COMMANDS)
+    rare = [*GROUPS["Many writers and control"]]
+    assert [name for name in COMMANDS if f"  {name} " not in result.output] == rare
+    assert "catmem help --all" in result.output
+    assert run("help").output == result.output
+    assert all(f"  {name} " in run("help", "--all").output for name in COMMANDS)
+
+
+def test_help_of_a_command_is_what_its_own_help_prints():
+    assert run("help", "undo").output == run("undo", "--help").output
+    assert "Did you mean 'undo'?" in run("help", "undoo").output
 
 
 def paths(command=group, path=()):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
@@ -164,3 +167,41 @@ def test_what_a_person_rejected_is_nothing_to_do(place):
     (waiting,) = run_json("proposals")["proposals"]
     run("proposals", "--reject", waiting["id"], "--reason", "Known.")
     assert "learned" not in [each["kind"] for each in run_json("status")["next"]]
+
+
+def test_a_rejection_names_the_command_for_the_specialists_file_and_own_words_go_there_too(place):
+    run("promote", "--all")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    put(place / "homes" / "tri" / "USER.md", "## Vendors\nKern repairs the van.\n")
+    (found,) = run_json("proposals")["proposals"]
+    said = run("proposals", "--edit", found["id"], "Kern repairs both vans.")
+    assert "neo/user says it in these words too" in said.stderr
+    assert "tri/user says it in these words too" in said.stderr
+    assert (place / "homes" / "neo" / "USER.md").read_text().endswith("§\nKern repairs both vans.\n")
+    assert run("promote").stdout.startswith("Nothing to promote")
+    run("add", "-p", "neo", "-c", "vendors", "Loom sells the looms.")
+    run("promote", "--all")
+    (found,) = run_json("proposals")["proposals"]
+    said = run("proposals", "--reject", found["id"]).stderr
+    assert "neo/user still says it. To remove it there: catmem remove -p neo -t user b2:" in said
+
+
+@pytest.mark.parametrize("which", [["Acme"], ["--all", "-c", "vendors"]])
+def test_verifying_a_copy_says_where_its_source_is(place, which):
+    run("seed", "boss", "neo")
+    said = run("verify", "-p", "neo", *which).stderr
+    found = re.search(
+        "this is a copy of boss/user: verify it there, too \\(catmem (.*)\\), then 'catmem seed --all'\n", said
+    )
+    assert run(*shlex.split(found[1])).stdout.startswith("verified in vendors in boss/user")
+    assert "copy of" not in run("verify", "-p", "boss", "Acme").stderr
+
+
+def test_a_bare_undo_after_a_seed_names_the_undo_of_what_you_wrote_yourself(place):
+    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
+    run("seed", "boss", "neo")
+    hint = run("undo", status=2).stderr
+    assert "'catmem undo boss/user' takes back what you wrote last yourself." in hint
+    assert "wrote last yourself" not in run("undo", "neo/user", status=2).stderr
+    run("undo", "boss/user")
+    assert "Invoices" not in (place / "homes" / "boss" / "USER.md").read_text()

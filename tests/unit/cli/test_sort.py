@@ -9,10 +9,12 @@ import tempfile
 import textwrap
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.sort import PEOPLE
 from catmem import Workspace
 from catmem.cli.main import group
 from catmem.names import slugify
@@ -431,6 +433,29 @@ def test_a_command_that_fails_is_said(place, monkeypatch, command, said):
     assert user(place) == FLAT
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("head -c 1048577 /dev/zero", "printed more than 1,048,576 bytes, and was ended"),
+        ("yes", "printed more than 1,048,576 bytes, and was ended"),
+        ("exec >&-; sleep 60", "gave no answer within 1 seconds, and was ended"),
+    ],
+)
+def test_a_command_is_ended_that_prints_too_much_or_goes_on_without_an_output(place, monkeypatch, command, said):
+    monkeypatch.setattr("catmem.cli.asking._LONGEST", 1 if "sleep" in command else 60)
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    assert f"error[ask_failed]: the command of --ask {said}" in run("sort", "--ask", command, "--yes", status=2).stderr
+
+
+def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, monkeypatch):
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    command = f"sleep 600 & echo $! > {place}/left; {model(place)}"
+    run("sort", "--ask", command, "--yes")
+    assert "## Talk" in user(place)
+    left = Path("/proc") / (place / "left").read_text().strip() / "stat"
+    assert not left.exists() or left.read_text().split()[2] == "Z"
+
+
 def test_a_bare_ask_needs_the_command_of_the_environment(place, monkeypatch):
     monkeypatch.setenv("CATMEM_ASK", " ")
     assert "or set CATMEM_ASK" in run("sort", "--ask", "--yes", status=2).stderr
@@ -613,6 +638,40 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
     assert run("sort", "--unsure", "--read", "x", status=2).exit_code == 2
 
 
+@pytest.mark.parametrize("how", [["--yes"], ["--yes", "--unsure"]])
+@pytest.mark.parametrize("config", [None, "version: 1\n"])
+def test_a_sort_without_a_look_leaves_nothing_to_the_next(tmp_path, monkeypatch, how, config):
+    person = PEOPLE / "p4"
+    roles = [f"--profile={role}" for role in (person / "roles.txt").read_text().split()]
+    assert run("init", str(tmp_path), "--start", str(person), *roles).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    if config:
+        put(tmp_path / "catmem.yaml", config)
+    would = run("sort", "-p", "orchestrator", *how, "--dry-run").stdout
+    done = run("sort", "-p", "orchestrator", *how).stdout
+    assert re.findall("would be sorted: (.*)", would) == re.findall("orchestrator/.*: sorted: (.*)", done) != []
+    before = snapshot(tmp_path / "homes")
+    again = run("sort", "-p", "orchestrator", *how).stdout
+    assert re.sub("[0-9]+", "N", again) in {
+        "orchestrator/user: not sorted: uncategorized N\norchestrator/memory: not sorted: uncategorized N\n",
+        "orchestrator/memory: not sorted: uncategorized N\n",
+        "orchestrator/user: not sorted: uncategorized N\n",
+    }
+    assert {name: each for name, each in snapshot(tmp_path / "homes").items() if ".catmem" not in str(name)} == {
+        name: each for name, each in before.items() if ".catmem" not in str(name)
+    }
+
+
+def test_what_was_taken_without_a_look_teaches_once_a_person_has_put_it_elsewhere(place):
+    put(place / "homes" / "neo" / "USER.md", "The finance money for budgie.\n")
+    run("sort", "--yes")
+    assert user(place).startswith("## Finance")
+    put(place / "homes" / "neo" / "MEMORY.md", "Budgie.\n")
+    assert "\n1  uncategorized | Budgie." in run("sort", "-t", "memory").stdout
+    run("move", "-p", "neo", "budgie", "-c", "talk")
+    assert "\n1  talk ? | Budgie." in run("sort", "-t", "memory").stdout
+
+
 @pytest.mark.parametrize("target", ["user", "memory"])
 def test_categories_that_no_specialist_reads_in_this_file_are_named(place, target):
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n")
@@ -660,11 +719,11 @@ def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp
     monkeypatch.chdir(tmp_path)
     put(
         tmp_path / "notes.md",
-        "The project has its release in May.\n§\nWater the tomatoes.\n\n## Garden\nTomatoes are watered.\n",
+        "The project has its release in May.\n§\nWater the garden.\n\n## Garden\nTomatoes are watered.\n",
     )
     run("sort", "notes.md", "--yes")
     assert (tmp_path / "notes.md").read_text() == (
-        "## Garden\nTomatoes are watered.\n§\nWater the tomatoes.\n\n## Projects\nThe project has its release in May.\n"
+        "## Garden\nTomatoes are watered.\n§\nWater the garden.\n\n## Projects\nThe project has its release in May.\n"
     )
     (backup,) = tmp_path.glob("notes.md.bak.*")
     assert backup.read_text().startswith("The project")

@@ -152,6 +152,30 @@ def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(plac
     run("seed", "--all", "--root", place, status=3)
 
 
+def test_a_misspelt_category_of_a_profile_is_named_and_takes_nothing_out(place):
+    put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-style]\n")
+    run("seed", "boss", "--all", "--root", place)
+    before = (place / "homes" / "tri" / "USER.md").read_text()
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
+    said = "tri names the category code-stile, which no file has. Did you mean code-style?"
+    assert f"1 profile that cannot be seeded ({said})  catmem seed --all --dry-run" in status(place).stdout
+    refused = run("seed", "--all", "--root", place, status=2).stderr
+    assert f"error[unknown_category]: {place}/profiles/tri.yaml: {said}" in refused
+    assert (place / "homes" / "tri" / "USER.md").read_text() == before
+    put(place / "catmem.yaml", CONFIG + "taxonomy: {categories: {code-stile: {title: Code Stile}}}\n")
+    run("seed", "--all", "--root", place)
+    assert "tabs" not in (place / "homes" / "tri" / "USER.md").read_text()
+
+
+def test_a_misspelt_category_of_a_profile_that_was_never_seeded_is_a_note(place):
+    put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
+    said = run("seed", "boss", "--all", "--root", place)
+    assert "1 added" in said.stdout
+    assert "tri names the category code-stile, which no file has. Did you mean code-style?" in said.stderr
+
+
 def test_seeds_in_conflict_are_settled_and_not_repeated(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
     run("seed", "--all", "--root", place)
@@ -188,7 +212,7 @@ def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(p
 def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
     run("add", "-p", "neo", "-c", "safe", "The code is 7.", "--tag", "verified_date=2026-11-21", "--root", place)
     assert counts(place) == {"unread": 1}
-    assert status(place).stdout == "1 category that no specialist reads  catmem access\n"
+    assert status(place).stdout == "1 category that no specialist reads (safe)  catmem access\n"
     assert "safe" in run("access", "--root", place).stdout
     boss = place / "profiles" / "boss.yaml"
     boss.write_text(boss.read_text().replace("['*']", "['*', safe]"))
@@ -270,3 +294,20 @@ def test_no_command_of_the_list_is_a_dead_end(busy):
         "marked", "unsorted", "unread", "seed_conflicts", "seeds", "branch_conflicts", "branches", "proposals", "learned",
         "outside", "due", "refused",
     }  # fmt: skip
+
+
+def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    path = tmp_path / "homes" / "neo" / "USER.md"
+    said = f"warning: {path}: has become empty: 'catmem restore neo/user 1' brings back what it held\n"
+    put(path, "")
+    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr
+    run("add", "-p", "neo", "-c", "talk", "Be brief.", "--root", tmp_path)
+    put(path, "\n")
+    for how in ((), ("--explain",), ("--format", "json")):
+        assert (said in run("prompt", "neo", *how, "--root", tmp_path).stderr) == (how != ("--format", "json"))
+    step = "1 file changed by another program (neo/user has become empty)  catmem status --adopt"
+    assert step in run("status", "--root", tmp_path).stdout
+    run("status", "--adopt", "--root", tmp_path)  # then it was shown
+    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import anyio
 import pytest
@@ -275,8 +276,7 @@ async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era)
 async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
     workspace = root(tmp_path)
     async with client_of(workspace, mode=era) as client:
-        (listed,) = (await client.list_prompts()).prompts
-        assert listed.name == "context"
+        assert [each.name for each in (await client.list_prompts()).prompts] == ["context", "sort"]
         for text in (USER, USER.replace("ten", "nine")):
             put_bytes(workspace, "neo/user", text)
             prompt = await client.get_prompt("context")
@@ -293,6 +293,34 @@ async def test_an_empty_prompt_says_so(tmp_path):
     async with client_of(workspace) as client:
         (message,) = (await client.get_prompt("context")).messages
         assert message.content.text == "Nothing is remembered yet."
+
+
+@eras
+@talks
+async def test_sorting_lists_what_the_profile_may_move_and_the_answers_are_moves(tmp_path, era):
+    flat = f"Prefers short answers.\n§\n{INJECTION}\n§\nAlways\nby mail.\n\n" + USER
+    workspace = root(tmp_path, user=flat)
+    put_bytes(workspace, "boss/user", flat)
+    async with client_of(workspace, mode=era) as client:
+        (message,) = (await client.get_prompt("sort")).messages
+        assert message.content.text == "neo may not move entries that have no category."
+    (tmp_path / "profiles" / "neo.yaml").write_text(
+        "user_memory_categories: [talk]\ninclude_uncategorized: true\nwritable_categories: [talk, __uncategorized__]\n"
+    )
+    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store), mode=era) as client:
+        (message,) = (await client.get_prompt("sort")).messages
+        asked = message.content.text
+        assert re.findall("^- (.*)", asked, re.MULTILINE)[0] == "talk"
+        entries = re.findall("^- (b2:[0-9a-f]+): (.*)", asked, re.MULTILINE)
+        assert [text for _, text in entries] == ["Prefers short answers.", "Always"]
+        assert INJECTION not in asked
+        assert CANARY not in asked
+        for entry, _ in entries:
+            await told(client, "memory_move", old_text=entry, category="talk")
+        assert (await client.call_tool("memory_move", {"old_text": "short", "category": "vault"})).is_error
+        (message,) = (await client.get_prompt("sort")).messages
+        assert message.content.text == "Every entry has a category."
+    assert text_of(workspace).startswith(INJECTION)
 
 
 @talks

@@ -1,5 +1,7 @@
 """What a specialist learned comes to its source: as a rewording of what is there, or as an addition."""
 
+import re
+import shlex
 from datetime import date
 
 import pytest
@@ -68,7 +70,7 @@ def test_a_nightly_run_makes_no_second_proposal(ws):
     first = [each.written.waiting for each in promote_learned(ws)]
     assert promote_learned(ws) == []
     assert [each.id for each in ws.proposals()] == first
-    assert {each.reason for each in ws.proposals()} == {"learned by neo"}
+    assert {each.reason for each in ws.proposals()} == {"added or reworded in neo/user"}
 
 
 def test_the_same_fact_of_two_specialists_waits_once(ws):
@@ -116,6 +118,37 @@ def test_what_waits_has_no_verification_yet(ws):
 def test_selectors_that_fit_no_category_are_known(ws):
     assert unmatched_selectors(ws) == {}
     assert unmatched_selectors(ws, ["rule", "rules", "r*"]) == {"rule": "Did you mean 'rules'?"}
+
+
+def test_a_rejection_says_how_the_specialist_takes_the_words_of_the_source(ws):
+    promote_learned(ws)
+    first, second = (ws.reject(each.id).notes[0] for each in ws.proposals())
+    reworded, added = sorted((first, second), key=lambda note: "remove" in note)
+    assert re.fullmatch("neo/user still says it. To remove it there: catmem remove -p neo -t user b2:[0-9a-f]+", added)
+    _, _, command = reworded.partition("To give it the words of boss/user: catmem replace -p neo -t user ")
+    entry, words = shlex.split(command)
+    ws.replace("neo", entry, words)
+    assert "Deploys go out on Fridays.\n" in text_of(ws, "neo/user")
+
+
+def test_own_words_go_to_the_specialist_too_and_nothing_is_left_to_promote(ws):
+    promote_learned(ws)
+    rewording = next(each for each in ws.proposals() if each.changes[0].before)
+    done = ws.approve(rewording.id, words="Deploys go out on Thursdays.")
+    assert done.notes == ("neo/user says it in these words too (revision 2)",)
+    assert all("Deploys go out on Thursdays.\n" in text_of(ws, f"{name}/user") for name in ("boss", "neo"))
+    assert promote_learned(ws) == []
+
+
+def test_own_words_that_a_specialist_cannot_take_are_said(ws):
+    promote_learned(ws)
+    (ws.root / "profiles" / "neo.yaml").write_text(PROFILES["neo"] + "limits: {user: 10}\n")
+    ws = type(ws).open(ws.root, search=False, store=ws.store)
+    done = ws.approve(
+        ws.proposals()[0].id, words="Deploys go out on Thursdays, and on other days where a release has to be mended."
+    )
+    assert done.changed
+    assert done.notes[0].startswith("neo/user still has the words that were proposed: ")
 
 
 def test_what_was_rejected_is_not_proposed_again(ws):

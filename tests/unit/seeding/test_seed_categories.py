@@ -332,7 +332,7 @@ def test_a_profile_that_others_extend_is_none_of_those(tmp_path):
 
 def test_what_a_profile_names_no_more_is_taken_out_and_told(workspace):
     seed(workspace, "ann")
-    (workspace.root / "profiles" / "ann.yaml").write_text("seed_from: boss\nuser_memory_categories: [talks]\n")
+    (workspace.root / "profiles" / "ann.yaml").write_text("seed_from: boss\nuser_memory_categories: [errands]\n")
     assert seed(workspace, "ann").notes == (UNNAMED,)
     assert bodies(workspace, "ann/user") == []
     assert not workspace.plan_seed("boss", "ann", as_of=DAY).in_sync

@@ -54,6 +54,16 @@ def test_an_entry_that_is_expired_when_it_is_added_is_noted(workspace):
     assert note == "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed"
 
 
+def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_agent_none_that_it_does_not_see(
+    workspace,
+):
+    done = workspace.add("neo", "no mails", category="talks")
+    assert done.notes == ("talks is a new category. Did you mean talk?",)
+    assert workspace.add("neo", "no mail", category="talks").notes == ()  # by now it is one
+    assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()
+    assert workspace.move("neo", "no calls", "pays2").notes == ("pays2 is a new category. Did you mean pays?",)
+
+
 # --- other words for what was verified ---
 
 

@@ -30,7 +30,7 @@ from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from catmem.config.profile import Profile
     from catmem.model.document import Entry
@@ -100,9 +100,14 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
 
 
 def promote_learned(
-    workspace: Root, name: str | None = None, *, categories: Sequence[str] = (), dry_run: bool = False
+    workspace: Root,
+    name: str | None = None,
+    *,
+    categories: Sequence[str] = (),
+    chosen: Callable[[Promoted], bool] = lambda _: True,
+    dry_run: bool = False,
 ) -> list[Promoted]:
-    """Propose to each source what specialists, or the one called ``name``, learned in ``categories``.
+    """Propose to each source what specialists, or the one called ``name``, learned in ``categories``, if ``chosen``.
 
     By default these are the categories of ``approval.promote`` in catmem.yaml, else all that the profiles of both sides
     name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
@@ -127,6 +132,8 @@ def promote_learned(
                 if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
                 done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
+                if not chosen(done):
+                    continue
                 try:
                     reason = f"learned by {profile.name}"
                     written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)

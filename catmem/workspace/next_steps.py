@@ -57,13 +57,24 @@ class NextSteps:
         return {"as_of": self.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
 
 
-def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
+def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
     """What is next, by default today. Writes nothing.
 
+    Merges, seeds and the way up are planned for it: with ``overviews`` only where something changed since they were.
     Raises ``UnreadableError`` for the folder of profiles, and ``ConfigError`` where no root is.
     """
+    overview = (overviews or Overviews(workspace)).read(as_of)
+    if overviews is None:
+        return _planned(workspace, overview, as_of)
+    stamp = overview.stamp, workspace.store.marks(workspace.config.entities)
+    if overviews.steps is None or overviews.steps[0] != stamp or overviews.steps[1].unreadable:
+        overviews.steps = stamp, _planned(workspace, overview, as_of)
+    return overviews.steps[1]
+
+
+def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSteps:
     branches, waiting = branches_of_all(workspace), proposals(workspace, as_of=as_of)
-    overview, access = Overviews(workspace).read(as_of), read_access(workspace)
+    access = read_access(workspace)
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:

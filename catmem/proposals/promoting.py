@@ -54,6 +54,11 @@ class Promoted:
     written: Written | None = None
     error: CatmemError | None = None
 
+    @property
+    def replaces(self) -> str | None:
+        """The words that it rewords."""
+        return None if self.replaced is None else self.replaced.body
+
     def to_dict(self) -> dict[str, Any]:
         """The entry and its fate as JSON-ready data."""
         return {
@@ -62,7 +67,7 @@ class Promoted:
             "target": self.target,
             "category": self.entry.category,
             "body": self.entry.body,
-            "replaces": None if self.replaced is None else self.replaced.body,
+            "replaces": self.replaces,
             "written": None if self.written is None else self.written.to_dict(),
             "error": None if self.error is None else self.error.to_dict(),
         }
@@ -142,6 +147,12 @@ def promote_learned(
                 except CatmemError as error:
                     found.append(replace(done, error=error))
     return found
+
+
+def promotable(workspace: Root) -> list[Promoted]:
+    """What ``promote_learned`` would propose; nothing where no profile has a source."""
+    has_source = any(each.seed_from for each in workspace.profiles().values())
+    return promote_learned(workspace, dry_run=True) if has_source else []
 
 
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:

@@ -11,7 +11,7 @@ from catmem.digest import record_dict
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.proposals.promoting import promote_learned
+from catmem.proposals.promoting import promotable
 from catmem.proposals.proposal import proposals
 from catmem.text import counted
 from catmem.workspace.fleet import read_access
@@ -78,9 +78,9 @@ def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSte
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:
-        learned = sum(each.error is None for each in promote_learned(workspace, dry_run=True))
+        learned = sum(each.error is None for each in promotable(workspace))
     except CatmemError as error:
-        wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
+        wrong.append(error)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     states = Counter(each.state for each in waiting.proposals)

@@ -225,8 +225,6 @@ class Overviews:
                 return
             with self._lock:
                 self._line(self._now(profile), None, clock.today())
-        if not stopped():
-            self.read()
 
     def proposals(self) -> int:
         """How many proposals wait; what did not change since is not looked at again."""

@@ -10,11 +10,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import visible_categories
-from catmem.errors import RequestError
 from catmem.server.page.entries_page import EntryDraft, choices, seen_document
 from catmem.server.page.formats import paged, with_query
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.writing import Did
+from catmem.server.page.writing import Did, nothing_ticked
 from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SEVERAL, SPLIT, STAYS
 from catmem.sorting.sort_files import apply_sort, plan_of
 from catmem.sorting.sort_list import ListRow, ReadList
@@ -51,8 +50,7 @@ def sort(sent: Sent) -> Did:
         choice, new, ticked = _given(sent, number)
         rows.append(ListRow(f"entry {number}", number, (f"+{new}" if new else choice) if ticked else STAYS, {}, None))
     if not any(name.startswith("take-") for name in sent.fields):
-        hint = "Tick the entries that you mean, and send it again."
-        raise RequestError(422, "no entry is ticked", code="nothing_ticked", hint=hint)
+        raise nothing_ticked()
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
     return Did(with_query(sent.back, page=None), [(sent.named, made.done.revision)])
 

@@ -270,7 +270,7 @@ def test_another_program_is_looked_at_first(tmp_path):
 def test_where_no_profile_has_a_source_it_says_what_to_do(tmp_path):
     workspace = root(tmp_path / "root", config=CONFIG)
     with served(workspace) as client:
-        assert "Name the source in a profile" in read(client, PROMOTE)
+        assert "A profile names its source with seed_from" in read(client, PROMOTE)
     workspace.store.close()
 
 

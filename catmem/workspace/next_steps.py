@@ -42,19 +42,15 @@ _Said: TypeAlias = tuple[str, int, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NextSteps:
-    """What is next on the day ``as_of``, each kind once.
+    """What is next, each kind once, and the overview that says so. ``unreadable`` is what could not be looked at."""
 
-    ``outside`` are the entities that another program changed. ``unreadable`` is what could not be looked at.
-    """
-
-    as_of: date
+    overview: Overview
     steps: tuple[NextStep, ...]
-    outside: tuple[str, ...]
     unreadable: tuple[CatmemError, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The list as JSON-ready data."""
-        return {"as_of": self.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
+        return {"as_of": self.overview.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
 
 
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
@@ -73,8 +69,9 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
 
 
 def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSteps:
-    branches, waiting = branches_of_all(workspace), proposals(workspace, as_of=as_of)
-    access = read_access(workspace)
+    beside = [entity for line in overview.lines for entity in line.beside]
+    branches, access = branches_of_all(workspace, beside), read_access(workspace)
+    waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:
@@ -83,7 +80,7 @@ def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSte
         wrong.append(error)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
-    states = Counter(each.state for each in waiting.proposals)
+    states = Counter(each.state for found in waiting for each in found.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
     # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
@@ -106,13 +103,8 @@ def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSte
         for kind, count, thing, words, command in said
         if count
     )
-    wrong += [*branches.unreadable, *waiting.unreadable]
-    return NextSteps(
-        overview.as_of,
-        tuple(steps),
-        overview.outside,
-        tuple({str(error): error for error in wrong}.values()),
-    )
+    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
+    return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
 
 
 def _of_files(overview: Overview) -> Iterator[_Said]:

@@ -103,13 +103,14 @@ class SeedState(NamedTuple):
 class ProfileOverview:
     """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
 
-    ``outside`` names the entities with an external change since the last revision. ``seeded`` is ``None`` for a
-    profile that nothing seeds.
+    ``beside`` names the entities with branches or proposals, ``outside`` those with an external change since the last
+    revision. ``seeded`` is ``None`` for a profile that nothing seeds.
     """
 
     name: str
     tier: int
     measure: Measure | None
+    beside: tuple[str, ...]
     outside: tuple[str, ...]
     seeded: SeedState | None
     problems: tuple[CatmemError, ...]
@@ -174,6 +175,7 @@ class _Now(NamedTuple):
     paths: Mapping[str, Path]
     texts: Mapping[str, bytes]
     state: str
+    beside: tuple[str, ...]
     outside: tuple[str, ...]
     problems: tuple[CatmemError, ...]
 
@@ -279,10 +281,11 @@ class Overviews:
         try:
             paths = places(self.workspace.config, profile)
         except CatmemError as error:
-            return _Now(profile, {}, {}, "", (), (error,))
+            return _Now(profile, {}, {}, "", (), (), (error,))
         texts: dict[str, bytes] = {}
         problems: list[CatmemError] = []
         state: list[object] = []
+        beside: list[str] = []
         outside: list[str] = []
         for target in TARGETS:
             entity = f"{profile.name}/{target}"
@@ -296,8 +299,9 @@ class Overviews:
                 problems.append(error)
                 continue
             state.append([tip.revision for tip in tips])
+            beside += [entity] if any(tip.is_branch for tip in tips) else []
             outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-        return _Now(profile, paths, texts, content_digest(state), tuple(outside), tuple(problems))
+        return _Now(profile, paths, texts, content_digest(state), tuple(beside), tuple(outside), tuple(problems))
 
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
@@ -308,7 +312,7 @@ class Overviews:
                 )
             except CatmemError as error:
                 problems = (*problems, error)
-        return ProfileOverview(profile.name, profile.tier, measure, now.outside, seeded, problems)
+        return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
 
     # --- seeds ------------------------------------------------------------------------------------------------------
 

@@ -44,9 +44,10 @@ SCREENS = {
 
 def overview(asked: PageRequest) -> Page:
     """What is next, as ``catmem status`` has it, and each profile with what it holds and what is due."""
-    steps, seen = next_steps(asked.workspace, overviews=asked.overviews), asked.overviews.read()
+    steps = next_steps(asked.workspace, overviews=asked.overviews)
+    seen = steps.overview
     unsorted = (entity for line in seen.lines if line.measure for entity, n in line.measure.unsorted.items() if n)
-    outside = next(iter(steps.outside), "")
+    outside = next(iter(seen.outside), "")
     screens = SCREENS | {"unsorted": f"/page/sort/{next(unsorted, '')}", "outside": f"/page/history/{outside}/now"}
     return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens})
 

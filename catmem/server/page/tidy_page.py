@@ -68,7 +68,8 @@ def settle(sent: Sent) -> Did:
 def promote(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
     """What specialists have and their sources have not; of a form that was refused what was ticked."""
     rows = [(key, each, "") for key, each in _learned(asked.workspace).items()]
-    outside = asked.overviews.read().outside
+    sides = {name for _, each, _ in rows for name in (each.profile, each.source)}
+    outside = [entity for entity in asked.overviews.read().outside if entity.partition("/")[0] in sides]
     return _page("promote.html", asked, TAKE, rows, {"outside": outside, "refusal": refusal})
 
 

@@ -36,7 +36,7 @@ def status(as_of: date | None, *, adopt: bool, check: bool) -> None:
 
     workspace = open_with_store()
     found = next_steps(workspace, as_of)
-    adopted = _adopt(workspace, found.outside) if adopt else []
+    adopted = _adopt(workspace, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(workspace, as_of)
     if in_json():

@@ -18,7 +18,7 @@ from catmem.workspace.history import entity_of
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.config.config import DeclaredEntity
     from catmem.entities.contents import MergedContent, Settle
@@ -82,13 +82,16 @@ class Branches(NamedTuple):
     unreadable: tuple[CatmemError, ...]
 
 
-def branches_of_all(workspace: Root) -> Branches:
-    """The same as ``branches``, where what cannot be read is reported and hides no other. Raises ``ConfigError``."""
+def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Branches:
+    """The same as ``branches``, where what cannot be read is reported and hides no other. Raises ``ConfigError``.
+
+    ``files`` are those that have branches, if that is known.
+    """
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
     found: list[Branch] = []
-    files = (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES)
-    for entity in (*files, *workspace.config.entities):
+    every = (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES)
+    for entity in (*(every if files is None else files), *workspace.config.entities):
         try:
             found += _of_entity(workspace, entity)
         except CatmemError as error:

@@ -30,7 +30,7 @@ from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from catmem.config.profile import Profile
     from catmem.model.document import Entry
@@ -54,6 +54,11 @@ class Promoted:
     written: Written | None = None
     error: CatmemError | None = None
 
+    @property
+    def replaces(self) -> str | None:
+        """The words that it rewords."""
+        return None if self.replaced is None else self.replaced.body
+
     def to_dict(self) -> dict[str, Any]:
         """The entry and its fate as JSON-ready data."""
         return {
@@ -62,7 +67,7 @@ class Promoted:
             "target": self.target,
             "category": self.entry.category,
             "body": self.entry.body,
-            "replaces": None if self.replaced is None else self.replaced.body,
+            "replaces": self.replaces,
             "written": None if self.written is None else self.written.to_dict(),
             "error": None if self.error is None else self.error.to_dict(),
         }
@@ -100,9 +105,14 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
 
 
 def promote_learned(
-    workspace: Root, name: str | None = None, *, categories: Sequence[str] = (), dry_run: bool = False
+    workspace: Root,
+    name: str | None = None,
+    *,
+    categories: Sequence[str] = (),
+    chosen: Callable[[Promoted], bool] = lambda _: True,
+    dry_run: bool = False,
 ) -> list[Promoted]:
-    """Propose to each source what specialists, or the one called ``name``, learned in ``categories``.
+    """Propose to each source what specialists, or the one called ``name``, learned in ``categories``, if ``chosen``.
 
     By default these are the categories of ``approval.promote`` in catmem.yaml, else all that the profiles of both sides
     name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
@@ -127,6 +137,8 @@ def promote_learned(
                 if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
                 done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
+                if not chosen(done):
+                    continue
                 try:
                     reason = f"added or reworded in {profile.name}/{target}"
                     written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
@@ -135,6 +147,12 @@ def promote_learned(
                 except CatmemError as error:
                     found.append(replace(done, error=error))
     return found
+
+
+def promotable(workspace: Root) -> list[Promoted]:
+    """What ``promote_learned`` would propose; nothing where no profile has a source."""
+    has_source = any(each.seed_from for each in workspace.profiles().values())
+    return promote_learned(workspace, dry_run=True) if has_source else []
 
 
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:

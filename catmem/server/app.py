@@ -24,6 +24,7 @@ from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
+from catmem.workspace.next_steps import next_steps
 from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
 from catmem.writing.drift_guard import Sessions
@@ -97,6 +98,8 @@ def _prepare(app: Starlette) -> None:
     """Have ready what the first page shows: of a large root that takes seconds."""
     try:
         app.state.overviews.prepare(app.state.stopping.is_set)
+        if not app.state.stopping.is_set():
+            next_steps(app.state.workspace, overviews=app.state.overviews)
     except CatmemError as error:
         LOG.warning("the overview could not be prepared: %s", ascii(str(error)))
     except Exception:

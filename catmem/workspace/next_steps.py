@@ -11,7 +11,7 @@ from catmem.digest import record_dict
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.proposals.promoting import promote_learned
+from catmem.proposals.promoting import promotable
 from catmem.proposals.proposal import proposals
 from catmem.text import counted, few
 from catmem.workspace.fleet import read_access
@@ -42,40 +42,48 @@ _Said: TypeAlias = tuple[str, int, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NextSteps:
-    """What is next on the day ``as_of``, each kind once.
+    """What is next, each kind once, and the overview that says so. ``unreadable`` is what could not be looked at."""
 
-    ``outside`` are the entities that another program changed. ``unreadable`` is what could not be looked at.
-    """
-
-    as_of: date
+    overview: Overview
     steps: tuple[NextStep, ...]
-    outside: tuple[str, ...]
     unreadable: tuple[CatmemError, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The list as JSON-ready data."""
-        return {"as_of": self.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
+        return {"as_of": self.overview.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
 
 
-def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
+def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
     """What is next, by default today. Writes nothing.
 
+    Merges, seeds and the way up are planned for it: with ``overviews`` only where something changed since they were.
     Raises ``UnreadableError`` for the folder of profiles, and ``ConfigError`` where no root is.
     """
-    branches, waiting = branches_of_all(workspace), proposals(workspace, as_of=as_of)
-    overview, access = Overviews(workspace).read(as_of), read_access(workspace)
+    overview = (overviews or Overviews(workspace)).read(as_of)
+    if overviews is None:
+        return _planned(workspace, overview, as_of)
+    stamp = overview.stamp, workspace.store.marks(workspace.config.entities)
+    if overviews.steps is None or overviews.steps[0] != stamp or overviews.steps[1].unreadable:
+        overviews.steps = stamp, _planned(workspace, overview, as_of)
+    return overviews.steps[1]
+
+
+def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSteps:
+    beside = [entity for line in overview.lines for entity in line.beside]
+    branches, access = branches_of_all(workspace, beside), read_access(workspace)
+    waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:
-        learned = sum(each.error is None for each in promote_learned(workspace, dry_run=True))
+        learned = sum(each.error is None for each in promotable(workspace))
     except CatmemError as error:
-        wrong += [] if error.code == "no_source" else [error]  # where no profile has a source, none learns for one
+        wrong.append(error)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     unread = _unread(access.fleet)
     empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
     emptied = f" ({few(empty)} has become empty)" if empty else ""
-    states = Counter(each.state for each in waiting.proposals)
+    states = Counter(each.state for found in waiting for each in found.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
     # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
@@ -98,13 +106,8 @@ def next_steps(workspace: Root, as_of: date | None = None) -> NextSteps:
         for kind, count, thing, words, command in said
         if count
     )
-    wrong += [*branches.unreadable, *waiting.unreadable]
-    return NextSteps(
-        overview.as_of,
-        tuple(steps),
-        overview.outside,
-        tuple({str(error): error for error in wrong}.values()),
-    )
+    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
+    return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
 
 
 def _of_files(overview: Overview) -> Iterator[_Said]:

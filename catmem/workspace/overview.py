@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -23,7 +23,7 @@ from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
 from catmem.proposals.proposal import ProposalReader
 from catmem.seeding.lockfile import SeedFile, copies_among
-from catmem.seeding.order import EPHEMERAL_TIER, seed_order
+from catmem.seeding.order import seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.store.contract import EXTERNAL
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from catmem.seeding.seed_lock import SeedLock
     from catmem.seeding.slices import State
     from catmem.store.contract import Revision
+    from catmem.workspace.next_steps import NextSteps
     from catmem.workspace.root import Root
 
 T = TypeVar("T")
@@ -102,14 +103,14 @@ class SeedState(NamedTuple):
 class ProfileOverview:
     """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
 
-    ``unmerged`` counts branches; ``outside`` names the entities with an external change since the last
+    ``beside`` names the entities with branches or proposals, ``outside`` those with an external change since the last
     revision. ``seeded`` is ``None`` for a profile that nothing seeds.
     """
 
     name: str
     tier: int
     measure: Measure | None
-    unmerged: int
+    beside: tuple[str, ...]
     outside: tuple[str, ...]
     seeded: SeedState | None
     problems: tuple[CatmemError, ...]
@@ -125,16 +126,14 @@ class Overview:
     """All profiles by tier and name. ``problems`` are what concerns no single line.
 
     ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
-    ``unseen`` counts the profiles that could not be looked at at all, and ``unjudged`` those of the others that name
-    a source, and of which it is unknown how they stand to it.
+    ``stamp`` is another one after each change of a profile, its files and histories, or the seeds.
     """
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
     due: Mapping[str, int]
     problems: tuple[CatmemError, ...]
-    unseen: int = 0
-    unjudged: int = 0
+    stamp: object = field(repr=False)
 
     @property
     def entries(self) -> int:
@@ -164,31 +163,6 @@ class Overview:
         return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
     @property
-    def unmerged(self) -> int:
-        """How many branches wait."""
-        return sum(line.unmerged for line in self.lines)
-
-    @property
-    def out_of_step(self) -> int:
-        """How many profiles have something to get from their source, or a conflict with it."""
-        return sum(line.seeded is not None and not line.seeded.in_step for line in self.lines)
-
-    @property
-    def unmeasured(self) -> int:
-        """How many profiles could not be looked at, or hold a file that cannot be read: their facts are not counted."""
-        return self.unseen + sum(line.measure is None for line in self.lines)
-
-    @property
-    def unlogged(self) -> int:
-        """How many profiles could not be looked at, or have a history that cannot be read: branches may wait there."""
-        return self.unseen + sum(bool(line.problems) for line in self.lines)
-
-    @property
-    def never_seeded(self) -> int:
-        """How many profiles name a source and were never seeded."""
-        return sum(line.seeded is not None and not line.seeded.known for line in self.lines)
-
-    @property
     def outside(self) -> tuple[str, ...]:
         """The entities with an external change since the last revision."""
         return tuple(entity for line in self.lines for entity in line.outside)
@@ -201,7 +175,7 @@ class _Now(NamedTuple):
     paths: Mapping[str, Path]
     texts: Mapping[str, bytes]
     state: str
-    unmerged: int
+    beside: tuple[str, ...]
     outside: tuple[str, ...]
     problems: tuple[CatmemError, ...]
 
@@ -223,6 +197,8 @@ class Overviews:
         self._lock = threading.Lock()
         self._proposals: dict[str, tuple[object, int]] = {}
         """How many proposals each entity has, with the mark that it had then."""
+        self.steps: tuple[object, NextSteps] | None = None
+        """What was next when it was asked last, with the stamp of then."""
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
@@ -236,11 +212,9 @@ class Overviews:
             due = self._waiting(lines)
             self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        unjudged = sum(
-            profile.seed_from is not None and profile.tier < EPHEMERAL_TIER and profile.name not in seeds
-            for profile in profiles
-        )
-        return Overview(day, in_order, due, (*problems, *wrong), len(problems), unjudged)
+        seeded = _time_of(SeedFile(self.workspace.root).path)
+        stamp = day, seeded, *(each.stamp for each in now.values()), *map(str, problems)
+        return Overview(day, in_order, due, (*problems, *wrong), stamp)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
         """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
@@ -253,8 +227,6 @@ class Overviews:
                 return
             with self._lock:
                 self._line(self._now(profile), None, clock.today())
-        if not stopped():
-            self.read()
 
     def proposals(self) -> int:
         """How many proposals wait; what did not change since is not looked at again."""
@@ -309,12 +281,12 @@ class Overviews:
         try:
             paths = places(self.workspace.config, profile)
         except CatmemError as error:
-            return _Now(profile, {}, {}, "", 0, (), (error,))
+            return _Now(profile, {}, {}, "", (), (), (error,))
         texts: dict[str, bytes] = {}
         problems: list[CatmemError] = []
         state: list[object] = []
+        beside: list[str] = []
         outside: list[str] = []
-        unmerged = 0
         for target in TARGETS:
             entity = f"{profile.name}/{target}"
             try:
@@ -327,9 +299,9 @@ class Overviews:
                 problems.append(error)
                 continue
             state.append([tip.revision for tip in tips])
-            unmerged += sum(tip.is_branch and not tip.is_proposal for tip in tips)
+            beside += [entity] if any(tip.is_branch for tip in tips) else []
             outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-        return _Now(profile, paths, texts, content_digest(state), unmerged, tuple(outside), tuple(problems))
+        return _Now(profile, paths, texts, content_digest(state), tuple(beside), tuple(outside), tuple(problems))
 
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
@@ -340,7 +312,7 @@ class Overviews:
                 )
             except CatmemError as error:
                 problems = (*problems, error)
-        return ProfileOverview(profile.name, profile.tier, measure, now.unmerged, now.outside, seeded, problems)
+        return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
 
     # --- seeds ------------------------------------------------------------------------------------------------------
 

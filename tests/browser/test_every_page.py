@@ -22,6 +22,8 @@ PAGES = {
     "file-drifted": "/page/files/neo/memory",
     "file-empty": "/page/files/pupil/memory",
     "sort-empty": "/page/sort/neo/user",
+    "tidy-empty": "/page/tidy",
+    "promote-empty": "/page/promote",
     "edit": "/page/edit/neo/user?entry={entry}",
     "history": "/page/history/neo/user",
     "revision": "/page/history/neo/user/2",

@@ -137,7 +137,7 @@ def test_a_button_lists_the_pages_on_a_telephone(calm, scripts):
 
 
 OVERHANGING = """
-const inside = (each) => each.closest('.card, .entry, .row, .line, tr, section, main').getBoundingClientRect();
+const inside = (each) => each.closest('.entry, .row, .line, tr, section, main').getBoundingClientRect();
 return [...document.querySelectorAll('.state, .tier, .tags li, .mark, .narrowed a, .ticked button')].filter((each) => {
   const place = each.getBoundingClientRect();
   return place.width && (place.right > inside(each).right + 1 || place.left < inside(each).left - 1);
@@ -178,6 +178,24 @@ def test_ticked_entries_are_offered_what_can_be_done_with_them(calm):
     assert calm.barriers() == []
     calm.click(calm.find("article .tick"))
     assert not bar.is_displayed()
+
+
+@pytest.mark.parametrize("address", ["/page/files/neo/user", "/proposals"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_can_be_done_with_ticked_entries_has_one_line(calm, address, width):
+    calm.look(width)
+    calm.open(address)
+    calm.click(calm.find("article .tick"))
+    (bar,) = [each for each in calm.all("form.ticked") if each.is_displayed()]
+    middles = calm.run(
+        "return [...arguments[0].querySelectorAll('button, label')].map((each) => each.getBoundingClientRect())"
+        ".map((place) => Math.round((place.top + place.bottom) / 2))",
+        bar,
+    )
+    assert len(middles) >= 3
+    assert max(middles) - min(middles) <= 1
+    assert bar.rect["height"] < 70
+    assert calm.run("return document.documentElement.scrollWidth") <= width
 
 
 def test_without_javascript_everything_can_be_read(calm):

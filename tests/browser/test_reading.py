@@ -18,7 +18,7 @@ def follow(window, *names):
 def test_from_the_overview_to_one_fact_and_its_history(calm):
     calm.open("/")
     with calm.turning():
-        calm.click(calm.find(".card a"))
+        calm.click(calm.find(".next a[href='/page/queue']"))
     assert calm.address == "/page/queue"
     with calm.turning():
         calm.click(calm.button("USER.md, line 2", calm.opened("Prefers short answers.")))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.serving import make_root, opened, serving
-from tests.browser.window import WIDE
 from tests.golden.case import put
 
 SORT = "/page/sort/boss/memory"
@@ -37,11 +36,21 @@ def server(tmp_path):
 
 
 def row(window, number):
-    return window.find(f".sort-row:has([name='take-{number}'])")
+    return window.find(f".choice-row:has([name='take-{number}'])")
+
+
+def press(window, number, says):
+    """One of the buttons of a row."""
+    (found,) = [each for each in row(window, number).find_elements("css selector", ".pick") if each.text == says]
+    window.click(found)
 
 
 def choose(window, number, value):
-    window.find(f"[name='to-{number}'] option[value='{value}']").click()
+    """One of the others, from their list."""
+    others = row(window, number).find_elements("css selector", ".pick")
+    if others:
+        window.click(others[-1])
+    window.find(f"[name='other-{number}'] option[value='{value}']").click()
 
 
 def sorted_as(server):
@@ -60,10 +69,9 @@ def press_sort(window):
 def test_the_screen_is_open_to_everybody_at_any_width(window):
     window.open(SORT)
     assert TOKEN not in window.run("return document.documentElement.outerHTML")
-    for width, colours in [(WIDE, "light"), (TELEPHONE, "dark")]:
+    for width, colours in [(1280, "light"), (1280, "dark"), (TELEPHONE, "light"), (TELEPHONE, "dark")]:
         window.look(width, colours)
         window.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        window.run("scrollTo(0, document.body.scrollHeight)")  # where what can be done lies over no entry
         assert window.barriers() == []
         assert window.run("return document.documentElement.scrollWidth") <= width
         window.shot(f"sort-{width}-{colours}")
@@ -78,8 +86,9 @@ def test_who_chooses_means_the_row_and_undo_takes_all_back(window, server):
         assert not window.find(f"[name='take-{number}']").is_selected()
     choose(window, 2, "notes")
     window.click(row(window, 3).find_element("css selector", ".tick"))
-    choose(window, 5, "split")
-    choose(window, 5, "drop")
+    press(window, 5, "Cut it into 2 parts")
+    assert not window.find("[name='other-5']").is_displayed()
+    press(window, 5, "Remove it")
     assert [window.find(f"[name='take-{number}']").is_selected() for number in (2, 3, 4, 5)] == [
         True,
         True,
@@ -106,16 +115,21 @@ def test_without_javascript_a_tick_takes_the_row(window, server):
         for number in (1, 2, 4, 5):
             if window.find(f"[name='take-{number}']").is_selected() != (number == 2):
                 window.click(row(window, number).find_element("css selector", ".tick"))
+        press(window, 2, "Other…")
         window.write(window.find("[name='new-2']"), "Odd Words")
+        press(window, 4, "Rules")
+        window.click(row(window, 4).find_element("css selector", ".tick"))
         told = press_sort(window)
     assert "Sorted: 1 to odd-words" in told
     assert "odd-words is new in catmem.yaml" in told
     assert sorted_as(server)["odd-words"] == ["Xyzzy"]
-    assert len(window.all(".sort-row")) == 4
+    assert sorted_as(server)["rules"] == ["Xyzzy"]
+    assert len(window.all(".choice-row")) == 3
 
 
 def test_another_writer_costs_no_choice(window, server):
     window.open(SORT)
+    press(window, 2, "Other…")
     window.write(window.find("[name='new-2']"), "Odd Words")
     with opened(server.root) as workspace:
         workspace.add("boss", "Something new.", target="memory", category="notes")

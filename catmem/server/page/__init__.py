@@ -27,6 +27,7 @@ from catmem.server.page import (
     seeds_page,
     sort_page,
     ticked_entries,
+    tidy_page,
     writing,
 )
 
@@ -48,6 +49,8 @@ VIEWS = {
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
     "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
+    "/page/tidy": view(tidy_page.tidy, "page"),
+    "/page/promote": view(tidy_page.promote, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
@@ -76,7 +79,9 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
     "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
     "/page/change/undo": change(entries_page.undo),
-    "/page/change/sort": change(sort_page.sort, "take-*", "to-*", "new-*", again=sort_page.again),
+    "/page/change/sort": change(sort_page.sort, "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
+    "/page/change/tidy": change(tidy_page.settle, f"{tidy_page.PAIR}*", again=tidy_page.tidy),
+    "/page/change/promote": change(tidy_page.propose, f"{tidy_page.TAKE}*", again=tidy_page.promote),
     **{
         f"/page/change/ticked/{name}": change(
             ticked_entries.action(name),

@@ -13,6 +13,7 @@ from catmem.server.page.formats import bar_of
 from catmem.server.page.page_view import Page
 from catmem.text import size_of
 from catmem.workspace.fleet import documents_of, explain, read_access
+from catmem.workspace.next_steps import next_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +26,30 @@ _TEXT = 60_000
 """Characters of a prompt that the page shows; the whole is a link away."""
 
 
+SCREENS = {
+    "marked": "/page/lint?rule=CM113",
+    "unread": "/page/access#orphans",
+    "refused": "/page/seeds",
+    "seed_conflicts": "/page/seeds",
+    "seeds": "/page/seeds",
+    "branch_conflicts": "/page/branches",
+    "branches": "/page/branches",
+    "proposals": "/proposals",
+    "expired": "/proposals",
+    "learned": "/page/promote",
+    "due": "/page/queue",
+}
+"""Where what is next is done, by its kind."""
+
+
 def overview(asked: PageRequest) -> Page:
-    """Each profile with what it holds, what is due, and what waits."""
-    seen = asked.overviews.read()
-    return Page("overview.html", {"overview": seen, "due": sum(seen.due.values())})
+    """What is next, as ``catmem status`` has it, and each profile with what it holds and what is due."""
+    steps = next_steps(asked.workspace, overviews=asked.overviews)
+    seen = steps.overview
+    unsorted = (entity for line in seen.lines if line.measure for entity, n in line.measure.unsorted.items() if n)
+    outside = next(iter(seen.outside), "")
+    screens = SCREENS | {"unsorted": f"/page/sort/{next(unsorted, '')}", "outside": f"/page/history/{outside}/now"}
+    return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens})
 
 
 def profile_prompt(asked: PageRequest) -> Page:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, RequestError
+from catmem.errors import CatmemError
 from catmem.names import category_name
 from catmem.proposals.proposal import proposal, proposals
 from catmem.server.page.entries_page import in_field
 from catmem.server.page.formats import paged
 from catmem.server.page.page_view import Page
 from catmem.server.page.ticked_entries import TICK
-from catmem.server.page.writing import Did, plainly
+from catmem.server.page.writing import Did, nothing_ticked, plainly, refuse_partly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
 def _each(sent: Sent, verdict: str) -> Did:
     names, failed, done = _ticked(sent), [], []
     if not names:
-        raise RequestError(422, "no proposal is ticked", code="nothing_ticked", hint="Tick those that you mean.")
+        raise nothing_ticked("no proposal is ticked")
     for name in names:
         try:
             done.append(_decided(sent, verdict, name))
@@ -114,9 +114,7 @@ def _each(sent: Sent, verdict: str) -> Did:
             if len(names) == 1:
                 raise
             failed.append(error.message if name in error.message else f"{name}: {error.message}")
-    if failed:
-        message = f"{len(failed):,} of {len(names):,} were not {verdict}: {'; '.join(failed)}"
-        raise RequestError(409, message, code="partly_decided", hint=f"The others were {verdict}: {len(done):,}.")
+    refuse_partly(failed, len(done), verdict)
     # The newest first: of the revisions of one file, that is the one that can be taken back.
     written = [(each.proposal.entity, each.revision) for each in reversed(done)]
     return Did(_QUEUE if sent.back.startswith(f"{_QUEUE}/") else sent.back, written)

@@ -76,7 +76,8 @@ def seeds(asked: PageRequest) -> Page:
         {
             "lines": [line for line, _ in sorted(found, key=lambda each: (each[1].in_step, each[0].name))],
             "sources": [source for source, count in sorted(waiting.items()) if count > 1],
-            "overview": overview,
+            "behind": waiting.total(),
+            "problems": overview.problems,
         },
     )
 

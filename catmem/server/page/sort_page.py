@@ -10,11 +10,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import visible_categories
-from catmem.errors import RequestError
 from catmem.server.page.entries_page import EntryDraft, choices, seen_document
 from catmem.server.page.formats import paged, with_query
 from catmem.server.page.page_view import Page, of_entity
-from catmem.server.page.writing import Did
+from catmem.server.page.writing import Did, nothing_ticked
 from catmem.sorting.proposals import ACTIONS, DROP, SECRET, SEVERAL, SPLIT, STAYS
 from catmem.sorting.sort_files import apply_sort, plan_of
 from catmem.sorting.sort_list import ListRow, ReadList
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from catmem.workspace.profile_memory import Reading
 
 _SIZE = 50
+_GUESSES = 3
+"""What a row has buttons for, beside the one that leads to all others."""
 
 
 def unsorted(asked: PageRequest) -> Page:
@@ -49,8 +50,7 @@ def sort(sent: Sent) -> Did:
         choice, new, ticked = _given(sent, number)
         rows.append(ListRow(f"entry {number}", number, (f"+{new}" if new else choice) if ticked else STAYS, {}, None))
     if not any(name.startswith("take-") for name in sent.fields):
-        hint = "Tick the entries that you mean, and send it again."
-        raise RequestError(422, "no entry is ticked", code="nothing_ticked", hint=hint)
+        raise nothing_ticked()
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
     return Did(with_query(sent.back, page=None), [(sent.named, made.done.revision)])
 
@@ -67,8 +67,9 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
 
 def _given(sent: Sent, number: int) -> tuple[str, str, bool]:
     """What was sent of an entry: what is chosen, the name of a new category, and whether it is ticked."""
-    new = sent.get(f"new-{number}").strip().removeprefix("+")
-    return sent.get(f"to-{number}", STAYS), new, f"take-{number}" in sent.fields
+    chosen = sent.get(f"to-{number}")
+    new = "" if chosen else sent.get(f"new-{number}").strip().removeprefix("+")
+    return chosen or sent.get(f"other-{number}", STAYS), new, f"take-{number}" in sent.fields
 
 
 def _now(asked: PageRequest) -> tuple[SortPlan, Reading]:
@@ -84,14 +85,17 @@ def _plan(asked: PageRequest, document: Document) -> SortPlan:
 
 
 def _row(plan: SortPlan, line: SortLine, given: tuple[str, str, bool] | None = None) -> dict[str, Any]:
-    """An entry, what was ``given`` for it or is proposed, and what can be chosen beside a category."""
-    actions = {STAYS: "Leave it without a category", DROP: "Remove it", SECRET: "Remove it: a secret"}
+    """An entry, what was ``given`` for it or is proposed, what has a button, and what can be chosen in its place."""
+    actions = {STAYS: "No category", DROP: "Remove it", SECRET: "Remove it: a secret"}
     parts = plan.proposer.parted(line) if SEVERAL in line.marks else ()
     if parts:
         actions[SPLIT] = f"Cut it into {len(parts)} parts"
     if given is None or given[0] not in {*plan.titles, *actions}:
         given = line.choice, "", line.sure and line.choice not in ACTIONS
-    return {"line": line, "given": given, "actions": actions, "parts": parts, "marks": line.marks}
+    says = {**plan.titles, **actions}
+    guesses = [each for each in dict.fromkeys((line.choice, *line.likely)) if each != STAYS][:_GUESSES]
+    buttons = {each: says[each] for each in [*guesses, *([SPLIT] if parts else [])]}
+    return {"line": line, "given": given, "buttons": buttons, "actions": actions, "parts": parts}
 
 
 def _page(asked: PageRequest, plan: SortPlan, file: Reading, rows: Sequence[dict[str, Any]], **more: object) -> Page:

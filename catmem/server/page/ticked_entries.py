@@ -10,12 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
-from catmem.errors import RequestError
 from catmem.server.page.entries_page import EntryDraft, choices, entry_meant, seen_document
 from catmem.server.page.formats import with_query
 from catmem.server.page.page_view import Page, of_entity
 from catmem.server.page.refusal import fates, seen_text
-from catmem.server.page.writing import Action, Again, Did, done, put
+from catmem.server.page.writing import Action, Again, Did, done, nothing_ticked, put
 from catmem.staleness.due import expiring, keeping, removing
 from catmem.writing.operation import Operation
 
@@ -59,9 +58,7 @@ def again(name: str) -> Again:
 def _answer(name: str, sent: Sent) -> Did | Page:
     entries = _ticked(sent)
     if not entries:
-        raise RequestError(
-            422, "no entry is ticked", code="nothing_ticked", hint="Tick the entries that you mean, and send it again."
-        )
+        raise nothing_ticked()
     if name == "move" and "category" not in sent.fields:
         return _page(name, sent, [Tick(each) for each in entries])
     made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]

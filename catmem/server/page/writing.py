@@ -160,6 +160,18 @@ def done(sent: Sent, written: Written, address: str | None = None) -> Did:
     return Did(sent.back if address is None else address, [(written.entity, revision)])
 
 
+def nothing_ticked(message: str = "no entry is ticked") -> RequestError:
+    """The refusal of a form that says of nothing that it is meant."""
+    return RequestError(422, message, code="nothing_ticked", hint="Tick or choose what you mean, and send it again.")
+
+
+def refuse_partly(failed: Sequence[str], done: int, verb: str) -> None:
+    """Raise ``RequestError`` 409 where some of several changes ``failed``: the others were ``done``."""
+    if failed:
+        message = f"{len(failed):,} of {len(failed) + done:,} were not {verb}: {'; '.join(failed)}"
+        raise RequestError(409, message, code="partly_decided", hint=f"The others were {verb}: {done:,}.")
+
+
 def bad_form(message: str) -> RequestError:
     """The refusal of what no form of the page says."""
     return RequestError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")

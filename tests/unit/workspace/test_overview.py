@@ -7,8 +7,10 @@ from datetime import date
 
 import pytest
 
+from catmem.proposals.promoting import promote_learned
 from catmem.staleness.review import Review
-from catmem.workspace.fleet import read_stats
+from catmem.workspace.fleet import read_access, read_stats
+from catmem.workspace.next_steps import next_steps
 from catmem.workspace.overview import Overviews
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -54,7 +56,7 @@ def test_a_profile_that_only_others_extend_has_a_line_once_it_has_files(overview
     put(workspace.root / "profiles" / "cub.yaml", "extends: base\nuser_memory_categories: [talk]\n")
     overview = overviews.read(DAY)
     assert [each.name for each in overview.lines] == ["boss", "cub", "neo", "pupil"]
-    assert overview.never_seeded == 2  # cub and pupil
+    assert [each.name for each in overview.lines if each.seeded and not each.seeded.known] == ["cub", "pupil"]
     put(workspace.root / "homes" / "base" / "USER.md", "Left over.\n")
     assert line(overviews.read(DAY), "base").measure.entries == 1
 
@@ -103,15 +105,6 @@ def test_what_waits_is_what_a_review_asks_about(overviews, workspace):
     workspace.verify("boss", "Prefers short")
     review = Review.open(workspace, as_of=DAY, restart=True)
     assert sum(overviews.read(DAY).due.values()) == len(review.due())
-
-
-def test_branches_are_counted_until_they_are_merged(overviews, workspace):
-    first = workspace.add("neo", "One.", category="talk").revision
-    workspace.add("neo", "Two.", category="talk")
-    workspace.add("neo", "Three.", category="talk", expected=first, on_stale="branch")
-    assert (line(overviews.read(DAY), "neo").unmerged, overviews.read(DAY).unmerged) == (1, 1)
-    workspace.merge("neo")
-    assert overviews.read(DAY).unmerged == 0
 
 
 def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace):
@@ -170,6 +163,39 @@ def test_an_overview_is_never_old(overviews, workspace):
     for change in changes(workspace):
         change()
         assert overviews.read(DAY) == Overviews(workspace).read(DAY)
+
+
+def test_what_is_next_is_never_old_and_planned_once(overviews, workspace, monkeypatch):
+    planned = []
+    monkeypatch.setattr("catmem.workspace.next_steps.read_access", lambda root: planned.append(1) or read_access(root))
+    for change in [lambda: None, *changes(workspace)]:
+        change()
+        assert next_steps(workspace, DAY, overviews) == next_steps(workspace, DAY)
+        before = len(planned)
+        found = next_steps(workspace, DAY, overviews)
+        assert len(planned) == before or found.unreadable
+
+
+def test_branches_proposals_and_what_was_rejected_make_another_list(overviews, workspace):
+    def kinds():
+        assert next_steps(workspace, DAY, overviews) == next_steps(workspace, DAY)
+        return {each.kind for each in next_steps(workspace, DAY, overviews).steps} & {
+            "branches",
+            "proposals",
+            "learned",
+        }
+
+    assert kinds() == set()
+    first = workspace.add("neo", "One.", category="talk").revision
+    workspace.add("neo", "Two.", category="talk")
+    workspace.add("neo", "Three.", category="talk", expected=first, on_stale="branch")
+    assert kinds() == {"branches"}
+    workspace.add("pupil", "Learned by the pupil.", category="talk")
+    assert kinds() == {"branches", "learned"}
+    promote_learned(workspace)
+    assert kinds() == {"branches", "proposals"}
+    workspace.reject(workspace.proposals()[0].id)
+    assert kinds() == {"branches"}
 
 
 def test_another_day_is_another_overview(overviews):

@@ -86,7 +86,9 @@ class Forms(HTMLParser):
         return form
 
     def _note(self, attributes):
-        """Keep a box until the words beside it come."""
+        """Keep what a radio button chooses, and a box until the words beside it come."""
+        if attributes.get("type") == "radio" and self._form is not None:
+            self._form["choices"].setdefault(attributes["name"], []).append(attributes["value"])
         if attributes.get("type") != "checkbox" or "name" not in attributes:
             return
         own = self._form["boxes"] if self._form else {}

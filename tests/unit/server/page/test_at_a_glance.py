@@ -96,16 +96,16 @@ def test_how_full_is_said_where_there_is_a_limit_alone(tmp_path, config, neo, sa
     ("pupil", "says"),
     [
         ("user_memory_categories: [talk]\n", "No profile is seeded by another."),
-        ("user_memory_categories: [talk]\nseed_from: boss\n", "1 never seeded; nothing would change."),
+        ("user_memory_categories: [talk]\nseed_from: boss\n", "never seeded; nothing would change"),
     ],
 )
 def test_what_was_never_seeded_is_not_called_in_step(tmp_path, pupil, says):
     workspace = root(tmp_path / "root", text="", pupil=pupil)
     with served(workspace) as client:
-        text = page(client, "/").text
+        assert "behind its source" not in page(client, "/").text
+        text = page(client, "/page/seeds").text
         assert says in text
-        assert "All are in step." not in text
-        assert ("never seeded; nothing would change" in page(client, "/page/seeds").text) == ("seed_from" in pupil)
+        assert "in step" not in text
     workspace.store.close()
 
 
@@ -114,7 +114,8 @@ def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy
     workspace.submit(workspace.envelope("boss", "## Talk\n[verified_date: 2020-01-01] Likes tables.\n"))
     workspace.apply_seed(workspace.plan_seed("boss"))
     with served(workspace) as client:
-        assert "All are in step." in page(client, "/").text
+        assert "behind its source" not in page(client, "/").text
+        assert "in step" in page(client, "/page/seeds").text
         workspace.verify("boss", "tables")
         assert "What boss verifies counts for a copy once it is seeded." in page(client, "/page/seeds/pupil").text
     workspace.store.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,9 @@ from catmem.model.document import parse
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.page import VIEWS
+from catmem.server.page.profiles_page import SCREENS
 from catmem.server.tokens import new_token
+from catmem.workspace import next_steps
 from catmem.workspace.changed_entries import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -32,6 +35,8 @@ PAGES = [
     "/page/files/neo/user",
     "/page/files/pupil/memory",
     "/page/sort/neo/user",
+    "/page/tidy",
+    "/page/promote",
     f"/page/edit/neo/user?entry={parse(NEO).entries[0].id}",
     "/page/history/neo/user",
     "/page/history/neo/user/2",
@@ -159,20 +164,45 @@ def test_nothing_of_a_search_is_in_the_title(client):
 # --- what each shows ------------------------------------------------------------------------------------------------
 
 
-def test_the_overview_tells_what_waits_in_each_profile(client):
+def test_the_overview_has_what_is_next_as_the_command_and_the_api_have_it(client, workspace):
+    workspace.add("pupil", "Learned by the pupil.", category="talk")
     text = page(client, "/").text
-    assert "3 profiles, 9 entries" in text
-    assert "7 facts to review 5 unverified, 1 expired, 1 stale" in text
-    assert "2 branches to merge" in text
-    assert "1 profile to seed" in text
+    assert "3 profiles, 10 entries" in text
     assert "neo 6 of 7" in text
-    assert "1 from boss" in text
-    assert "memory changed by another program" in text
+    html = client.get("/").text
+    lines = re.findall(r'<li class="line"><a href="([^"]+)">([^<]+)</a></li>', html)
+    assert [says for _, says in lines] == [each["what"] for each in client.get("/status").json()["next"]]
+    assert {says: address for address, says in lines} == {
+        "1 category that no specialist reads (vault)": "/page/access#orphans",
+        "1 profile behind its source": "/page/seeds",
+        "1 branch with conflicts": "/page/branches",
+        "1 branch to merge": "/page/branches",
+        "1 entry that specialists added or reworded": "/page/promote",
+        "1 file changed by another program": "/page/history/neo/memory/now",
+        "2 facts due for review (1 expired, 1 stale)": "/page/queue",
+    }
+    for address, _ in lines:
+        assert page(client, address).text
 
 
-def test_the_overview_counts_what_the_queue_shows(client):
-    due = re.search(r"(\d+) facts? to review", page(client, "/").text)[1]
-    assert page(client, "/page/queue").text.count(".md, line") == int(due)
+def test_every_kind_of_next_step_has_its_screen(client, workspace):
+    said = re.findall(
+        r'^ +yield \("(\w+)"|^ +\("(\w+)", ', Path(next_steps.__file__).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    kinds = {one or other for one, other in said}
+    assert {"marked", "unsorted", "outside", "due"} < kinds
+    assert kinds == {*SCREENS, "unsorted", "outside"}
+    for address in SCREENS.values():
+        assert page(client, address).text
+
+
+def test_an_overview_with_nothing_to_do_says_so(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+        assert "Nothing waits for you." in page(client, "/").text
+    workspace.store.close()
 
 
 def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
@@ -451,7 +481,7 @@ def database(tmp_path):
 
 def test_a_root_in_a_database_is_shown_as_one_in_files(database):
     with TestClient(create_app(database, ServerSettings()), base_url=ADDRESS) as client:
-        assert "1 branch to merge" in page(client, "/").text
+        assert "1 branch with conflicts" in page(client, "/").text
         assert "wants a decision" in page(client, "/page/branches/neo/user/2a").text
         for address in PAGES:
             status = client.get(address).status_code

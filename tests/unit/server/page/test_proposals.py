@@ -141,7 +141,7 @@ def test_every_page_says_how_many_wait(client, workspace):
     reword(workspace)
     add(workspace, "Likes tea.")
     assert "Proposals (2)" in read(client, "/page/lint").text
-    assert "2 proposals to decide" in read(client, "/").text
+    assert "2 proposals for you to decide" in read(client, "/").text
     assert "2 proposals wait for your yes or no." in read(client, "/page/queue").text
     press(client, "reject", workspace.proposals()[0].id)
     assert "Proposals (1)" in read(client, "/page/lint").text

@@ -97,9 +97,9 @@ def sorted_as(workspace, entity="neo/user"):
 def test_each_entry_has_its_proposal_and_its_marks(client):
     fields, text = form(client)["fields"], read(client)
     assert {name: value for name, value in fields.items() if name.startswith("to-")} == {
-        "to-1": "finance", "to-2": "uncategorized", "to-3": "drop", "to-4": "secret", "to-5": "uncategorized",
-        "to-6": "finance", "to-7": "uncategorized",
+        "to-1": "finance", "to-2": "", "to-3": "drop", "to-4": "secret", "to-5": "", "to-6": "finance", "to-7": "",
     }  # fmt: skip
+    assert {fields[f"other-{number}"] for number in (2, 5, 7)} == {"uncategorized"}
     assert [name for name in fields if name.startswith("take-")] == ["take-1", "take-6"]  # what is sure
     for said in ("7 entries without a category", "the same as entry 2", "holds a secret: assigned-secret, github-token",
                  "looks hostile", "several facts"):  # fmt: skip
@@ -109,9 +109,12 @@ def test_each_entry_has_its_proposal_and_its_marks(client):
 
 def test_a_row_offers_every_category_and_what_may_become_of_it(client):
     choices = form(client)["choices"]
-    for choice in choices.values():
-        assert {"finance", "talk", "uncategorized", "drop", "secret"} <= set(choice)
-    assert [name for name, choice in choices.items() if "split" in choice] == ["to-6"]
+    assert choices["to-1"] == ["finance", ""]
+    assert choices["to-3"] == ["drop", ""]
+    assert choices["to-6"] == ["finance", "split", ""]
+    for number in range(1, 8):
+        assert {"finance", "talk", "uncategorized", "drop", "secret"} <= set(choices[f"other-{number}"])
+    assert [name for name, choice in choices.items() if "split" in choice] == ["to-6", "other-6"]
     text = read(client)
     assert "Finance (not read by neo)" in text
     assert "Cut it into 2 parts" in text
@@ -126,7 +129,10 @@ def test_a_long_entry_is_short_and_whole_behind_it(client):
 
 
 def test_the_file_and_the_overview_lead_there_where_something_is_to_be_sorted(client):
-    for address, says in [("/page/files/neo/user", "Sort 7 entries without a category"), ("/", "user: 7 to sort")]:
+    for address, says in [
+        ("/page/files/neo/user", "Sort 7 entries without a category"),
+        ("/", "7 entries without a category"),
+    ]:
         made = client.get(address).text
         assert f'<a href="{SORT}">{says}</a>' in made
         assert "/page/sort/neo/memory" not in made
@@ -199,8 +205,8 @@ def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once
     assert load_config(workspace.root).taxonomy.categories["errands"].title == "Errands"
     workspace.add("neo", "Rolls come from the market.", target="memory")
     memory = form(client, "/page/sort/neo/memory")
-    assert "errands" in memory["choices"]["to-1"]
-    told(client, sent(client, memory, **{"take-1": "on", "new-1": "Errands"}))
+    assert "errands" in memory["choices"]["other-1"]
+    told(client, sent(client, memory, **{"take-1": "on", "to-1": "", "new-1": "Errands"}))
     assert sorted_as(workspace, "neo/memory") == [("errands", "Rolls come f")]
 
 
@@ -208,6 +214,15 @@ def test_a_category_that_no_specialist_reads_is_named(client, workspace):
     workspace.submit(workspace.envelope("boss", "Invoices for money are due on the 15th.\n"))
     text = told(client, sent(client, form(client, "/page/sort/boss/user")))
     assert "No specialist reads finance in this file." in text
+
+
+def test_a_button_goes_before_the_list_and_the_list_counts_behind_other(client, workspace):
+    told(
+        client, sent(client, form(client), **{"other-1": "talk", "new-1": "Errands", "take-7": "on", "other-7": "talk"})
+    )
+    found = sorted_as(workspace)
+    assert ("finance", "Invoices for") in found
+    assert ("talk", "The bakery a") in found
 
 
 def test_what_stays_needs_no_revision(client, workspace):
@@ -225,11 +240,13 @@ def test_without_a_tick_nothing_is_written(client, workspace):
     asked["fields"] = {name: value for name, value in asked["fields"].items() if not name.startswith("take-")}
     text, again = refused(sent(client, asked, **{"to-2": "talk"}), 422)
     assert "no entry is ticked" in text
-    assert again["fields"]["to-2"] == "talk"
+    assert again["fields"]["other-2"] == "talk"
     assert text_of(workspace) == FLAT
 
 
-@pytest.mark.parametrize("wrong", [{"new-1": "§"}, {"new-1": "x" * 100}, {"to-1": "nowhere"}, {"to-1": "split"}])
+@pytest.mark.parametrize(
+    "wrong", [{"to-1": "", "new-1": "§"}, {"to-1": "", "new-1": "x" * 100}, {"to-1": "nowhere"}, {"to-1": "split"}]
+)
 def test_what_cannot_be_chosen_writes_nothing_and_keeps_the_rest(client, workspace, wrong):
     text, again = refused(sent(client, form(client), **wrong, **{"take-2": "on", "to-2": "talk"}), 422)
     assert "entry 1" in text
@@ -249,7 +266,7 @@ def test_another_writer_refuses_the_whole_and_every_entry_that_is_still_there_ke
     assert "A new one." not in text.partition("Sort entry")[2]
     fields = again["fields"]
     assert {name for name in fields if name.startswith("take-")} == {"take-2", "take-6"}
-    assert (fields["to-2"], fields["new-7"]) == ("talk", "Errands")
+    assert (fields["to-2"], fields["other-2"], fields["to-7"], fields["new-7"]) == ("", "talk", "", "Errands")
     told(client, sent(client, again))
     assert ("talk", "Xyzzy is a w") in sorted_as(workspace)
     assert (UNCATEGORIZED, "Invoices are") in sorted_as(workspace)

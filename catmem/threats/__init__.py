@@ -17,15 +17,14 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
 from catmem.threats.fold import Folded, character_starts, find_characters
-from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
+from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts
 from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
 from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
 
@@ -83,11 +82,12 @@ class Candidates:
         folded = self.folded = Folded(text)
         signs, words = _signs(folded.low), _stems().places(folded.letters)
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
+        roles = list(find_roles(folded, signs)) if signs else []
         self._instructions = instruction_starts(folded.letters, words) if words else []
         rules: tuple[tuple[Sequence[int], Callable[[], Iterable[Threat]]], ...] = (
-            ([found.place for found in secrets], lambda: find_secrets(text, secrets)),
+            ([sign.place for sign in secrets], lambda: find_secrets(secrets)),
             ([found.start for found in chosen], lambda: chosen),
-            (role_starts(folded, signs) if signs else (), lambda: find_roles(folded, signs)),
+            ([place for place, _ in roles], lambda: [found for _, found in roles if found]),
             (markup_starts(text, signs) if signs else (), lambda: find_markup(text, signs)),
             (leak_starts(folded, signs) if signs else (), lambda: find_leaks(folded, signs)),
             (character_starts(folded) if folded.suspects else (), lambda: find_characters(folded)),
@@ -139,8 +139,7 @@ class Scanner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinScanner:
+class BuiltinScanner(NamedTuple):
     """The scanner that catmem brings.
 
     ``limit`` is the most code points it looks at; a longer text is one finding over the whole of it, since a text that
@@ -169,7 +168,7 @@ def scan(text: str) -> list[Threat]:
 def scan_secrets(text: str) -> list[Threat]:
     """The keys and tokens in a text of any length, and the links with a password; in no order."""
     folded = Folded(text)
-    return [*find_secrets(text, secret_signs(folded)), *find_logins(text)]
+    return [*find_secrets(secret_signs(folded)), *find_logins(text)]
 
 
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:

@@ -111,11 +111,13 @@ _NO_PASSWORD = PATTERNS["no-password"]
 
 
 class SecretSign(NamedTuple):
-    """The sign of a detector, in lower case, at ``place``; the run that it belongs to ends at ``end``."""
+    """A place where a detector fits at its ``sign``, in a run that ends at ``end`` or a little ahead of it."""
 
     place: int
-    sign: str
     end: int
+    sign: str
+    detector: _Detector
+    match: re.Match[str]
 
 
 def secret_signs(folded: Folded) -> list[SecretSign]:
@@ -130,28 +132,25 @@ def secret_signs(folded: Folded) -> list[SecretSign]:
         end = behind.start() if behind else len(plain)
         found = _words().places(folded.low[first:end].decode("latin-1"))
         signs += [
-            SecretSign(first + place, sign, end)
-            for sign, places in found.items()
+            SecretSign(first + place, end, sign, detector, match)
+            for low, places in found.items()
             for place in places
-            if any(_match(written, detector, folded.text, first + place) for written, detector in _by_sign()[sign])
+            for sign, detector in _by_sign()[low]
+            if (match := _match(sign, detector, folded.text, first + place))
         ]
         start = runs.find(_A_RUN, end)
     return signs
 
 
-def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
+def find_secrets(signs: Iterable[SecretSign]) -> Iterator[Threat]:
     """The secrets in a text with these ``secret_signs``."""
     # In one run nothing is read twice for one sign: on from the end of what fitted.
-    read: dict[str, tuple[int, int]] = {}
-    for place, low, end in signs:
-        for sign, detector in _by_sign()[low]:
-            run, step = read.get(sign, (0, 0))
-            if run == end and place < step:
-                continue
-            match = _match(sign, detector, text, place)
-            if match and detector.is_secret(match):
+    read: dict[tuple[str, int], int] = {}
+    for place, end, sign, detector, match in signs:
+        if place >= read.get((sign, end), 0):
+            read[sign, end] = max(place + len(sign), match.end())
+            if detector.is_secret(match):
                 yield Threat(detector.rule, match.start(), match.end())
-            read[sign] = end, max(place + len(sign), match.end() if match else 0)
 
 
 def find_logins(text: str) -> list[Threat]:

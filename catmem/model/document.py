@@ -50,7 +50,8 @@ class Span(NamedTuple):
     end: int
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """Something in a document that looks wrong. Nothing is lost by it; ``rule`` is a stable name."""
 
     rule: str
@@ -59,7 +60,8 @@ class Problem(NamedTuple):
     message: str
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Section:
     """A section header and what follows it, up to the next header or the end of the file.
 
     ``start`` to ``header_end`` is the header line (without its newline), ``header_end`` to ``end`` what stands below.

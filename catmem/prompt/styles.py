@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats import DEFAULT_LIMIT
+from catmem.threats.finding import pattern
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Style = Literal["markdown", "xml", "hermes"]
 
-_XML_CANNOT_HOLD = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
+_XML_CANNOT_HOLD = pattern(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
 _REPLACEMENT = "\ufffd"
 
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
@@ -37,7 +38,7 @@ _HERMES_RULE = "═" * 46
 _HERMES_DELIMITER = "\n§\n"
 _BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
-_HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+_HERMES_FRAME = pattern(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
 # The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
 _NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "stalecreated", "staleverified", "expired")))

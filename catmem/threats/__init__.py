@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
-from catmem.threats.fold import Folded, character_starts, find_characters
+from catmem.threats.fold import Folded, find_characters
 from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts
 from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
 from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
@@ -82,15 +82,15 @@ class Candidates:
         folded = self.folded = Folded(text)
         signs, words = _signs(folded.low), _stems().places(folded.letters)
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
-        roles = list(find_roles(folded, signs)) if signs else []
+        judged = [*find_roles(folded, signs)] if signs else []
+        judged += [*find_characters(folded)] if folded.suspects else []
         self._instructions = instruction_starts(folded.letters, words) if words else []
         rules: tuple[tuple[Sequence[int], Callable[[], Iterable[Threat]]], ...] = (
             ([sign.place for sign in secrets], lambda: find_secrets(secrets)),
             ([found.start for found in chosen], lambda: chosen),
-            ([place for place, _ in roles], lambda: [found for _, found in roles if found]),
+            ([place for place, _ in judged], lambda: [found for _, found in judged if found]),
             (markup_starts(text, signs) if signs else (), lambda: find_markup(text, signs)),
             (leak_starts(folded, signs) if signs else (), lambda: find_leaks(folded, signs)),
-            (character_starts(folded) if folded.suspects else (), lambda: find_characters(folded)),
             (native_starts(folded) if folded.unusual else (), lambda: find_native(folded)),
         )
         self._rules = [(starts, find) for starts, find in rules if starts]

@@ -267,7 +267,7 @@ class _Draft:
         if found is not None and found.places is not None:
             ends = _ends(pieces) if found.places else []
             held = {pieces[bisect_right(ends, place)][1] for place in found.places}
-            suspects = [fact for fact in suspects if fact.row in held or not fact.is_as_stored]
+            suspects = [fact for fact in suspects if not (fact.is_plain or fact.is_as_stored) or fact.row in held]
         if self._look_at(suspects):
             return True
         return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])

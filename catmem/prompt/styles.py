@@ -69,7 +69,8 @@ class Fact:
     ) -> None:
         """What the files say of it; nothing keeps it out yet."""
         self.row, self.entry, self.target = row, entry, target
-        self.body, self.freshness, self.note, self.is_plain = body, freshness, note, is_plain
+        self.body, self.freshness = body, freshness
+        self.note, self.is_plain = note, is_plain
         self.blocked: str | None = None
         """Names of the rules for which it is withheld."""
         self.dated_out: str | None = None
@@ -97,7 +98,7 @@ class Fact:
     def is_as_stored(self) -> bool:
         """Whether the scan of the prompt sees its body as it stands in the file, with nothing behind it on its line."""
         is_last = self._shown is not None and self._shown[1].removesuffix("\n").endswith(self.body)
-        return self.is_plain or (is_last and len(self.body) <= DEFAULT_LIMIT)
+        return is_last and len(self.body) <= DEFAULT_LIMIT
 
     def withhold(self, findings: Iterable[Threat]) -> None:
         """Show the names of the rules in its place."""

@@ -337,7 +337,7 @@ def _search_everywhere(workspace: Workspace, query: str, limit: int, narrowing: 
 
     _warn_of_all(workspace, narrowing["target"])
     searched = search_everywhere(workspace, query, whole=True, **narrowing)
-    found = folded(each.found for each in searched.found)
+    found = folded(searched.found)
     say_all(f"warning: {note}" for note in notes_of(workspace))
     best = found[:limit]
     if in_json():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -41,8 +41,7 @@ DEFAULT_STALE_AFTER = 90
 """Days, where neither category, domain, profile nor root says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(NamedTuple):
     """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
 
     ``schema`` says what its entries must be like (docs/schemas.md), or names the file that does.
@@ -106,8 +105,7 @@ class Taxonomy:
         return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredEntity:
+class DeclaredEntity(NamedTuple):
     """An entity that catmem.yaml declares: a text or a JSON value, and the profiles that may write or read it."""
 
     name: str
@@ -459,7 +457,7 @@ def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> d
         meant = slugify(category.title)
         if meant and meant not in taken:
             taken[meant] = slug
-            categories[slug] = replace(category, aliases=(*category.aliases, meant))
+            categories[slug] = category._replace(aliases=(*category.aliases, meant))
     return categories
 
 

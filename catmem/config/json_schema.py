@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
@@ -69,7 +69,7 @@ def validate(
     if digest is not None and recall(digest) is not None:
         return []
     found: dict[tuple[KeyPath, str], SchemaFault] = {}
-    for key, message, hint in _faults(_validator(schema_name), data):
+    for key, message, hint in _faults(_validator(schema_text(schema_name)), data):
         line, column = _place(key, positions or {})
         file = None if path is None else str(path)
         found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
@@ -122,7 +122,8 @@ def _is_plain(tag: str, value: object) -> bool:
 @lru_cache(maxsize=4096)
 def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
     """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
-    faults = _faults(_tag_validator(extra_json), json.loads(tag_json))
+    declared = known_tags(json.loads(extra_json))
+    faults = _faults(_validator(json.dumps({**schema("tags"), "properties": declared})), json.loads(tag_json))
     return tuple(dict.fromkeys(message for _, message, _ in faults))
 
 
@@ -131,7 +132,7 @@ def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]
 
     The schema has to be one in which ``schema_fault`` finds nothing.
     """
-    return list(dict.fromkeys(_faults(_own_validator(contents), data)))
+    return list(dict.fromkeys(_faults(_validator(contents), data)))
 
 
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
@@ -140,7 +141,9 @@ def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 -
     A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that no text
     takes long.
     """
-    for key, message, _ in _faults(_meta_validator(), contents):
+    from jsonschema import Draft202012Validator
+
+    for key, message, _ in _faults(_validator(json.dumps(Draft202012Validator.META_SCHEMA)), contents):
         return key, message
     return next(_unusable(contents), None)
 
@@ -180,27 +183,34 @@ def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
 # --- validators ----------------------------------------------------------------------------------------------------
 
 
-@cache
-def _validator(name: str) -> Validator:
-    return _make_validator(schema(name))
+@lru_cache(maxsize=128)
+def _validator(schema_json: str) -> Validator:
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
+        if isinstance(value, str) and not _matches(wanted, value, where):
+            yield ValidationError(f"{value!r} does not match {wanted!r}")
+
+    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+    validator: Validator = kind(json.loads(schema_json), format_checker=_format_checker())
+    return validator
 
 
-@lru_cache(maxsize=16)
-def _tag_validator(extra_json: str) -> Validator:
-    tags = schema("tags")
-    return _make_validator({**tags, "properties": {**tags["properties"], **json.loads(extra_json)}})
+def _format_checker() -> FormatChecker:
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    for name, fits in _FORMATS.items():
+        checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
+    return checker
 
 
-@lru_cache(maxsize=64)
-def _own_validator(contents: str) -> Validator:
-    return _make_validator(json.loads(contents))
-
-
-@cache
-def _meta_validator() -> Validator:
-    from jsonschema import Draft202012Validator
-
-    return _make_validator(dict(Draft202012Validator.META_SCHEMA))
+def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
+    """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
+    longest: int = where.get("maxLength", len(text))
+    # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
+    return len(text) > longest or re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
@@ -248,35 +258,6 @@ def _leads_somewhere(reference: str, contents: Any) -> bool:  # noqa: ANN401 - a
             return False
         place = place[name]
     return reference == "#" or reference.startswith("#/")
-
-
-def _make_validator(contents: dict[str, Any]) -> Validator:
-    from jsonschema import Draft202012Validator, ValidationError
-    from jsonschema.validators import extend
-
-    def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not _matches(wanted, value, where):
-            yield ValidationError(f"{value!r} does not match {wanted!r}")
-
-    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
-    validator: Validator = kind(contents, format_checker=_format_checker())
-    return validator
-
-
-def _format_checker() -> FormatChecker:
-    from jsonschema import FormatChecker
-
-    checker = FormatChecker(formats=())
-    for name, fits in _FORMATS.items():
-        checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
-    return checker
-
-
-def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
-    """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
-    longest: int = where.get("maxLength", len(text))
-    # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
-    return len(text) > longest or re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
 
 
 def is_date(text: str) -> bool:

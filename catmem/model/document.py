@@ -257,12 +257,15 @@ class Document:
         text, limit = self.text, self.limits.tag_block_chars
         new = tuple.__new__  # what `Entry` itself does; large files have very many
         found: list[Entry] = []
-        for category, piece_start, piece_end in pieces(self.scan, start, end):
-            raw = text[piece_start:piece_end].strip()
-            if raw:
+        for category, first, last in pieces(self.scan, start, end):
+            piece = text[first:last]
+            raw = piece.strip()
+            if raw is piece and raw:
+                found.append(new(Entry, (category, first, last, raw, limit)))  # nearly every entry
+            elif raw:
                 # Only white space stands before the entry, so its first character is found where the entry begins.
-                first = text.index(raw[0], piece_start)
-                found.append(new(Entry, (category, first, first + len(raw), raw, limit)))
+                at = text.index(raw[0], first)
+                found.append(new(Entry, (category, at, at + len(raw), raw, limit)))
         return found
 
     def to_dict(self) -> dict[str, Any]:

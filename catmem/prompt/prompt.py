@@ -114,48 +114,29 @@ def changed_from(prompt: Prompt) -> Mapping[int, int]:
     return places(draft.pieces(), draft.style)
 
 
-class _Over(NamedTuple):
-    name: str
-    budget: int
-
-
-@dataclass(slots=True)
-class _Candidate(Fact):
-    """One visible entry on its way into the prompt."""
-
-    target: str = field(kw_only=True)
-    entry: Entry = field(kw_only=True)
-    dated_out: str | None = None
-    """Which date keeps the entry out."""
-    over_budget: _Over | None = None
-    scanned: bool = False
-
-    @property
-    def out(self) -> str | None:
-        """Why the entry is left out; ``None`` while it is in."""
-        if self.over_budget is None or self.dated_out:
-            return self.dated_out
-        return f"over the {self.over_budget.name} budget of {self.over_budget.budget:,}"
-
-
-@dataclass(slots=True)
 class _Draft:
-    """A prompt in the making: candidates in prompt order, and what has been decided about them."""
+    """A prompt in the making: facts in prompt order, and what has been decided about them."""
 
-    profile: Profile
-    as_of: date
-    config: Config | None
-    style: Style
-    scanner: Scanner
-    counter: Callable[[str], int]
-    candidates: list[_Candidate] = field(default_factory=list)
-    titles: dict[tuple[str, str], str] = field(default_factory=dict)
-    blocked_titles: set[str] = field(default_factory=set)
-    views: dict[str, View] = field(default_factory=dict)
-    rendered: dict[str, list[Piece]] = field(default_factory=dict)
-    """What is in, by target, but for targets of which nothing is."""
-    warnings: list[str] = field(default_factory=list)
-    missing: tuple[str, ...] = ()
+    def __init__(  # noqa: PLR0913, PLR0917 - what the caller of `build_prompt` chose
+        self,
+        profile: Profile,
+        as_of: date,
+        config: Config | None,
+        style: Style,
+        scanner: Scanner,
+        counter: Callable[[str], int],
+    ) -> None:
+        """Nothing is in it yet."""
+        self.profile, self.as_of, self.config, self.style = profile, as_of, config, style
+        self.scanner, self.counter = scanner, counter
+        self.facts: list[Fact] = []
+        self.titles: dict[tuple[str, str], str] = {}
+        self.blocked_titles: set[str] = set()
+        self.views: dict[str, View] = {}
+        self.rendered: dict[str, list[Piece]] = {}
+        """What is in, by target, but for targets of which nothing is."""
+        self.warnings: list[str] = []
+        self.missing: tuple[str, ...] = ()
 
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
@@ -169,25 +150,26 @@ class _Draft:
         entries: Iterable[Entry] = view.entries
         if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
-        first = len(self.candidates)
+        first, target = len(self.facts), view.target
         note = None if self.profile.prompt.unverified == "plain" else UNVERIFIED.note
         changes_nothing = self.style != "xml"
-        self.candidates += [
+        self.facts += [
             # Nearly every entry: its text as it stands, without tags.
-            _Candidate(row, entry.raw, UNVERIFIED, note, None, True, target=view.target, entry=entry)  # noqa: FBT003
+            Fact(row, entry, target, entry.raw, UNVERIFIED, note, True)  # noqa: FBT003
             if changes_nothing and is_plain(entry.raw) and "\\" not in entry.raw
-            else self._candidate(row, view.target, entry)
+            else self._fact(row, entry, target)
             for row, entry in enumerate(entries, first)
         ]
 
-    def _candidate(self, row: int, target: str, entry: Entry) -> _Candidate:
+    def _fact(self, row: int, entry: Entry, target: str) -> Fact:
         """An entry; left out if it has no text, or if the profile does not want it expired or too old as it is."""
         policy, body = self.profile.prompt, entry.body
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
         note = None if state.state == "unverified" and policy.unverified == "plain" else state.note
         unwanted = state.overdue and (policy.expired if state.state == "expired" else policy.stale) == "drop"
-        dated_out = "no text" if not body else state.note if unwanted else None
-        return _Candidate(row, body, state, note, target=target, entry=entry, dated_out=dated_out)
+        fact = Fact(row, entry, target, body, state, note)
+        fact.dated_out = "no text" if not body else state.note if unwanted else None
+        return fact
 
     def settle(self) -> str:
         """The text within its budget, in which the scan finds nothing: what a finding touches is withheld before."""
@@ -203,34 +185,35 @@ class _Draft:
 
         What an earlier call left out has its chance again: a long entry may have been withheld since.
         """
-        for candidate in self.candidates:
-            candidate.over_budget = None
+        for fact in self.facts:
+            fact.over_budget = None
         self.rendered = self._render()
         budget = self.profile.prompt.budget
         for name in (*TARGETS, "total"):
             if name in budget and self.size(name) > budget[name]:
-                self._leave_out(_Over(name, budget[name]))
+                self._leave_out(name, budget[name])
 
-    def _leave_out(self, over: _Over) -> None:
+    def _leave_out(self, name: str, budget: int) -> None:
         """Leave out as few as must be; halving finds how many in few renderings."""
-        staying = [each for each in self._inside() if over.name in {each.target, "total"}]
+        staying = [fact for fact in self._inside() if name in {fact.target, "total"}]
         # A long entry that is hostile takes no more than the line that says so.
-        self._look_at([each for each in staying if self.counter(each.body) > over.budget])
-        leaving = sorted(staying, key=lambda each: self._leaving_rank(each, over.budget))
+        self._look_at([fact for fact in staying if self.counter(fact.body) > budget])
+
+        def rank(fact: Fact) -> tuple[bool, int, int]:
+            # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one
+            # kind the last in the prompt leaves first.
+            fits = fact.blocked is not None or self.counter(fact.body) <= budget
+            return fits, leaving_rank(fact.freshness, fact.entry.category), -fact.row
+
+        leaving = sorted(staying, key=rank)
 
         def leave(count: int) -> bool:
-            for place, candidate in enumerate(leaving):
-                candidate.over_budget = over if place < count else None
+            for place, fact in enumerate(leaving):
+                fact.over_budget = (name, budget) if place < count else None
             self.rendered = self._render()
-            return self.size(over.name) <= over.budget
+            return self.size(name) <= budget
 
         leave(bisect_left(range(len(leaving)), 1, key=leave))
-
-    def _leaving_rank(self, candidate: _Candidate, budget: int) -> tuple[bool, int, int]:
-        # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one kind
-        # the last in the prompt leaves first.
-        fits = candidate.blocked is not None or self.counter(candidate.body) <= budget
-        return fits, leaving_rank(candidate.freshness, candidate.entry.category), -candidate.row
 
     def size(self, name: str) -> int:
         """What the text of one target counts, in the ``hermes`` style without its frame, as Hermes counts; or all."""
@@ -246,23 +229,22 @@ class _Draft:
             joined += pieces
         return joined
 
-    def _inside(self) -> list[_Candidate]:
+    def _inside(self) -> list[Fact]:
         """What is not left out, as far as is decided."""
-        return [each for each in self.candidates if each.dated_out is None and each.over_budget is None]
+        return [fact for fact in self.facts if fact.dated_out is None and fact.over_budget is None]
 
     def _render(self) -> dict[str, list[Piece]]:
-        rendered = {target: render(self._block(target), self.style) for target in self.views}
-        return {target: pieces for target, pieces in rendered.items() if pieces}
-
-    def _block(self, target: str) -> Block:
-        grouped: dict[str, list[Fact]] = {}
-        for candidate in self._inside():
-            if candidate.target == target:
-                grouped.setdefault(candidate.entry.category, []).append(candidate)
-        categories = tuple(
-            StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in grouped.items()
-        )
-        return Block(target, categories, self.profile.prompt.budget.get(target))
+        grouped: dict[str, dict[str, list[Fact]]] = {target: {} for target in self.views}
+        for fact in self._inside():
+            grouped[fact.target].setdefault(fact.entry.category, []).append(fact)
+        rendered: dict[str, list[Piece]] = {}
+        for target, by_category in grouped.items():
+            categories = tuple(
+                StyledCategory(slug, self._title(target, slug), tuple(facts)) for slug, facts in by_category.items()
+            )
+            if pieces := render(Block(target, categories, self.profile.prompt.budget.get(target)), self.style):
+                rendered[target] = pieces
+        return rendered
 
     def _title(self, target: str, category: str) -> str | None:
         if category in self.blocked_titles:
@@ -281,56 +263,48 @@ class _Draft:
         stored could hide that: it is looked at by itself too.
         """
         found = Candidates(text) if self.scanner is _OWN else None
-        held = None if found is None or found.places is None else _owners(pieces, found.places)
         suspects = self._inside()
-        if held is not None:
-            suspects = [each for each in suspects if not (each.is_plain or each.is_as_stored) or each.row in held]
+        if found is not None and found.places is not None:
+            ends = _ends(pieces) if found.places else []
+            held = {pieces[bisect_right(ends, place)][1] for place in found.places}
+            suspects = [fact for fact in suspects if not (fact.is_plain or fact.is_as_stored) or fact.row in held]
         if self._look_at(suspects):
             return True
         return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
 
-    def _look_at(self, candidates: Sequence[_Candidate]) -> bool:
+    def _look_at(self, facts: Sequence[Fact]) -> bool:
         """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
-        new = [candidate for candidate in candidates if not candidate.scanned]
-        for candidate, findings in zip(new, scan_each(self.scanner, [each.body for each in new]), strict=True):
-            candidate.scanned = True
+        new = [fact for fact in facts if not fact.scanned]
+        for fact, findings in zip(new, scan_each(self.scanner, [fact.body for fact in new]), strict=True):
+            fact.scanned = True
             if findings:
-                candidate.withhold(_rules(findings))
-        return any(candidate.blocked for candidate in new)
+                fact.withhold(findings)
+        return any(fact.blocked for fact in new)
 
     def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
         """Withhold what the findings touch; whether that changed anything."""
-        if not findings:
-            return False
-        ends = _ends(pieces)
+        ends = _ends(pieces) if findings else []
         touching: dict[int | str, list[Threat]] = {}
         for finding in findings:
-            for index in range(bisect_right(ends, finding.start), len(pieces)):
-                if index and ends[index - 1] >= finding.end:
-                    break
+            last = min(bisect_left(ends, finding.end) + 1, len(pieces))
+            for index in range(bisect_right(ends, finding.start), last):
                 owner = pieces[index][1]
                 if owner is not None:
                     touching.setdefault(owner, []).append(finding)
-        changed = [self._withhold_one(owner, found) for owner, found in touching.items()]
-        return any(changed)
-
-    def _withhold_one(self, owner: int | str, findings: Sequence[Threat]) -> bool:
-        if isinstance(owner, str):
-            known = owner in self.blocked_titles
-            self.blocked_titles.add(owner)
-            return not known
-        if self.candidates[owner].blocked is not None:
-            return False
-        self.candidates[owner].withhold(_rules(findings))
-        return True
+        titles = {owner for owner in touching if isinstance(owner, str)} - self.blocked_titles
+        self.blocked_titles |= titles
+        rows = [owner for owner in touching if isinstance(owner, int) and self.facts[owner].blocked is None]
+        for row in rows:
+            self.facts[row].withhold(touching[row])
+        return bool(titles or rows)
 
     def manifest(self) -> Manifest:
-        """What became of every candidate."""
+        """What became of every entry."""
         return Manifest(
             profile=self.profile.name,
             as_of=self.as_of,
             style=self.style,
-            rows=tuple(self._row(candidate) for candidate in self.candidates),
+            rows=tuple(map(self._row, self.facts)),
             hidden={target: view.hidden for target, view in self.views.items()},
             hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
             sizes={target: self.size(target) for target in self.views},
@@ -339,25 +313,21 @@ class _Draft:
             missing=self.missing,
         )
 
-    def _row(self, candidate: _Candidate) -> Row:
-        return Row(
-            target=candidate.target,
-            category=candidate.entry.category,
-            line=self.views[candidate.target].document.line(candidate.entry.start),
-            id=candidate.entry.id,
-            state=candidate.freshness.state,
-            day=candidate.freshness.day,
-            status="out" if candidate.out else "blocked" if candidate.blocked else "in",
-            reason=candidate.out or candidate.blocked,
-            preview=self._preview(candidate),
-            budget=None if candidate.dated_out or candidate.over_budget is None else candidate.over_budget.name,
-        )
-
-    def _preview(self, candidate: _Candidate) -> str:
+    def _row(self, fact: Fact) -> Row:
         # An entry that is out was not scanned for the text, so it is here, where it would show.
-        if candidate.blocked or (candidate.out and self.scanner.scan(candidate.body)):
-            return ""
-        return candidate.body.partition("\n")[0][:_PREVIEW]
+        is_hidden = fact.blocked or (fact.out and self.scanner.scan(fact.body))
+        return Row(
+            target=fact.target,
+            category=fact.entry.category,
+            line=self.views[fact.target].document.line(fact.entry.start),
+            id=fact.entry.id,
+            state=fact.freshness.state,
+            day=fact.freshness.day,
+            status="out" if fact.out else "blocked" if fact.blocked else "in",
+            reason=fact.out or fact.blocked,
+            preview="" if is_hidden else fact.body.partition("\n")[0][:_PREVIEW],
+            budget=None if fact.dated_out or fact.over_budget is None else fact.over_budget[0],
+        )
 
 
 def leaving_rank(state: Freshness, category: str) -> int:
@@ -373,18 +343,7 @@ def _ends(pieces: Sequence[Piece]) -> list[int]:
     return list(accumulate([len(text) for text, _ in pieces]))
 
 
-def _owners(pieces: Sequence[Piece], places: Sequence[int]) -> set[int | str | None]:
-    """Whose pieces the characters at some places of the text are in."""
-    ends = _ends(pieces) if places else []
-    return {pieces[bisect_right(ends, place)][1] for place in places}
-
-
-def _rules(findings: Sequence[Threat]) -> str:
-    return ", ".join(sorted({finding.rule for finding in findings}))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What became of one entry of the profile's categories."""
 
     target: str
@@ -419,8 +378,7 @@ class Row:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """What a prompt is made of, in its order. Entries of other categories appear as a number only."""
 
     profile: str

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from dataclasses import replace
+from functools import cached_property
+from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.profile import limit_of
@@ -48,10 +50,6 @@ class Size(NamedTuple):
         """The size of a text."""
         return cls(len(text), estimated_tokens(text))
 
-    def plus(self, other: Size) -> Size:
-        """Both together."""
-        return Size(self.characters + other.characters, self.tokens + other.tokens)
-
 
 class ChangedBytes(NamedTuple):
     """How many bytes of a text come behind the start of a change, so that no cache of its beginning has them.
@@ -71,8 +69,7 @@ class Use(NamedTuple):
     of: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The sizes of one profile's prompt, or of several together.
 
     ``seen`` of ``entries`` are those that the profile may see, ``states`` how fresh these are, and ``left_out`` how
@@ -90,10 +87,10 @@ class Sizes:
     seen: int
     entries: int
     secrets: int = 0
-    states: Mapping[str, int] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    marked: Mapping[str, int] = field(default_factory=dict)
-    in_flat: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, int] = MappingProxyType({})
+    left_out: Mapping[str, int] = MappingProxyType({})
+    marked: Mapping[str, int] = MappingProxyType({})
+    in_flat: Mapping[str, int] = MappingProxyType({})
     budgets: tuple[Use, ...] = ()
     limits: tuple[Use, ...] = ()
 
@@ -261,6 +258,10 @@ def _rules(row: Row) -> list[str]:
 def total(measured: Iterable[Sizes]) -> Sizes:
     """The sizes of several prompts added up. Files that several profiles read count each time, as they are loaded."""
     each = list(measured)
+
+    def counted(name: str) -> Counter[str]:
+        return sum((Counter(getattr(sizes, name)) for sizes in each), Counter())
+
     return Sizes(
         prompt=_sum(sizes.prompt for sizes in each),
         unfiltered=_sum(sizes.unfiltered for sizes in each),
@@ -270,19 +271,15 @@ def total(measured: Iterable[Sizes]) -> Sizes:
         seen=sum(sizes.seen for sizes in each),
         entries=sum(sizes.entries for sizes in each),
         secrets=sum(sizes.secrets for sizes in each),
-        states=_counted(sizes.states for sizes in each),
-        left_out=_counted(sizes.left_out for sizes in each),
-        marked=_counted(sizes.marked for sizes in each),
-        in_flat=_counted(sizes.in_flat for sizes in each),
+        states=counted("states"),
+        left_out=counted("left_out"),
+        marked=counted("marked"),
+        in_flat=counted("in_flat"),
     )
 
 
 def _sum(sizes: Iterable[Size]) -> Size:
-    return reduce(Size.plus, sizes, Size(0, 0))
-
-
-def _counted(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    return sum(map(Counter, counts), Counter())
+    return Size(*map(sum, zip((0, 0), *sizes, strict=True)))
 
 
 def left_out(row: Row) -> str | None:
@@ -304,17 +301,13 @@ _PART = re.compile(
 )
 
 
-def _begun(size: int, step: int) -> int:
-    return -(-size // step)
-
-
 _TOKENS: dict[str | None, Callable[[int], int]] = {
-    "english": lambda size: _begun(size, 6),
-    "latin": lambda size: _begun(size, 6) + 1,
-    "digits": lambda size: _begun(size, 3),
-    "cjk": lambda size: _begun(5 * size, 4),
-    "letters": lambda size: _begun(size, 2),
-    "sign": lambda size: _begun(size, 4),
+    "english": lambda size: ceil(size / 6),
+    "latin": lambda size: ceil(size / 6) + 1,
+    "digits": lambda size: ceil(size / 3),
+    "cjk": lambda size: ceil(5 * size / 4),
+    "letters": lambda size: ceil(size / 2),
+    "sign": lambda size: ceil(size / 4),
     "gap": lambda _: 1,
     "symbol": lambda _: 2,
     None: lambda _: 0,

@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats import DEFAULT_LIMIT
+from catmem.threats.finding import pattern
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from catmem.model.document import Entry
     from catmem.staleness.freshness import Freshness
+    from catmem.threats import Threat
 
 Style = Literal["markdown", "xml", "hermes"]
 
-_XML_CANNOT_HOLD = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
+_XML_CANNOT_HOLD = pattern(r"[\x00-\x08\x0e-\x1b\x1f\ufffe\uffff]")
 _REPLACEMENT = "\ufffd"
 
 # The block that Hermes Agent 0.19.0 shows (tools/memory_tool.py, `_render_block`), so that a prompt looks the same to
@@ -36,7 +38,7 @@ _HERMES_RULE = "═" * 46
 _HERMES_DELIMITER = "\n§\n"
 _BULLETS = {"- ", "* ", "+ "}
 _HERMES_HEADERS = {"user": "USER PROFILE (who the user is)", "memory": "MEMORY (your personal notes)"}
-_HERMES_FRAME = re.compile(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
+_HERMES_FRAME = pattern(r"\\*(?:\s*§\s*\Z|\s*═|\s*(?:USER PROFILE|MEMORY) \()")
 
 # The words of our notes in folded letters, and where such words end: `(stale: …`, `( UN-VERIFIED )`, `[expired 2026-…`.
 _NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "stalecreated", "staleverified", "expired")))
@@ -47,24 +49,49 @@ _NOTE_REACH = 64
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 
-@dataclass(slots=True)
 class Fact:
-    """One entry as a prompt shows it. ``row`` is its place in the manifest."""
+    """One entry on its way into a prompt. ``row`` is its place in the manifest, ``is_plain`` what ``is_plain`` says."""
 
-    row: int
-    body: str
-    freshness: Freshness
-    note: str | None
-    blocked: str | None = None
-    """Names of the rules for which the entry is withheld."""
-    is_plain: bool = False
-    """Whether it is shown as it is stored: where the style is not ``xml``, and see ``is_plain``."""
-    _shown: tuple[object, str] | None = None
+    __slots__ = (
+        "_shown", "blocked", "body", "dated_out", "entry", "freshness", "is_plain", "note", "over_budget", "row",
+        "scanned", "target",
+    )  # fmt: skip
 
-    def shown(self, entry: Callable[[Fact, str | None], str], note: str | None) -> str:
-        """What ``entry`` makes of it, where it says this note; made once."""
+    def __init__(  # noqa: PLR0913, PLR0917 - large files have very many, and keywords cost time
+        self,
+        row: int,
+        entry: Entry,
+        target: str,
+        body: str,
+        freshness: Freshness,
+        note: str | None,
+        is_plain: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        """What the files say of it; nothing keeps it out yet."""
+        self.row, self.entry, self.target = row, entry, target
+        self.body, self.freshness = body, freshness
+        self.note, self.is_plain = note, is_plain
+        self.blocked: str | None = None
+        """Names of the rules for which it is withheld."""
+        self.dated_out: str | None = None
+        """Which date keeps it out."""
+        self.over_budget: tuple[str, int] | None = None
+        """The name of the budget that keeps it out, and how much that is."""
+        self.scanned = False
+        self._shown: tuple[object, str] | None = None
+
+    @property
+    def out(self) -> str | None:
+        """Why it is left out; ``None`` while it is in."""
+        if self.over_budget is None or self.dated_out:
+            return self.dated_out
+        name, budget = self.over_budget
+        return f"over the {name} budget of {budget:,}"
+
+    def shown(self, written: Callable[[Fact, str | None], str], note: str | None) -> str:
+        """What ``written`` makes of it, where it says this note; made once."""
         if self._shown is None or self._shown[0] != note:
-            self._shown = note, entry(self, note)
+            self._shown = note, written(self, note)
         return self._shown[1]
 
     @property
@@ -73,9 +100,14 @@ class Fact:
         is_last = self._shown is not None and self._shown[1].removesuffix("\n").endswith(self.body)
         return is_last and len(self.body) <= DEFAULT_LIMIT
 
-    def withhold(self, rules: str) -> None:
-        """Show the names of rules in its place."""
-        self.blocked, self.is_plain, self._shown = rules, False, None
+    def withhold(self, findings: Iterable[Threat]) -> None:
+        """Show the names of the rules in its place."""
+        self.blocked, self.is_plain, self._shown = rules_of(findings), False, None
+
+
+def rules_of(findings: Iterable[Threat]) -> str:
+    """The names of the rules of some findings."""
+    return ", ".join(sorted({finding.rule for finding in findings}))
 
 
 def is_plain(body: str) -> bool:
@@ -85,8 +117,7 @@ def is_plain(body: str) -> bool:
     return body[0] not in "UM" or not body.startswith(("USER PROFILE (", "MEMORY ("))
 
 
-@dataclass(frozen=True, slots=True)
-class StyledCategory:
+class StyledCategory(NamedTuple):
     """The facts of one category; ``title`` is ``None`` when the title itself is withheld."""
 
     slug: str
@@ -100,8 +131,7 @@ class StyledCategory:
         return UNVERIFIED.note if alike else None
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One target (``user`` or ``memory``); ``limit`` is its budget in characters, if it has one."""
 
     target: str

@@ -6,226 +6,131 @@ needs: a word is looked for in the whole folded text, and tags are read only of 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from collections import Counter
 from functools import partial
+from string import whitespace
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.clock import read_date
-from catmem.model.document import Entry
+from catmem.model.document import Entry, first_of_each
 from catmem.names import UNCATEGORIZED
-from catmem.search.query import IN_CATEGORY, Term, fold, has_accents, in_name, words_of
+from catmem.search.query import IN_CATEGORY, fold, has_accents, words_of
 from catmem.search.stems import language_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import unescape
-from catmem.text import unify_newlines
+from catmem.syntax.scan import pieces
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Container, Iterator, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Mapping
 
     from catmem.model.document import Document
+    from catmem.search.query import Term
 
+_BLANK = "\u00a7" + whitespace
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
 
 
-class Stretch(NamedTuple):
-    """The pieces ``first`` to ``end`` (not included) of a document, which stand under one header."""
-
-    first: int
-    end: int
-    category: str
-    title: str
-    pieces: int
-    characters: int
-    """Of these pieces together. Blanks at both ends do not count: they change with the section that comes next."""
-
-
 class Facts(NamedTuple):
-    """What a search needs of an entry: where its body begins and ends in the text, and its own dates.
+    """What a search needs of an entry: itself, where its body begins in the text, and its own dates.
 
     ``days`` are those that tags give, the one that counts first, as ordinals.
     """
 
+    entry: Entry
     start: int
-    end: int
     days: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """The characters of its body."""
+        return self.entry.end - self.start
 
 
 class Index:
     """The places of words in one document, by *piece*: what stands between two boundaries, an entry or a blank."""
 
     def __init__(self, document: Document) -> None:
-        """Read the boundaries of the document, and nothing else yet."""
+        """Fold the text, and count what stands in each category."""
+        text, scan = document.text, document.scan
         self.document = document
-        scan = document.scan
-        marks: list[tuple[int, int]] = [*scan.delimiters, *((header.start, header.end) for header in scan.headers)]
-        if scan.title:
-            marks.append((scan.title.start, scan.title.end))
-        marks.sort()
-        self._starts = [scan.start, *(end for _, end in marks)]
-        self._ends = [*(start for start, _ in marks), len(scan.text)]
-        self._ends[0] = max(self._ends[0], scan.start)  # a delimiter on the first line has no newline in front
-        self._firsts = [0, *(bisect_left(self._starts, header.end) for header in scan.headers)]
-        self.stretches = self._read_stretches()
         self.hostile: dict[int, bool] = {}
-        """Whether the threat scan found something in the body or the tags of a piece, as far as a search has asked."""
-        self._folded: str | None = None
-        self._accents = False
+        """Whether the threat scan found something in the entry that a piece is, as far as a search has asked."""
+        self.counts: Counter[str] = Counter()
+        """How many entries stand in each category, and below about how many characters."""
+        self.characters: Counter[str] = Counter()
+        firsts = [(UNCATEGORIZED, scan.title.end if scan.title else scan.start)]
+        firsts += [(header.category, header.end) for header in scan.headers]
+        for (category, first), last in zip(firsts, [*(each.start for each in scan.headers), len(text)], strict=True):
+            # Blank pieces at both ends do not count: they change with the section that comes next.
+            if section := text[first:last].strip(_BLANK):
+                start = text.index(section, first)
+                self.counts[category] += (
+                    1 + scan.delimiters_before(start + len(section)) - scan.delimiters_before(start)
+                )
+                self.characters[category] += len(section)
+        self.pieces = list(pieces(scan, 0, len(text)))
+        """The category of each, its start and its end."""
+        self._starts = [start for _, start, _ in self.pieces]
+        self._text, self._accents = fold(text), has_accents(text)
         self._facts: dict[int, Facts] = {}
         self._languages: dict[int, str] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
-    def _read_stretches(self) -> tuple[Stretch, ...]:
-        headers = self.document.scan.headers
-        named = [(UNCATEGORIZED, ""), *((header.category, header.title) for header in headers)]
-        ends = [*self._firsts[1:], len(self._starts)]
-        return tuple(
-            Stretch(first, end, category, title, *self._counted(first, end))
-            for first, end, (category, title) in zip(self._firsts, ends, named, strict=True)
-        )
-
-    def _counted(self, first: int, end: int) -> tuple[int, int]:
-        """How many pieces there are from the first to the last that is not blank, and their characters."""
-        while first < end and self._is_blank(end - 1):
-            end -= 1
-        while first < end and self._is_blank(first):
-            first += 1
-        if first == end:
-            return 0, 0
-        head = self.document.text[self._starts[first] : self._ends[first]]
-        tail = self.document.text[self._starts[end - 1] : self._ends[end - 1]]
-        blanks = len(head) - len(head.lstrip()) + len(tail) - len(tail.rstrip())
-        return end - first, sum(self._ends[first:end]) - sum(self._starts[first:end]) - blanks
-
-    def entry(self, piece: int) -> Entry:
-        """The entry that a piece is; a piece in which something was found is one."""
-        start, text = self._starts[piece], self.document.text
-        raw = text[start : self._ends[piece]].strip()
-        start = text.index(raw[0], start)
-        return Entry(self.category(piece), start, start + len(raw), raw, self.document.limits.tag_block_chars)
-
-    def category(self, piece: int) -> str:
-        """The category of a piece."""
-        return self.stretches[bisect_right(self._firsts, piece) - 1].category
-
     def facts(self, piece: int) -> Facts:
-        """What is known of the entry that a piece is; one of no length for a blank piece."""
-        known = self._facts.get(piece)
-        if known is None:
-            known = self._facts[piece] = self._read_facts(self._starts[piece], self._ends[piece])
-        return known
+        """What is known of the entry that a piece is, which is no blank."""
+        if piece not in self._facts:
+            self._facts[piece] = self._read_facts(*self.pieces[piece])
+        return self._facts[piece]
 
-    def _read_facts(self, start: int, end: int) -> Facts:
-        piece = self.document.text[start:end]
-        raw = piece.strip()
-        if not raw:
-            return Facts(end, end, ())
-        start += piece.index(raw[0])
-        end = start + len(raw)
+    def _read_facts(self, category: str, start: int, end: int) -> Facts:
+        raw = self.document.text[start:end].strip()
+        start = self.document.text.index(raw[0], start)
+        entry = Entry(category, start, start + len(raw), raw, self.document.limits.tag_block_chars)
         if raw[0] not in tag_blocks.MAY_BEGIN:
-            return Facts(start, end, ())
-        text = unify_newlines(unescape(raw))
-        pairs, body = tag_blocks.read(text, self.document.limits.tag_block_chars)
+            return Facts(entry, start, ())
+        text = entry.text
+        pairs, body = tag_blocks.read(text, entry.tag_limit)
+        tags = first_of_each(pairs)
+        days = [day for key in DATED_BY if (day := read_date(tags.get(key)))]
         # Escapes and carriage returns make the stored text longer, line by line.
         before = text[: len(text) - len(body)]
-        return Facts(start + _same_place(raw, before), end, _days(pairs))
-
-    # --- where terms stand ------------------------------------------------------------------------------------------
-
-    def places(self, term: Term) -> Mapping[int, float]:
-        """The pieces whose body has a term, or that stand under a name that has it, each with what that counts."""
-        known = self._places.get(term)
-        if known is None:
-            if len(self._places) >= _REMEMBERED:
-                self._places.clear()
-            known = self._places[term] = self._look_for(term)
-        return known
-
-    def _look_for(self, term: Term) -> Mapping[int, float]:
-        found = self._in_bodies(term)
-        for stretch in self.stretches:
-            words = frozenset((*words_of(stretch.category), *words_of(stretch.title)))
-            if stretch.category != UNCATEGORIZED and in_name(term, words):
-                for piece in range(stretch.first, stretch.end):
-                    if piece in found or not self._is_blank(piece):
-                        found[piece] = found.get(piece, 0.0) + IN_CATEGORY
-        return found
-
-    def _in_bodies(self, term: Term) -> dict[int, float]:
-        starts, ends, facts = self._starts, self._ends, self._facts
-        found: dict[int, float] = {}
-        for match in self._matches(term):
-            start, end = match.span()
-            piece = bisect_right(starts, start) - 1
-            if end > ends[piece]:
-                continue  # in a header, or a phrase that goes on in the next entry
-            known = facts.get(piece) or self.facts(piece)
-            if known[0] <= start < known[1]:
-                worth = term.worth(match, partial(self.language, piece))
-                if worth:
-                    found[piece] = found.get(piece, 0.0) + worth
-        return found
+        lines = raw.split("\n", before.count("\n"))[:-1]
+        start += sum(len(line) + 1 for line in lines) + len(before.rpartition("\n")[2])
+        return Facts(entry, start, tuple(day.toordinal() for day in days))
 
     def language(self, piece: int) -> str:
         """The language of the entry that a piece is."""
-        known = self._languages.get(piece)
-        if known is None:
-            start, end, _ = self.facts(piece)
-            known = self._languages[piece] = language_of(words_of(self._text()[start:end]))
-        return known
+        if piece not in self._languages:
+            entry, start, _ = self.facts(piece)
+            self._languages[piece] = language_of(words_of(self._text[start : entry.end]))
+        return self._languages[piece]
 
-    def _matches(self, term: Term) -> Iterator[re.Match[str]]:
-        folded = self._text()
-        if not term.is_phrase:
-            yield from term.found_in(folded, accents=self._accents)
-            return
-        pattern = term.pattern(accents=self._accents)
-        # A phrase may begin within another that does not count, for it goes on in the next entry.
-        position = 0
-        while match := pattern.search(folded, position):
-            yield match
-            start, position = match.span()
-            if position > self._ends[bisect_right(self._starts, start) - 1]:
-                position = start + 1
+    def places(self, term: Term) -> Mapping[int, float]:
+        """The pieces whose body has a term, or the name of whose category has it, each with what that counts."""
+        if term not in self._places:
+            if len(self._places) >= _REMEMBERED:
+                self._places.clear()
+            self._places[term] = self._look_for(term)
+        return self._places[term]
 
-    def _text(self) -> str:
-        if self._folded is None:
-            self._folded = fold(self.document.text)
-            self._accents = has_accents(self.document.text)
-        return self._folded
-
-    def _is_blank(self, piece: int) -> bool:
-        return (
-            self._starts[piece] >= self._ends[piece]
-            or self.document.text[self._starts[piece] : self._ends[piece]].isspace()
-        )
-
-
-def pieces_of(index: Index, categories: Container[str]) -> bytearray:
-    """For each piece of a document, 1 if its category is one of some, else 0."""
-    chosen = bytearray(index.stretches[-1].end)
-    for stretch in index.stretches:
-        if stretch.category in categories:
-            chosen[stretch.first : stretch.end] = b"\1" * (stretch.end - stretch.first)
-    return chosen
-
-
-def _same_place(raw: str, before: str) -> int:
-    """How long the beginning of the stored text is that ``before``, the beginning of the entry's text, is read from."""
-    if raw.startswith(before):
-        return len(before)
-    position = 0
-    for _ in range(before.count("\n")):
-        position = raw.index("\n", position) + 1
-    return position + len(before) - (before.rfind("\n") + 1)
-
-
-def _days(pairs: Sequence[tuple[str, str | tuple[str, ...]]]) -> tuple[int, ...]:
-    first: dict[str, str | tuple[str, ...]] = {}
-    for key, value in pairs:
-        first.setdefault(key, value)
-    days: list[date | None] = [read_date(first.get(key)) for key in DATED_BY]
-    return tuple(day.toordinal() for day in days if day is not None)
+    def _look_for(self, term: Term) -> Mapping[int, float]:
+        text, starts, facts = self._text, self._starts, self._facts
+        found: dict[int, float] = {}
+        for start, end in term.found_in(text, accents=self._accents):
+            piece = bisect_right(starts, start) - 1
+            # It may stand in a header or in tags, and a phrase may go on in the next entry.
+            if piece < 0 or end > self.pieces[piece][2] or start < (facts.get(piece) or self.facts(piece)).start:
+                continue
+            if worth := term.worth(text[start:end], partial(self.language, piece)):
+                found[piece] = found.get(piece, 0.0) + worth
+        named = {
+            header.category
+            for header in self.document.scan.headers
+            if header.category != UNCATEGORIZED and term.is_in_name(f"{header.category} {header.title}")
+        }
+        for piece, (category, start, end) in enumerate(self.pieces) if named else ():
+            if category in named and text[start:end].strip():
+                found[piece] = found.get(piece, 0.0) + IN_CATEGORY
+        return found

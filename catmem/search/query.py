@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from catmem.errors import QueryError
 from catmem.search.stems import DEFAULT, FUNCTION_WORDS, SHORTEST_STEM, beginning, language_of, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MOST_CHARACTERS = 1_000
 """Characters of a query."""
@@ -28,7 +28,6 @@ stem, and that its category has it."""
 _PIECE = 0.3
 """What two letters of a longer run count that was looked for whole."""
 _LOOSE_STEM = 5
-_LONG_WORD = 30
 
 ACCENTS = "\u0300-\u036f"
 """The accents of Latin, Greek and Cyrillic, as a range in a pattern. Marks of other scripts make another letter."""
@@ -48,11 +47,11 @@ _UNSPACED = (
 _MARKS = f"{ACCENTS}\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _RUN = rf"[{_UNSPACED}]"
-_GAP = r"[\W_]"
 _ANY_ACCENTS = f"[{ACCENTS}]*+"
 
 _WORD = re.compile(f"{_LETTER}++")
 _TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
+_GAP = re.compile(r"[\W_]*+")
 _IS_LETTER = re.compile(_LETTER)
 _IS_RUN = re.compile(_RUN)
 _QUOTED = re.compile(r'"([^"]*+)"')
@@ -66,34 +65,28 @@ class Term(NamedTuple):
     is_phrase: bool = False
     weight: float = WHOLE
 
-    @property
-    def is_run(self) -> bool:
-        """Whether it is a single run of a script without blanks, which matches anywhere."""
-        return not self.is_phrase and is_run(self.words[0])
+    def found_in(self, folded: str, *, accents: bool) -> Iterator[tuple[int, int]]:
+        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it.
 
-    def pattern(self, *, accents: bool) -> re.Pattern[str]:
-        """What finds a phrase or a run in a folded text, and of a word its beginning, wherever that stands.
-
-        ``accents`` says that the text has some that stand alone.
+        ``accents`` says that the text has some that stand alone. ``worth`` says what each counts.
         """
-        return _pattern(self.words, self.is_phrase, accents)
+        first = self.words[0]
+        whole = self.is_phrase or is_run(first)
+        for found in _pattern(first if whole else beginning(first), accents).finditer(folded):
+            start, end = found.span()
+            if not is_run(first):
+                if start and _IS_LETTER.match(folded, start - 1):
+                    continue
+                end = cast("re.Match[str]", _WORD.match(folded, start)).end()
+            if self.is_phrase:
+                end = _phrase_end(self.words, folded, start)
+            if end:
+                yield start, end
 
-    def found_in(self, folded: str, *, accents: bool) -> Iterator[re.Match[str]]:
-        """Where it may stand in a folded text, in order: of a word, the words that begin like it.
-
-        ``worth`` says which of them count.
-        """
-        found = self.pattern(accents=accents).finditer(folded)
-        if self.is_phrase or self.is_run:
-            return found
-        starts = (match.start() for match in found)
-        words = (_WORD.match(folded, start) for start in starts if not start or not _IS_LETTER.match(folded, start - 1))
-        return (word for word in words if word)
-
-    def worth(self, match: re.Match[str], language: Callable[[], str]) -> float:
-        """What a match counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
-        (word, *others), found = self.words, match.group()
-        if others or found == word or (found := without_accents(found)) == word:
+    def worth(self, found: str, language: Callable[[], str]) -> float:
+        """What a find counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
+        word = self.words[0]
+        if self.is_phrase or found == word or is_run(word) or (found := without_accents(found)) == word:
             return self.weight
         if len(word) < SHORTEST_STEM:
             return 0.0
@@ -103,6 +96,34 @@ class Term(NamedTuple):
         if found.startswith(word):
             return PREFIX
         return LOOSE if len(own) >= _LOOSE_STEM and found.startswith(own) else 0.0
+
+    def is_in_name(self, name: str) -> bool:
+        """Whether the name of a category has it; a phrase never."""
+        found = () if self.is_phrase else self.found_in(folded := fold_query(name), accents=False)
+        return any(self.worth(folded[start:end], lambda: DEFAULT) for start, end in found)
+
+
+@lru_cache(maxsize=256)
+def _pattern(letters: str, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
+    """What finds these letters. To compile into it that no letter stands around them would take milliseconds."""
+    return re.compile("".join(re.escape(each) + _ANY_ACCENTS for each in letters) if accents else re.escape(letters))
+
+
+def _phrase_end(words: Sequence[str], folded: str, place: int) -> int:
+    """Where a phrase ends that begins at a place: its words, with any signs between them; 0 if it does not."""
+    for word in words:
+        place = cast("re.Match[str]", _GAP.match(folded, place)).end()
+        if is_run(word):
+            end = place + len(word)
+            if not folded.startswith(word, place):
+                return 0
+        else:
+            token = _WORD.match(folded, place)
+            if token is None or without_accents(token.group()) != word:
+                return 0
+            end = token.end()
+        place = end
+    return place
 
 
 class Query(NamedTuple):
@@ -155,51 +176,10 @@ def is_run(word: str) -> bool:
     return _IS_RUN.match(word) is not None
 
 
-def in_name(term: Term, words: frozenset[str]) -> bool:
-    """Whether the words of a category's name have the word of a term, or one that begins with it; a phrase never."""
-    if term.is_phrase:
-        return False
-    (word,) = term.words
-    if term.is_run:
-        return any(word in each for each in words)
-    own = stem(word, DEFAULT)
-    return word in words or (
-        len(word) >= SHORTEST_STEM and any(each.startswith(word) or stem(each, DEFAULT) == own for each in words)
-    )
-
-
 def _terms_of(word: str) -> list[Term]:
     """A word; of a run of more than two letters also each two, which count less, since its words are unknown."""
     pieces = [word[start : start + 2] for start in range(len(word) - 1)] if is_run(word) and len(word) > 2 else []  # noqa: PLR2004 - more than a piece
     return [Term((word,)), *(Term((piece,), weight=_PIECE) for piece in pieces)]
-
-
-@lru_cache(maxsize=256)
-def _pattern(words: tuple[str, ...], is_phrase: bool, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
-    if not is_phrase and not is_run(words[0]):
-        words = (beginning(words[0]),)
-    literals = [_ANY_ACCENTS.join([*map(re.escape, word), ""]) if accents else re.escape(word) for word in words]
-    if not is_phrase:
-        # Python takes milliseconds to compile ``_LETTER`` into a pattern, so the letters around are looked at apart.
-        return re.compile(literals[0])
-    parts = [_not_behind_a_letter(literals[0], words[0], accents)]
-    for before, word, literal in zip(words, words[1:], literals[1:], strict=False):
-        spaced = not is_run(before) and not is_run(word)
-        ends = "" if is_run(before) else f"(?!{_LETTER})"
-        parts.append(f"{ends}{_GAP}{'++' if spaced else '*+'}{literal}")
-    last = words[-1]
-    if not is_run(last):
-        parts.append(f"(?!{_LETTER})")
-    return re.compile("".join(parts))
-
-
-def _not_behind_a_letter(literal: str, word: str, accents: bool) -> str:  # noqa: FBT001 - private
-    """The pattern of a first word, in front of which no letter stands."""
-    if is_run(word):
-        return literal
-    # Looking back from behind the word lets the search start from the word itself, at the speed of C. Of a long word
-    # that would be many steps at each place, and what has accents in it has no fixed length.
-    return f"(?<!{_LETTER}){literal}" if accents or len(word) > _LONG_WORD else f"{literal}(?<!{_LETTER}{literal})"
 
 
 # --- folded texts --------------------------------------------------------------------------------------------------

@@ -69,20 +69,13 @@ class Searched(NamedTuple):
     total: int
 
 
-class ProfileHit(NamedTuple):
-    """An entry that a search found, and the profile that sees it."""
-
-    profile: str
-    found: SearchHit
-
-
 class Everywhere(NamedTuple):
     """What a search over all profiles shows, the best first, and how many entries it found in all.
 
     ``unreadable`` are the profiles and files that could not be searched.
     """
 
-    found: list[ProfileHit]
+    found: list[SearchHit]
     total: int
     unreadable: tuple[CatmemError, ...]
 
@@ -130,25 +123,22 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
                 code="bad_limit",
                 hint="Give 0 or more; without a limit all are shown.",
             )
-    wanted, states = parse_query(query), _checked_states(narrowing.get("state"))
+    wanted, state = parse_query(query), narrowing.get("state")
+    states = None if state is None else _checked_states(state)
     looked = _Search(workspace, profile, wanted, narrowing)
     # All days first, whatever is kept: the oldest of them counts for those that have none.
-    found = looked.dated(looked.shareable() if to_agent else looked.found())
+    found = looked.dated(looked.found(to_agent=to_agent))
     category, tags = narrowing.get("category"), narrowing.get("tags")
     if category is not None:
         slug = workspace.config.taxonomy.category(category)
-        found = [each for each in found if looked.category(each[0]) == slug]
+        found = [each for each in found if looked.entry(each[0]).category == slug]
     if tags:
         found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
     if states is not None:
         ages = looked.freshness(match for match, _ in found)
         found = [each for each in found if ages[each[0]].state in states]
-    best = ranked(
-        found,
-        as_of=looked.as_of.toordinal(),
-        recency_days=workspace.config.recency_days,
-        limit=None if limit is None else offset + limit,
-    )[offset:]
+    best = ranked(found, as_of=looked.as_of.toordinal(), recency_days=workspace.config.recency_days)
+    best = best[offset : None if limit is None else offset + limit]
     shown = best if fit is None else best[: fit(looked.entry(match) for match, _ in best)]
     return Searched(looked.shown(shown), len(found))
 
@@ -161,14 +151,14 @@ def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing
     """
     parse_query(query)  # also where nothing can be searched
     profiles, unreadable = load_each(workspace)
-    rows: list[ProfileHit] = []
+    found: list[SearchHit] = []
     total = 0
     for profile in profiles:
         for searched in _parts(workspace, profile.name, query, narrowing, unreadable):
             total += searched.total
-            rows += [ProfileHit(profile.name, each) for each in searched.found]
-    rows.sort(key=lambda row: -row.found.score)
-    return Everywhere(rows[: narrowing.get("limit")], total, tuple(unreadable))
+            found += searched.found
+    found.sort(key=lambda hit: -hit.score)
+    return Everywhere(found[: narrowing.get("limit")], total, tuple(unreadable))
 
 
 def _parts(
@@ -191,22 +181,18 @@ def _parts(
 
 def has_tags(tags: Mapping[str, TagValue], wanted: Mapping[str, str | Sequence[str] | None]) -> bool:
     """Whether an entry with these tags has all that are wanted; ``None`` wants that it has none of that name."""
-    for key, value in wanted.items():
-        there = tags.get(key)
-        if value is None or there is None:
-            if value is not there:
-                return False
-            continue
-        texts = {there} if isinstance(there, str) else set(there)
-        if not texts.issuperset([value] if isinstance(value, str) else value):
-            return False
-    return True
+
+    def texts(value: TagValue | Sequence[str] | None) -> set[str]:
+        return {value} if isinstance(value, str) else set(value or ())
+
+    return all(
+        key not in tags if value is None else key in tags and texts(tags[key]) >= texts(value)
+        for key, value in wanted.items()
+    )
 
 
-def _checked_states(given: Collection[State] | None) -> frozenset[str] | None:
-    """The states that are wanted; ``None`` for any. Raises ``UnknownNameError`` (``unknown_state``)."""
-    if given is None:
-        return None
+def _checked_states(given: Collection[State]) -> frozenset[str]:
+    """The states that are wanted. Raises ``UnknownNameError`` (``unknown_state``)."""
     states = frozenset([given] if isinstance(given, str) else given)
     for state in sorted(states.difference(STATES)):
         raise UnknownNameError(
@@ -216,6 +202,8 @@ def _checked_states(given: Collection[State] | None) -> frozenset[str] | None:
 
 
 class _Search:
+    """One question to the files of a profile."""
+
     def __init__(self, workspace: Root, reader: str, query: Query, narrowing: Narrowing) -> None:
         target, source = narrowing.get("target"), narrowing.get("source")
         self.workspace = workspace
@@ -236,24 +224,18 @@ class _Search:
         except CatmemError as error:
             error.path = error.path or str(path)
             raise
-        present = dict.fromkeys(stretch.category for stretch in index.stretches)
-        if self.whole:
-            return SearchSource.of(index, present)
         taxonomy = self.workspace.config.taxonomy
-        return SearchSource.of(index, visible_categories(present, target, self.reader, taxonomy))
+        seen = index.counts if self.whole else visible_categories(index.counts, target, self.reader, taxonomy)
+        return SearchSource(index, seen)
 
-    def found(self) -> list[Match]:
-        """Every entry in sight that the query finds, in no order."""
-        return matches(self.query, self.sources)
-
-    def shareable(self) -> list[Match]:
-        """Every entry that the query finds once what the threat scan finds something in was taken out of sight."""
-        found = self.found()
-        hostile = [match for match in found if self._is_hostile(match)]
+    def found(self, *, to_agent: bool) -> list[Match]:
+        """Every entry in sight that the query finds, in no order; to an agent as if what is hostile were not there."""
+        found = matches(self.query, self.sources)
+        hostile = [match for match in found if to_agent and self._is_hostile(match)]
         for match in hostile:
-            self.sources[match.source].seen[match.piece] = 0
+            self.sources[match.source].hidden.add(match.piece)
         # How rare a word is depends on all that have it.
-        return self.found() if hostile else found
+        return matches(self.query, self.sources) if hostile else found
 
     def _is_hostile(self, match: Match) -> bool:
         known = self.sources[match.source].index.hostile
@@ -263,24 +245,18 @@ class _Search:
 
     def entry(self, match: Match) -> Entry:
         """The entry that was found."""
-        return self.sources[match.source].index.entry(match.piece)
-
-    def category(self, match: Match) -> str:
-        """Its category."""
-        return self.sources[match.source].index.category(match.piece)
+        return self.sources[match.source].index.facts(match.piece).entry
 
     def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
         """How old each is, by all clocks."""
-        by_source: dict[int, list[Match]] = {}
-        for match in found:
-            if match not in self._ages:
-                by_source.setdefault(match.source, []).append(match)
-        for number, group in by_source.items():
+        new = [match for match in found if match not in self._ages]
+        for number, source in enumerate(self.sources):
+            group = [match for match in new if match.source == number]
             known = freshness_of(
                 self.workspace,
                 self.reader,
                 self._entity(number),
-                self.sources[number].index.document,
+                source.index.document,
                 [self.entry(match) for match in group],
                 as_of=self.as_of,
                 reader=None if self.whole else self.reader,
@@ -296,8 +272,8 @@ class _Search:
         ages = self.freshness(match for match, _ in best)
         shown: list[SearchHit] = []
         for match, score in best:
-            entry, document = self.entry(match), self.sources[match.source].index.document
-            line = document.line(entry.start)
+            entry = self.entry(match)
+            line = self.sources[match.source].index.document.line(entry.start)
             shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, self.query))
         return shown
 
@@ -307,16 +283,15 @@ class _Search:
         What has none at all is as old as the oldest of the others.
         """
         as_of = self.as_of.toordinal()
-        facts = [source.index.facts for source in self.sources]
-        days = [next((day for day in facts[number](piece).days if day <= as_of), None) for number, piece, _ in found]
-        if None in days:
-            undated = [match for match, day in zip(found, days, strict=True) if day is None]
+        days: dict[Match, int] = {}
+        for match in found:
+            own = self.sources[match.source].index.facts(match.piece).days
+            days |= [(match, day) for day in own if day <= as_of][:1]
+        undated = [match for match in found if match not in days]
+        ages = self.freshness(undated)
+        for match in undated:
             # That a fact has had its day does not say how old it is.
-            ages = {
-                match: age.day.toordinal()
-                for match, age in self.freshness(undated).items()
-                if age.day is not None and age.basis != "expires"
-            }
-            days = [ages.get(match) if day is None else day for match, day in zip(found, days, strict=True)]
-        oldest = min((day for day in days if day is not None), default=as_of)
-        return [(match, oldest if day is None else day) for match, day in zip(found, days, strict=True)]
+            if (day := ages[match].day) is not None and ages[match].basis != "expires":
+                days[match] = day.toordinal()
+        oldest = min(days.values(), default=as_of)
+        return [(match, days.get(match, oldest)) for match in found]

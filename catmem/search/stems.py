@@ -66,15 +66,15 @@ _WORDS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
 """The words of a language that only join others."""
 
-_ALL = frozenset().union(*FUNCTION_WORDS.values())
+_LANGUAGES = {
+    word: tuple(language for language, known in FUNCTION_WORDS.items() if word in known)
+    for word in frozenset().union(*FUNCTION_WORDS.values())
+}
 
 
 def language_of(words: Iterable[str]) -> str:
     """The language that most of the function words among the first words are of; English if none shows another."""
-    hits: Counter[str] = Counter()
-    for word in islice(words, _LOOKED_AT):
-        if word in _ALL:
-            hits.update(language for language, known in FUNCTION_WORDS.items() if word in known)
+    hits = Counter(language for word in islice(words, _LOOKED_AT) for language in _LANGUAGES.get(word, ()))
     best = max(hits, key=hits.__getitem__, default=DEFAULT)
     return best if hits[best] > max(1, hits[DEFAULT]) else DEFAULT  # one word alone may be of any language
 

@@ -119,9 +119,8 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
     # A search finds what has any of the words. What is verified must have them all.
     words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)
     index = Index(document)
-    present = dict.fromkeys(stretch.category for stretch in index.stretches)
-    source = SearchSource.of(index, visible_categories(present, target, workspace.profile(name), taxonomy))
-    found = {index.entry(match.piece).start for match in matches(parse_query(words), [source])}
+    source = SearchSource(index, visible_categories(index.counts, target, workspace.profile(name), taxonomy))
+    found = {index.facts(match.piece).entry.start for match in matches(parse_query(words), [source])}
     return [entry for entry in entries if entry.start in found]
 
 

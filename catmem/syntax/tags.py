@@ -50,7 +50,6 @@ _PAIRS = rf"({_KEY}):\ ++(?>({_QUOTED}|{_LIST}|{_FLOW_PLAIN})?)\ *+(?:,\ *+)?"
 _BLOCK_PAIR = rf"({_KEY}):(?:\ ++(?>({_QUOTED}|{_LIST}|{_BLOCK_PLAIN})?)\ *+)?(?:\n|\Z)"
 _BLOCK_ITEM = rf"(\ *+)-\ ++({_QUOTED}|{_BLOCK_PLAIN})\ *+(?:\n|\Z)"
 _KEY_PATTERN = re.compile(_KEY)
-_RARE_PATTERN = re.compile(f"[{_RARE}]")
 
 _MARKER = re.compile(r"[-*+] ")
 _BLANKS = (" ", "\t")
@@ -64,7 +63,7 @@ _TAG_ESCAPE = re.compile(r"(?:[-*+] )?\\++(?=\[[a-z][a-z0-9_-]*+:[ \t]|---[ \t]*
 # A set that reaches beyond Latin-1 takes three times as long to compile, and hardly a text has what it is for.
 def _reading(pattern: str, text: str) -> re.Pattern[str]:
     """A pattern from above for a search in ``text``."""
-    return _compiled(pattern, not text.isascii() and _RARE_PATTERN.search(text) is not None)
+    return _compiled(pattern, not text.isascii() and re.search(f"[{_RARE}]", text) is not None)
 
 
 @cache

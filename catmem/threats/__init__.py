@@ -17,20 +17,19 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
-from catmem.threats.fold import Folded, character_starts, find_characters
-from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts, role_starts
+from catmem.threats.fold import Folded, find_characters
+from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts
 from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
-from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, leak_starts, secret_signs
+from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, secret_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -82,22 +81,21 @@ class Candidates:
         """Look over the text."""
         folded = self.folded = Folded(text)
         signs, words = _signs(folded.low), _stems().places(folded.letters)
-        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         self._instructions = instruction_starts(folded.letters, words) if words else []
-        rules: tuple[tuple[Sequence[int], Callable[[], Iterable[Threat]]], ...] = (
-            ([found.place for found in secrets], lambda: find_secrets(text, secrets)),
-            ([found.start for found in chosen], lambda: chosen),
-            (role_starts(folded, signs) if signs else (), lambda: find_roles(folded, signs)),
-            (markup_starts(text, signs) if signs else (), lambda: find_markup(text, signs)),
-            (leak_starts(folded, signs) if signs else (), lambda: find_leaks(folded, signs)),
-            (character_starts(folded) if folded.suspects else (), lambda: find_characters(folded)),
-            (native_starts(folded) if folded.unusual else (), lambda: find_native(folded)),
-        )
-        self._rules = [(starts, find) for starts, find in rules if starts]
+        judged = [*find_roles(folded, signs), *find_leaks(folded, signs)] if signs else []
+        judged += find_characters(folded) if folded.suspects else ()
+        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
+        markup = markup_starts(text, signs) if signs else []
+        native = native_starts(folded) if folded.unusual else []
+        self._starts = [place for place, _ in judged] + [sign.place for sign in secrets] + markup + native
+        self._starts += [found.start for found in chosen]
+        self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
+        self._found += find_markup(text, signs) if markup else ()
+        self._found += find_native(folded) if native else ()
 
     def __bool__(self) -> bool:
         """Whether there is any; without one there is no finding."""
-        return bool(self.folded.mixed or self._instructions or self._rules)
+        return bool(self.folded.mixed or self._instructions or self._starts)
 
     @cached_property
     def places(self) -> list[int] | None:
@@ -107,13 +105,11 @@ class Candidates:
         """
         if self.folded.mixed:
             return None
-        phrases = map(self.folded.place, {start.place for start in self._instructions})
-        return sorted({*phrases, *(place for starts, _ in self._rules for place in starts)})
+        return sorted({*self._starts, *map(self.folded.place, {start.place for start in self._instructions})})
 
     def findings(self) -> list[Threat]:
         """What the rules find in the text, in text order."""
-        phrases = find_instructions(self.folded, self._instructions)
-        return _merged([*self.folded.mixed, *phrases, *(found for _, find in self._rules for found in find())])
+        return _merged([*self._found, *find_instructions(self.folded, self._instructions)])
 
 
 def _merged(findings: Iterable[Threat]) -> list[Threat]:
@@ -139,8 +135,7 @@ class Scanner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinScanner:
+class BuiltinScanner(NamedTuple):
     """The scanner that catmem brings.
 
     ``limit`` is the most code points it looks at; a longer text is one finding over the whole of it, since a text that
@@ -169,7 +164,7 @@ def scan(text: str) -> list[Threat]:
 def scan_secrets(text: str) -> list[Threat]:
     """The keys and tokens in a text of any length, and the links with a password; in no order."""
     folded = Folded(text)
-    return [*find_secrets(text, secret_signs(folded)), *find_logins(text)]
+    return [*find_secrets(secret_signs(folded)), *find_logins(text)]
 
 
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, AnyStr, cast
+from typing import TYPE_CHECKING, AnyStr, NamedTuple, cast
 
 from catmem.resources import threat_table
 
@@ -48,8 +47,7 @@ RULES: Mapping[str, str] = {**_CHARACTERS, **_OTHERS, **SECRETS}
 """Rule name to one sentence that says what the rule finds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threat:
+class Threat(NamedTuple):
     """One suspicious place: ``text[start:end]``, in code points, found by ``rule`` (a key of ``RULES``)."""
 
     rule: str

@@ -55,11 +55,11 @@ _GREEK = frozenset(char for char in _OTHER if "\u0370" <= char <= "\u03ff")
 _ALSO_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 # Variation selectors, tags and what is reserved beside them; noncharacters; reserved places of invisible characters.
-_INVISIBLE = pattern(
-    "[\ufe00-\ufe0f\U000e0000-\U000e0fff\ufdd0-\ufdef\ufff0-\ufff8\u2065"
-    + "".join(chr((plane << 16) + last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-    + "]"
-)
+_INVISIBLE = (
+    range(0xFE00, 0xFE10), range(0xE0000, 0xE1000), range(0xFDD0, 0xFDF0), range(0xFFF0, 0xFFF9), range(0x2065, 0x2066)
+)  # fmt: skip
+_NONCHARACTER = 0xFFFE
+"""What the last two code points of each plane end with."""
 
 _LATIN_CLASS = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _OTHER_CLASS = (
@@ -216,7 +216,8 @@ _NOT_LATIN_LETTERS = NOT_LETTERS + bytes(code for code in range(128, 256) if chr
 def _is_suspect(char: str) -> bool:
     if unicodedata.category(char) in {"Cf", "Co", "Cs", "Cc", "Zl", "Zp"} or char in _ALSO_INVISIBLE:
         return True
-    return _INVISIBLE.match(char) is not None
+    code = ord(char)
+    return code & _NONCHARACTER == _NONCHARACTER or any(code in each for each in _INVISIBLE)
 
 
 def _mixed_words(text: str) -> list[Threat]:
@@ -288,35 +289,18 @@ _RIGHT_TO_LEFT = pattern(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc
 _REACH = 64
 
 
-def character_starts(folded: Folded) -> list[int]:
-    """The places of characters that are suspect, whatever stands further from them than the next few characters."""
-    text = folded.text
-    suspects = ((place, text[place]) for place in folded.suspect_places)
-    return [
-        place
-        for place, char in suspects
-        if char in _DIRECTION_MARKS or char not in _MAYBE_IN_PLACE or not _is_in_place(text, place, char)
-    ]
+def find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
+    """The places of suspects that are not where a script or an emoji needs them, each with its finding.
 
-
-def find_characters(folded: Folded) -> list[Threat]:
-    """A finding for each run of suspects in the text that are not where a script or an emoji needs them."""
+    Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
+    """
     text = folded.text
-    findings: list[Threat] = []
-    rule, start, end = "", 0, 0
     for place in folded.suspect_places:
         char = text[place]
-        if char in _MAYBE_IN_PLACE and _is_in_place(text, place, char):
-            continue
-        if place == end and rule == _rule(char):
-            end += 1
-            continue
-        if rule:
-            findings.append(Threat(rule, start, end))
-        rule, start, end = _rule(char), place, place + 1
-    if rule:
-        findings.append(Threat(rule, start, end))
-    return findings
+        if char not in _MAYBE_IN_PLACE or not _is_in_place(text, place, char):
+            yield place, Threat(_rule(char), place, place + 1)
+        elif char in _DIRECTION_MARKS:
+            yield place, None
 
 
 @lru_cache(maxsize=1 << 12)

@@ -37,46 +37,33 @@ _RULE_REACH = 6
 _FRAME_REACH = 80
 
 
-def role_starts(folded: Folded, found: Places) -> list[int]:
-    """Where a frame may begin, whatever line it is on; in a part of the text it begins nowhere else."""
-    text = folded.text
-    starts: list[int] = []
-    for sign, whole in _WHOLE:
-        if sign in found:
-            starts += [place for place in found[sign] if whole.match(text, place)]
-    for role in _ROLES:
-        if role in found:
-            starts += [place for place in found[role] if _ROLE.match(text, place) or _ANSWER.match(text, place)]
-    for words in _RULED:
-        if words in found:
-            starts += [place for place in found[words] if _frame(text, place)]
-    return starts
+def find_roles(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
+    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one.
 
-
-def find_roles(folded: Folded, found: Places) -> Iterator[Threat]:
-    """All findings of ``role-marker``, by the places of ``ROLE_SIGNS``."""
+    It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
+    """
     text = folded.text
     system = "system" in folded.letters
     for sign, whole in _WHOLE:
-        if whole is _BRACKET and not system:
-            continue
         for place in found.get(sign, ()):
             if match := whole.match(text, place):
-                yield Threat("role-marker", *match.span())
+                yield place, _marker(match, is_one=system or whole is not _BRACKET)
     for role in _ROLES:
-        if role != "human" or "Human:" in text:
-            yield from _lines(text, found.get(role, ()))
+        for place in found.get(role, ()):
+            match = _ROLE.match(text, place)
+            answer = None if match else _ANSWER.match(text, place)
+            if line := match or answer:
+                is_role = (role != "human" or "Human:" in text) and (match or _follows_question(text, place))
+                begins_line = _LINE_START.search(text, max(0, place - 12), place)
+                yield place, _marker(line, is_one=bool(is_role and begins_line))
     for words in _RULED:
-        if words != "begin " or system:
-            matches = (_frame(text, place) for place in found.get(words, ()))
-            yield from (Threat("role-marker", *match.span()) for match in matches if match)
+        for place in found.get(words, ()):
+            if match := _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
+                yield place, _marker(match, is_one=system or words != "begin ")
 
 
-def _lines(text: str, places: Iterable[int]) -> Iterator[Threat]:
-    for place in places:
-        match = _ROLE.match(text, place) or (_ANSWER.match(text, place) if _follows_question(text, place) else None)
-        if match and _LINE_START.search(text, max(0, place - 12), place):
-            yield Threat("role-marker", *match.span())
+def _marker(match: re.Match[str], *, is_one: bool) -> Threat | None:
+    return Threat("role-marker", *match.span()) if is_one else None
 
 
 def _follows_question(text: str, place: int) -> bool:
@@ -84,10 +71,6 @@ def _follows_question(text: str, place: int) -> bool:
     if ":" not in text[place : place + 14]:
         return False
     return _QUESTION.search(text, max(0, place - _DIALOGUE_REACH), place) is not None
-
-
-def _frame(text: str, place: int) -> re.Match[str] | None:
-    return _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH)
 
 
 _TAG = PATTERNS["tag"]

@@ -69,9 +69,9 @@ def stems() -> Iterable[str]:
 
 
 # A sentence end between two words of a phrase: "what we ignore. All previous instructions ..." is no order.
-_SENTENCE_END = re.compile(r"(?<=\w\w)[.!?\u3002\uff01\uff1f][\"')\]*_]{0,3}\s")
+_SENTENCE_END = pattern(r"(?<=\w\w)[.!?\u3002\uff01\uff1f][\"')\]*_]{0,3}\s")
 _WORD = re.compile(r"\w{2,}")
-_NEGATION = re.compile(
+_NEGATION = pattern(
     r"\b(?:do not|don['\u2019]?t|does not|doesn['\u2019]?t|never|must not|mustn['\u2019]?t|should not|"
     r"shouldn['\u2019]?t|cannot|can['\u2019]?t|may not)\s{1,2}(?:ever\s)?\Z",
     re.IGNORECASE,

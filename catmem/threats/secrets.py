@@ -111,11 +111,13 @@ _NO_PASSWORD = PATTERNS["no-password"]
 
 
 class SecretSign(NamedTuple):
-    """The sign of a detector, in lower case, at ``place``; the run that it belongs to ends at ``end``."""
+    """A place where a detector fits at its ``sign``, in a run that ends at ``end`` or a little ahead of it."""
 
     place: int
-    sign: str
     end: int
+    sign: str
+    detector: _Detector
+    match: re.Match[str]
 
 
 def secret_signs(folded: Folded) -> list[SecretSign]:
@@ -130,43 +132,38 @@ def secret_signs(folded: Folded) -> list[SecretSign]:
         end = behind.start() if behind else len(plain)
         found = _words().places(folded.low[first:end].decode("latin-1"))
         signs += [
-            SecretSign(first + place, sign, end)
-            for sign, places in found.items()
+            SecretSign(first + place, end, sign, detector, match)
+            for low, places in found.items()
             for place in places
-            if any(_match(written, detector, folded.text, first + place) for written, detector in _by_sign()[sign])
+            for sign, detector in _by_sign()[low]
+            if (match := _match(sign, detector, folded.text, first + place))
         ]
         start = runs.find(_A_RUN, end)
     return signs
 
 
-def find_secrets(text: str, signs: Iterable[SecretSign]) -> Iterator[Threat]:
+def find_secrets(signs: Iterable[SecretSign]) -> Iterator[Threat]:
     """The secrets in a text with these ``secret_signs``."""
     # In one run nothing is read twice for one sign: on from the end of what fitted.
-    read: dict[str, tuple[int, int]] = {}
-    for place, low, end in signs:
-        for sign, detector in _by_sign()[low]:
-            run, step = read.get(sign, (0, 0))
-            if run == end and place < step:
-                continue
-            match = _match(sign, detector, text, place)
-            if match and detector.is_secret(match):
+    read: dict[tuple[str, int], int] = {}
+    for place, end, sign, detector, match in signs:
+        if place >= read.get((sign, end), 0):
+            read[sign, end] = max(place + len(sign), match.end())
+            if detector.is_secret(match):
                 yield Threat(detector.rule, match.start(), match.end())
-            read[sign] = end, max(place + len(sign), match.end() if match else 0)
 
 
 def find_logins(text: str) -> list[Threat]:
     """Links that carry a name and a password: ``https://ana:...@example.org``."""
-    if "@" not in text:
-        return []
-    found = (_login(text, place) for place in places("://", text, len("://")))
-    return [Threat("basic-auth", link.start("name"), link.end("password")) for link in found if link]
+    found = (_login(text, place) for place in places("://", text, len("://"))) if "@" in text else ()
+    return [each for each in found if each]
 
 
-def _login(text: str, place: int) -> re.Match[str] | None:
+def _login(text: str, place: int) -> Threat | None:
     link = _LINK.match(text, place)
     if link is None or link["password"] == link["name"] or _NO_PASSWORD.fullmatch(link["password"]):
         return None
-    return link
+    return Threat("basic-auth", link.start("name"), link.end("password"))
 
 
 def _match(sign: str, detector: _Detector, text: str, place: int) -> re.Match[str] | None:
@@ -211,37 +208,31 @@ LEAK_SIGNS = ("://", "@", *_SENDERS)
 _PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
-def leak_starts(folded: Folded, found: Places) -> list[int]:
-    """Where what sends secrets away may stand; in a part of the text it stands nowhere else."""
+def find_leaks(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
+    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does.
+
+    In a part of the text it stands nowhere else. The rules are ``basic-auth``, ``exfiltration-link`` and
+    ``secret-exfiltration``.
+    """
     text = folded.text
-    starts: list[int] = []
-    if "://" in found:
-        links = found["://"]
-        starts += [place for place in links if _login(text, place)]
-        starts += [place for place in links if (url := _URL.match(text, place)) and _SLOT.search(url.group())]
+    end = 0
+    for place in found.get("://", ()):
+        if link := _login(text, place):
+            yield place, link
+        url = _URL.match(text, place)
+        # One after the other, never one inside another.
+        is_next = url is not None and place >= end
+        if url and _SLOT.search(url.group()):
+            yield place, Threat("exfiltration-link", *url.span()) if is_next else None
+        end = url.end() if url and is_next else end
     for sign in ("://", "@"):
-        if sign in found:
-            for group in _close_together(found[sign]):
-                starts += group if _sending(folded, group[0], group[-1]) else []
-    for sender in _SENDERS:
-        if sender in found:
-            starts += [finding.start for finding in _commands(sender, folded, found[sender])]
-    return starts
-
-
-def find_leaks(folded: Folded, found: Places) -> list[Threat]:
-    """The findings of ``basic-auth``, ``exfiltration-link`` and of commands in ``secret-exfiltration``."""
-    text = folded.text
-    findings: list[Threat] = []
-    if "://" in found:
-        findings += find_logins(text)
-        findings += [Threat("exfiltration-link", *url.span()) for url in _urls(text) if _SLOT.search(url.group())]
-        findings += _addressed("://", folded)
-    if "@" in found:
-        findings += _addressed("@", folded)
+        groups = [group for group in _close_together(found.get(sign, ())) if _sending(folded, group[0], group[-1])]
+        if groups:
+            yield from ((place, None) for group in groups for place in group)
+            yield from ((each.start, each) for each in _addressed(sign, folded))
     if any(sign in text for sign in _SIGNS):
-        findings += [each for sender in _SENDERS for each in _commands(sender, folded, found.get(sender, ()))]
-    return findings
+        for sender in _SENDERS:
+            yield from ((each.start, each) for each in _commands(sender, folded, found.get(sender, ())))
 
 
 def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
@@ -275,16 +266,6 @@ def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
             if not _NEGATED.search(text, max(0, start + first - _STRIDE), start + first):
                 yield Threat("secret-exfiltration", start + first, start + last)
-
-
-def _urls(text: str) -> Iterator[re.Match[str]]:
-    # One after the other, never one inside another: the pieces looked at do not overlap.
-    place = text.find("://")
-    while place >= 0:
-        url = _URL.match(text, place)
-        if url:
-            yield url
-        place = text.find("://", url.end() if url else place + 1)
 
 
 def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Threat]:

@@ -140,7 +140,7 @@ def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaratio
     for each in proposed:
         aliases = {*map(slugify, each.labels)} - {each.slug}
         known = categories[each.slug]
-        categories[each.slug] = replace(known, aliases=(*known.aliases, *sorted(aliases)))
+        categories[each.slug] = known._replace(aliases=(*known.aliases, *sorted(aliases)))
     return Declaration(old, new, replace(config, taxonomy=replace(config.taxonomy, categories=categories)))
 
 

@@ -328,7 +328,7 @@ class _Purging:
         """Note the file that an entity had while it was declared with another content, if that holds the words."""
         for kind, file in CONTENT_FILES.items() if backend_of(self.workspace.config).has_files else ():
             path = self._path(declared.name).with_name(file)
-            redaction = ContentRedaction(replace(declared, content=kind), words)
+            redaction = ContentRedaction(declared._replace(content=kind), words)
             if kind != declared.content and _is_in(store_of_file(self.workspace.config, path), file, redaction):
                 said = f"{declared.name} with content: {kind} holds the words too"
                 self.reached.left[path] = f"{said}; declare it so, and purge once more"

@@ -163,25 +163,19 @@ def test_a_newer_date_never_ranks_an_entry_lower(tmp_path_factory, text, query, 
 def test_the_index_of_any_text_agrees_with_the_document(text, query):
     document = parse(text)
     index = Index(document)
-    entries_by_start = {entry.start: entry for entry in document.entries}
-    pieces = [piece for stretch in index.stretches for piece in range(stretch.first, stretch.end)]
-    assert len(pieces) == len(set(pieces))
     found = []
-    for piece in pieces:
-        facts = index.facts(piece)
-        if facts.start < facts.end or text[index._starts[piece] : index._ends[piece]].strip():
-            entry = index.entry(piece)
+    for piece, (_, first, last) in enumerate(index.pieces):
+        if text[first:last].strip():
+            entry, start, days = index.facts(piece)
             found.append(entry)
-            assert entry == entries_by_start[entry.start]
             given = [read_date(entry.tags.get(key)) for key in DATED_BY]
-            assert facts.days == tuple(day.toordinal() for day in given if day is not None)
+            assert days == tuple(day.toordinal() for day in given if day is not None)
             # From where the body begins there are only words of the body, and all of them.
-            said = fold(document.text[facts.start : facts.end])
-            assert sorted(_words(said)) == sorted(_words(fold(entry.body)))
+            assert sorted(_words(fold(text[start : entry.end]))) == sorted(_words(fold(entry.body)))
     assert tuple(found) == document.entries
     for term in parse_query(query).terms:
         for piece in index.places(term):
-            assert index.entry(piece) in document.entries
+            assert index.facts(piece).entry in document.entries
 
 
 WRITTEN = st.text(alphabet=[*"teaoupTEA \n_-é茶喝", "\u0301", "\u0939", "\u093f"], max_size=60)
@@ -193,7 +187,7 @@ def test_the_words_that_a_term_is_found_in_are_those_that_begin_like_it(text, wo
     first, *_ = words_of(word) or ("x",)
     if is_run(first):
         return
-    found = [match.span() for match in Term((first,)).found_in(folded, accents=has_accents(folded))]
+    found = list(Term((first,)).found_in(folded, accents=has_accents(folded)))
     start = beginning(first)
     tokens = re.finditer(_TOKENS, folded)
     bare = {match.span(): without_accents(match.group()) for match in tokens}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem import clock
 from catmem.config.access import visible
 from catmem.errors import QueryError
-from catmem.search.search import Everywhere, ProfileHit, search_everywhere
+from catmem.search.search import Everywhere, search_everywhere
 from catmem.search.search import search as search_one
 from catmem.server.page.page_view import Page
 from catmem.staleness.freshness import dated_ahead
@@ -62,13 +62,13 @@ def search(asked: PageRequest) -> Page:
 
     hits = [
         PageHit(
-            row.profile,
-            row.found,
-            tuple(_pieces(row.found.snippet)),
-            dated_ahead(row.found.entry.tags, clock.today()),
-            row.found.entry.category in seen(row.profile, row.found.target),
+            owner := hit.entity.partition("/")[0],
+            hit,
+            tuple(_pieces(hit.snippet)),
+            dated_ahead(hit.entry.tags, clock.today()),
+            hit.entry.category in seen(owner, hit.target),
         )
-        for row in searched.found
+        for hit in searched.found
     ]
     return Page(
         "search.html",
@@ -92,7 +92,7 @@ def _searched(asked: PageRequest, name: str | None, query: str, state: State | N
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
     found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
-    return Everywhere([ProfileHit(name, each) for each in found.found], found.total, ())
+    return Everywhere(found.found, found.total, ())
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:

@@ -14,6 +14,7 @@ from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.styles import Block, Fact, StyledCategory, blocked_line, render
 from catmem.staleness.freshness import UNVERIFIED
+from catmem.threats import Threat
 from tests.property.frames import READERS, BrokenFrameError
 from tests.together import together
 
@@ -271,7 +272,9 @@ def test_nothing_is_rendered_of_empty_categories_and_targets(style):
 
 @together("style", STYLES)
 def test_every_entry_is_a_piece_of_its_own(style):
-    facts = (Fact(3, "a", UNVERIFIED, None), Fact(7, "b", UNVERIFIED, None, "some-rule"))
+    one, other = parse("a\n§\nb\n").entries
+    facts = (Fact(3, one, "user", "a", UNVERIFIED, None), Fact(7, other, "user", "b", UNVERIFIED, None))
+    facts[1].withhold([Threat("some-rule", 0, 1)])
     pieces = render(Block("user", (StyledCategory("x", "X", facts),), None), style)
     owned = {owner: text for text, owner in pieces if isinstance(owner, int)}
     assert set(owned) == {3, 7}
@@ -290,7 +293,8 @@ def test_hermes_is_what_hermes_agent_shows(case):
 
 @together("case", json.loads(HERMES.read_text(encoding="utf-8")), ids=lambda case: case["name"])
 def test_the_hermes_header_is_what_hermes_agent_shows(case):
-    facts = tuple(Fact(index, entry.body, UNVERIFIED, None) for index, entry in enumerate(parse(case["text"]).entries))
+    entries = parse(case["text"]).entries
+    facts = tuple(Fact(row, entry, case["target"], entry.body, UNVERIFIED, None) for row, entry in enumerate(entries))
     pieces = render(Block(case["target"], (StyledCategory("x", "X", facts),), case["limit"]), "hermes")
     assert "".join(text for text, _ in pieces).removesuffix("\n") == (case["shown"] or "")
 

@@ -23,7 +23,7 @@ def workspace(tmp_path):
 
 
 def shown(searched):
-    return {(row.profile, row.found.entry.body) for row in searched.found}
+    return {(row.entity.partition("/")[0], row.entry.body) for row in searched.found}
 
 
 def test_each_profile_finds_what_it_sees_the_best_first(workspace):
@@ -33,7 +33,7 @@ def test_each_profile_finds_what_it_sees_the_best_first(workspace):
         ("neo", "Tea, tea and more tea."),
         ("neo", "Tea is out of stock."),
     }
-    scores = [row.found.score for row in searched.found]
+    scores = [row.score for row in searched.found]
     assert scores == sorted(scores, reverse=True)
     assert (searched.total, searched.unreadable) == (3, ())
 
@@ -48,7 +48,7 @@ def test_a_profile_that_is_not_right_hides_no_other(workspace, text):
     path = workspace.root / "profiles" / "boss.yaml"
     path.write_text(text, encoding="utf-8")
     searched = search_everywhere(workspace, "tea")
-    assert {row.profile for row in searched.found} == {"neo"}
+    assert {row.entity.partition("/")[0] for row in searched.found} == {"neo"}
     (error,) = searched.unreadable
     assert error.path == str(path)
 

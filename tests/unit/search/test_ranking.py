@@ -11,18 +11,15 @@ from tests.together import together
 DAY = 700_000
 
 
-def ranking(query: str, *texts: str, categories=None, days=None, limit=None) -> list[str]:
+def ranking(query: str, *texts: str, categories=None, days=None) -> list[str]:
     """The bodies that a query finds in some documents, the best first; ``days`` says how old an entry is by its body."""
-    sources = [
-        SearchSource.of(index, categories or {stretch.category for stretch in index.stretches})
-        for index in (Index(parse(text)) for text in texts)
-    ]
+    sources = [SearchSource(index, categories or index.counts) for index in (Index(parse(text)) for text in texts)]
 
     def body(match):
-        return sources[match.source].index.entry(match.piece).body
+        return sources[match.source].index.facts(match.piece).entry.body
 
     found = [(match, DAY - (days or {}).get(body(match), 0)) for match in matches(parse_query(query), sources)]
-    return [body(row.match) for row in ranked(found, as_of=DAY, recency_days=30, limit=limit)]
+    return [body(match) for match, _ in ranked(found, as_of=DAY, recency_days=30)]
 
 
 def entries(*bodies: str) -> str:
@@ -82,12 +79,6 @@ def test_a_day_in_the_future_is_today():
 
 def test_of_equals_the_one_that_stands_first_comes_first():
     assert ranking("tea", entries("tea one", "tea two"), entries("tea six")) == ["tea one", "tea two", "tea six"]
-
-
-def test_the_limit_comes_after_the_ranking():
-    bodies = [f"tea {number:03}" for number in range(500)]
-    days = {body: 500 - number for number, body in enumerate(bodies)}
-    assert ranking("tea", entries(*bodies), days=days, limit=2) == ["tea 499", "tea 498"]
 
 
 def test_what_is_out_of_sight_has_no_part_in_it():

@@ -1,0 +1,93 @@
+"""What two builds showed in one story, made comparable: what differs from run to run by its nature is replaced."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import NamedTuple
+
+TIMES = {
+    "TIME": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00| UTC)?|\b\d{8}T\d{6}(?:\.\d+)?Z\b",
+    "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|\b[\d.]+(?= m?s\b)",
+}
+"""When something was done, and how long it took: two moments may be in one second, or in two."""
+IDS = {
+    "PROPOSAL": r"\bp-[0-9a-f]{10}\b",
+    "KEY": r"\b\d{8}t\d{6}\b",
+    "TOKEN": r"\bcatmem_[0-9a-f]{12}_[\w-]{43}",
+    "CALLER": r"(?<!v=)\b[0-9a-f]{12}\b",
+    "SIGNATURE": r"\bhmac-sha256:[0-9a-f]{64}\b",
+    "RECORD": r"(?<!sha256:)\b[0-9a-f]{64}\b",
+    "OPERATION": r"\b[0-9a-f]{32}\b(?<!b2:.{32})",
+}
+"""What is drawn by lot, or has a time in it. Numbered in the order of first appearance: equal ones stay equal."""
+
+
+class Difference(NamedTuple):
+    """A place of a story where the builds differ."""
+
+    story: str
+    label: str
+    diff: str
+
+
+class Plain:
+    """Replaces what varies; the numbers of one story go on from text to text."""
+
+    _PATTERN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in {**TIMES, **IDS}.items()))
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, str]] = {name: {} for name in IDS}
+
+    def __call__(self, text: str) -> str:
+        """The text with placeholders."""
+        return self._PATTERN.sub(self._placeholder, text)
+
+    def _placeholder(self, match: re.Match[str]) -> str:
+        name = str(match.lastgroup)
+        if name in TIMES:
+            return f"<{name}>"
+        known = self._known[name]
+        return known.setdefault(match[0], f"<{name} {len(known) + 1}>")
+
+
+Seen = list[tuple[str, str]]
+
+
+def differences(story: str, old: Seen, new: Seen) -> list[Difference]:
+    """Where two builds did not show the same, in order."""
+    found = []
+    plain_old, plain_new = Plain(), Plain()
+    for (label, before), (other, after) in zip(old, new, strict=False):
+        if label != other:
+            found.append(Difference(story, label, f"the new build went another way: {other}\n{after}"))
+            break
+        texts = plain_old(before), plain_new(after)
+        if texts[0] != texts[1]:
+            found.append(Difference(story, label, _diff(*texts)))
+    else:
+        for label, text in old[len(new) :]:
+            found.append(Difference(story, label, f"only the old build\n{text}"))
+        for label, text in new[len(old) :]:
+            found.append(Difference(story, label, f"only the new build\n{text}"))
+    return found
+
+
+def _diff(old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "old", "new", n=1, lineterm="")
+    return "\n".join(lines) or f"only the ends of lines differ: {old!r} and {new!r}"
+
+
+class Meant(NamedTuple):
+    """A difference that is meant: patterns of the story, the label and the diff, and the reason."""
+
+    story: str
+    reason: str
+    label: str = ""
+    diff: str = ""
+
+    def fits(self, found: Difference) -> bool:
+        """Whether this is the one."""
+        return all(
+            re.search(pattern, text) for pattern, text in zip((self.story, self.label, self.diff), found, strict=True)
+        )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.measure import Result
 from catmem.names import FILE_NAMES
+from catmem.plugins.sorting.sort_files import plan_sort
 from catmem.workspace.init import make_root
 from catmem.workspace.kits import kits
 from catmem.workspace.workspace import Workspace
@@ -67,7 +68,7 @@ def guesses(folder: Path) -> Iterator[Guessed]:
         make_root(place, profiles=roles, start=[folder / name for name in FILE_NAMES.values()])
         workspace = Workspace.open(place)
         for target, name in FILE_NAMES.items():
-            plan = workspace.plan_sort("orchestrator", target)
+            plan = plan_sort(workspace, "orchestrator", target)
             for line in plan.lines:
                 wanted = truth[name, line.number]
                 readers = plan.categories[line.choice].readers if line.choice in plan.categories else ()

@@ -29,8 +29,6 @@ GROUPS = {
         "branches": "List the branches of a file that are not merged yet.",
         "merge": "Bring branches together with the file.",
         "fmt": "Put memory files into one layout.",
-        "sort": "Sort entries without a category into sections.",
-        "tidy": "List what memory says twice, and what you should look at together.",
         "migrate": "Turn labels in the text of entries into sections and tags.",
     },
     "Look": {

@@ -104,3 +104,7 @@ def slugify(title: str) -> str:
             kept.append("_" if character == "_" else "-")
             mark_may_follow = False
     return _DASHES.sub("-", "".join(kept)).strip("-")
+
+
+STAYS, DROP, SECRET, SPLIT = "uncategorized", "drop", "secret", "split"
+"""What a sort may do with an entry in the place of moving it into a category; the history keeps these words."""

@@ -1,4 +1,4 @@
-"""What plugins add to catmem: commands, kinds of stores, importers, and roots over what other programs keep.
+"""What plugins add to catmem: commands, kinds of stores, importers, roots over what other programs keep, and pages.
 
 A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
 ``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
@@ -51,6 +51,7 @@ class Registry:
         self.stores: dict[str, str] = {} if before is None else dict(before.stores)
         self.importers: dict[str, str] = {} if before is None else dict(before.importers)
         self.roots: dict[str, str] = {} if before is None else dict(before.roots)
+        self.pages: list[str] = [] if before is None else list(before.pages)
         self.plugins: list[Plugin] = [] if before is None else list(before.plugins)
 
     def needs(self, version: int) -> None:
@@ -79,6 +80,12 @@ class Registry:
     def add_root(self, program: str, place: str) -> None:
         """A function ``make(folder) -> MadeOver``, for ``catmem init --from-PROGRAM``."""
         _add(self.roots, "root", program, place)
+
+    def add_pages(self, module: str) -> None:
+        """What ``catmem serve`` shows a browser: a module with ``routes()`` and ``error_page(request, error)``."""
+        if self.pages:
+            raise bad_plugin(f"there are pages already, those of {self.pages[0]}")
+        self.pages.append(module)
 
 
 def _add(added: dict[str, Any], kind: str, name: str, value: object) -> None:

@@ -7,6 +7,7 @@ import logging
 import time
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -18,6 +19,7 @@ from starlette.routing import Route
 
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
+from catmem.registry import registry
 from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, Caller
 from catmem.server.error_responses import error_response, path_of, wants_page
@@ -119,9 +121,7 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
 
     routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
     if settings.page:
-        from catmem.server import page
-
-        routes += page.routes()
+        routes += [route for module in registry().pages for route in import_module(module).routes()]
     return routes
 
 
@@ -225,15 +225,15 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 def _shown(request: Request, error: Exception) -> Response:
     """The answer to a request that an error ended: a browser gets a page, if there are pages."""
-    if not (wants_page(request) and request.app.state.settings.page):
+    pages = registry().pages if request.app.state.settings.page else []
+    if not (pages and wants_page(request)):
         return error_response(request, error)
-    from catmem.server.page.page_view import error_page
-
     try:
-        return error_page(request, error)
+        response: Response = import_module(pages[0]).error_page(request, error)
     except Exception:
         LOG.exception("the page of an error could not be made")
         return error_response(request, error)
+    return response
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:

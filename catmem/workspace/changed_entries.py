@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
-from catmem.names import category_name
+from catmem.names import DROP, SECRET, SPLIT, STAYS, category_name
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.workspace.history import parent_of
 
@@ -69,9 +69,7 @@ def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
 
 def _sorted(counts: Mapping[str, int]) -> str:
     """Behind ``Sorted``, what a sort did: ``: 2 to finance, 1 removed``; nothing of what stayed."""
-    from catmem.sorting.proposals import ACTIONS, DROP, SECRET
-
-    done = [f"{count:,} to {name}" for name, count in counts.items() if name not in ACTIONS]
+    done = [f"{count:,} to {name}" for name, count in counts.items() if name not in {STAYS, DROP, SECRET, SPLIT}]
     removed = counts.get(DROP, 0) + counts.get(SECRET, 0)
     done += [f"{removed:,} removed"] if removed else []
     return f": {', '.join(done)}" if done else ""

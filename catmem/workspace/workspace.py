@@ -19,7 +19,6 @@ from catmem.writing.operation import Operation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
-    from pathlib import Path
 
     from catmem.entities.contents import EntityContent
     from catmem.envelopes.submitting import Sender
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Resolve
-    from catmem.sorting.proposals import SortLine
-    from catmem.sorting.sort_files import Sorted, SortPlan
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
     from catmem.workspace.blame import Blamed
@@ -530,34 +527,6 @@ class Workspace(Root):
         from catmem.seeding.applying import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
-
-    # --- sorting ---------------------------------------------------------------------------------------------------
-
-    def plan_sort(
-        self, name: str | None = None, target: str | None = None, *, file: str | Path | None = None
-    ) -> SortPlan:
-        """The entries without a category of a profile's file, or of ``file``, each with what is proposed for it.
-
-        Without a ``target`` it is the first file of the profile that has such entries. Raises ``ConfigError``,
-        ``UnknownNameError`` and ``UnreadableError``.
-        """
-        from catmem.sorting.sort_files import plan_sort
-
-        return plan_sort(self, name, target, file=file)
-
-    def apply_sort(
-        self, plan: SortPlan, lines: Sequence[SortLine] | None = None, *, dry_run: bool = False, unseen: bool = False
-    ) -> Sorted:
-        """Carry out a plan as one revision; ``lines`` are those of the plan with other choices, each entry once.
-
-        ``unseen`` says that no person looked at the lines: what is taken then teaches no later guess.
-
-        New categories are declared in ``catmem.yaml``. Raises ``RefusedError`` if the file is no longer what the plan
-        was made of, ``EditError`` and ``ConfigError``; nothing is written then.
-        """
-        from catmem.sorting.sort_files import apply_sort
-
-        return apply_sort(plan, plan.lines if lines is None else lines, dry_run=dry_run, unseen=unseen)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from catmem.plugins.page.site import VIEWS
 from catmem.server.app import POLICY
-from catmem.server.page import VIEWS
 from tests.browser.serving import opened
 from tests.browser.window import NARROW, WIDE
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from catmem.errors import EditError
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.plugins.hermes.store_text import apply, read_text
+from catmem.plugins.page.site import CHANGES, VIEWS
 from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
-from catmem.server.page import CHANGES, VIEWS
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, memory_tool
 from catmem.writing.operation import Operation

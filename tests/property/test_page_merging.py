@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from catmem.merging.decisions import CHOICES, OWN, answer_to, key_of
+from catmem.plugins.page.formats import diff_of
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page.formats import diff_of
 from catmem.store.contract import Change
 from tests.roots import make_root, text_of
 from tests.unit.server.page.conftest import ADDRESS

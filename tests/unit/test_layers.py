@@ -33,20 +33,18 @@ LAYERS = [
 
 FEATURES = {
     "config", "prompt", "threats", "linting", "search", "seeding", "staleness",
-    "sorting", "tidying", "writing", "envelopes", "proposals", "entities", "merging", "audit", "workspace",
+    "writing", "envelopes", "proposals", "entities", "merging", "audit", "workspace",
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
-    "catmem.sorting", "catmem.tidying", "catmem.workspace.kits", "catmem.workspace.migration",
+    "catmem.workspace.kits", "catmem.workspace.migration",
     "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {
     "catmem.linting.root_lint",
     "catmem.linting.sources",
-    "catmem.sorting.sort_files",
-    "catmem.tidying.root_tidy",
 }
 """The modules of pure packages that are no rules."""
 

@@ -109,7 +109,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "apply_sort", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "ephemeral_seed", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "plan_sort", "problems", "profile", "proposal", "proposals",
+        "add", "anew", "apply_seed", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "ephemeral_seed", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile", "proposal", "proposals",
         "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

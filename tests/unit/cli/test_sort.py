@@ -18,7 +18,8 @@ from benchmarks.sort import PEOPLE
 from catmem import Workspace
 from catmem.cli.main import group
 from catmem.names import slugify
-from catmem.sorting.sort_list import read_list
+from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
+from catmem.plugins.sorting.sort_list import read_list
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
@@ -596,7 +597,7 @@ def test_a_new_category_is_named_with_a_plus_once_and_its_first_spelling_is_the_
 
 def test_what_a_person_calls_a_secret_is_in_no_kept_list(place):
     file = place / "homes" / "neo" / "USER.md"
-    plan = Workspace.open(place).plan_sort("neo")
+    plan = plan_sort(Workspace.open(place), "neo")
     lines = tuple(replace(line, choice="secret") if line.text == "Xyzzy." else line for line in plan.lines)
     text = replace(plan, lines=lines).to_text()
     assert "Xyzzy" not in text
@@ -789,10 +790,10 @@ def test_the_other_file_of_the_profile_is_named_and_sorted_too_without_a_look(pl
 
 def test_the_library_does_what_the_command_does(place):
     with_store = Workspace.open(place)
-    plan = with_store.plan_sort("neo")
+    plan = plan_sort(with_store, "neo")
     lines = [replace(line, choice="talk") for line in plan.lines]
-    assert not with_store.apply_sort(plan, lines, dry_run=True).written
-    done = with_store.apply_sort(plan, lines)
+    assert not apply_sort(plan, lines, dry_run=True).written
+    done = apply_sort(plan, lines)
     assert (done.counts, done.done.revision) == ({"talk": 5}, "2")
     assert [each.entry.category for each in with_store.list("neo")] == ["talk"] * 5
     with_store.store.close()

@@ -13,7 +13,8 @@ from catmem.model.layout import formatted, is_shared
 from catmem.plugins.hermes.setup_root import make_root_over
 from catmem.plugins.hermes.setup_status import statuses
 from catmem.plugins.hermes.sync import plan_sync
-from catmem.sorting.sort_list import read_list
+from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
+from catmem.plugins.sorting.sort_list import read_list
 from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -162,8 +163,8 @@ TASTES = "taxonomy:\n  categories:\n    tastes: {title: Tastes}\n"
 
 
 def sort_one(workspace):
-    plan = workspace.plan_sort("coder", "user")
-    workspace.apply_sort(plan, plan.chosen(read_list("1 +Tastes\n2 uncategorized\n")))
+    plan = plan_sort(workspace, "coder", "user")
+    apply_sort(plan, plan.chosen(read_list("1 +Tastes\n2 uncategorized\n")))
 
 
 def migrate_one(workspace):

@@ -8,9 +8,10 @@ import pytest
 
 from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
-from catmem.sorting.guess import Guesser
-from catmem.sorting.proposals import DROP, SECRET, STAYS, Described, Proposer, parts_of
-from catmem.sorting.sort_list import as_text
+from catmem.names import DROP, SECRET, STAYS
+from catmem.plugins.sorting.guess import Guesser
+from catmem.plugins.sorting.proposals import Described, Proposer, parts_of
+from catmem.plugins.sorting.sort_list import as_text
 
 NOTES = Path(__file__).parents[2] / "sorting"
 TITLES = {"finance": "Finance", "communication-style": "Communication Style"}

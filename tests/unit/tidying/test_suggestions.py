@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.model.document import parse
-from catmem.tidying.suggestions import ENTRIES_A_PAIR, TidyEntry, suggestions
+from catmem.plugins.sorting.suggestions import ENTRIES_A_PAIR, TidyEntry, suggestions
 
 
 def entries(text, entity="neo/user", *, copied=False):

@@ -12,6 +12,7 @@ import pytest
 
 from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedError, StaleError
 from catmem.linting.root_lint import Linter
+from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.workspace.formatting import apply_format, plan_format
 from catmem.workspace.history import restore
@@ -262,8 +263,8 @@ def migrated(workspace):
 
 def sorted_by_hand(workspace):
     put(workspace.path("neo", "user"), "one\n§\ntwo\n")
-    plan = workspace.plan_sort("neo")
-    workspace.apply_sort(plan, [replace(line, choice="work") for line in plan.lines])
+    plan = plan_sort(workspace, "neo")
+    apply_sort(plan, [replace(line, choice="work") for line in plan.lines])
 
 
 def repaired(workspace):

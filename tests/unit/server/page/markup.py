@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from catmem.server.page import STATIC
-from catmem.server.page.rendering import static_address
+from catmem.plugins.page.rendering import static_address
+from catmem.plugins.page.site import STATIC
 
 APART = {"td", "th", "li", "dt", "dd", "p", "h1", "h2", "h3", "div", "span", "option", "a"}
 VOID = {"meta", "link", "input", "br", "img", "hr", "rect", "circle", "path"}

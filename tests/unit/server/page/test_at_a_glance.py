@@ -7,9 +7,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from catmem.plugins.page.formats import days
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page.formats import days
 from catmem.server.tokens import new_token
 from catmem.workspace.fleet import read_stats
 from catmem.workspace.workspace import Workspace

@@ -7,9 +7,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from catmem.plugins.page.branches_page import MOST
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page.branches_page import MOST
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from catmem.server.page import CHANGES
-from catmem.server.page.csrf import COOKIE
+from catmem.plugins.page.csrf import COOKIE
+from catmem.plugins.page.site import CHANGES
 from catmem.server.tokens import new_token
 from tests.unit.server.page.changing import TEXT, root, served, text_of
 from tests.unit.server.page.conftest import ADDRESS

@@ -8,7 +8,7 @@ import pytest
 
 from catmem.clock import today
 from catmem.digest import bytes_digest
-from catmem.server.page.formats import day
+from catmem.plugins.page.formats import day
 from catmem.store.contract import Change
 from tests.days import stand_still
 from tests.golden.case import put

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.server.page import formats
+from catmem.plugins.page import formats
 
 
 def told(diff):

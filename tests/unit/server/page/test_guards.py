@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from catmem.server.page.csrf import COOKIE
+from catmem.plugins.page.csrf import COOKIE
 from catmem.server.tokens import new_token
 from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
+from catmem.plugins.page.rendering import environment
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page.rendering import environment
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put

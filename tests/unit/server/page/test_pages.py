@@ -13,10 +13,10 @@ from starlette.testclient import TestClient
 from catmem.cli.main import group
 from catmem.errors import StoreError
 from catmem.model.document import parse
+from catmem.plugins.page.profiles_page import SCREENS
+from catmem.plugins.page.site import VIEWS
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.page import VIEWS
-from catmem.server.page.profiles_page import SCREENS
 from catmem.server.tokens import new_token
 from catmem.workspace import next_steps
 from catmem.workspace.changed_entries import did

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from catmem.errors import StoreError
-from catmem.server.page import writing
+from catmem.plugins.page import writing
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore

@@ -1,0 +1,282 @@
+"""What was written on an older revision and waits beside the head: the pages, the decisions of a person, the merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
+
+from catmem.digest import bytes_digest
+from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
+from catmem.merging.branches import beside, branches_of_all, open_branches
+from catmem.merging.decisions import CHOICES, OWN, Disagreement, answer_to, in_words, key_of
+from catmem.merging.merging import plan_merge
+from catmem.merging.past import NOW
+from catmem.plugins.page.entries_page import in_field
+from catmem.plugins.page.formats import diff_of
+from catmem.plugins.page.page_view import Page, of_entity
+from catmem.plugins.page.writing import Did
+from catmem.store.contract import sees
+from catmem.text import counted, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.merging.decisions import Answer, Ask
+    from catmem.merging.merging import MergePlan
+    from catmem.plugins.page.page_view import PageRequest
+    from catmem.plugins.page.refusal import FormRefusal
+    from catmem.plugins.page.writing import Sent
+
+
+MOST = 200
+"""Conflicts that a form has at most."""
+_ROOM = 600_000
+"""Bytes, as a form is sent, that text fields begin with at most. A browser sends them all, whatever was chosen, and a
+request may have a mebibyte: so a field begins empty that would need more than its share, and the rest of the mebibyte
+is for what a person writes."""
+
+REASONS = {
+    "body": "Both sides reworded this entry.",
+    "removed": "One side changed this entry, and the other removed it.",
+    "tags": "The sides gave this entry different tags.",
+    "category": "The sides moved this entry to different categories.",
+    "title": "The sides gave the document different titles.",
+}
+
+
+OUTLOOKS = {
+    "merges": "merges by itself",
+    "conflicts": "needs a decision",
+    "nothing new": "nothing new: the file says it too",
+    "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDecision:
+    """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
+
+    ``words`` are those of the text field, ``kept`` the tags that they get.
+
+    ``typed``: the person wrote them for a conflict in this place that said something else.
+    """
+
+    found: Disagreement
+    key: str
+    choices: tuple[tuple[str, str, bool], ...]
+    words: str
+    kept: tuple[str, ...]
+    has_words: bool
+    typed: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing was chosen."""
+        return not any(chosen for *_, chosen in self.choices)
+
+
+def all_branches(asked: PageRequest) -> Page:
+    """The branches of all files that are not merged yet."""
+    return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
+
+
+def one_branch(
+    asked: PageRequest,
+    said: Mapping[str, str] | None = None,
+    refusal: FormRefusal | None = None,
+    *,
+    otherwise: bool = False,
+) -> Page:
+    """A branch beside the head: each conflict with what both come from, and what a merge writes.
+
+    ``said`` are the fields of the form: what was chosen of each conflict; ``refusal`` tells why they were not written.
+    ``otherwise``: they were changed since the result was shown. Raises ``UnknownNameError``, ``UnknownRevisionError``,
+    and ``EditError`` (``bad_answer``) for what cannot be chosen.
+    """
+    workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
+    try:
+        found = beside(workspace, entity, branch)
+        plan = plan_merge(workspace, entity, [branch], drop=not found.possible)
+        if plan.head != found.head:  # a write came between the two looks
+            found = beside(workspace, entity, branch)
+    except DriftError as error:
+        return _unread(asked, error, refusal)
+    disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)]
+    decisions = [_decision(each, given, _ROOM // len(disagreements)) for each in disagreements]
+    undecided = sum(each.is_open for each in decisions)
+    is_ready = found.is_open and found.possible and not undecided
+    return Page(
+        "branch.html",
+        {
+            **of_entity(entity),
+            "beside": found,
+            "base": plan.digest if plan.head == NOW else plan.head,
+            "possible": found.possible,
+            "decisions": decisions,
+            "undecided": undecided,
+            "too_many": len(plan.conflicts) > MOST,
+            "reasons": REASONS,
+            "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
+            "refusal": refusal,
+            "otherwise": otherwise,
+            "said": said is not None,
+            "left": _left_over(given, decisions),
+            "watched": [(entity, plan.digest)],
+        },
+    )
+
+
+def _unread(asked: PageRequest, error: DriftError, refusal: FormRefusal | None) -> Page:
+    """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
+    workspace, entity, branch = asked.workspace, asked.named, asked.path["branch"]
+    is_open = any(each.revision == branch for each in open_branches(workspace, entity))
+    now = workspace.store.read(entity)
+    return Page(
+        "branch_unread.html",
+        {
+            **of_entity(entity),
+            "branch": branch,
+            "base": (now.revision or now.digest) if is_open else None,
+            "error": error,
+            "refusal": refusal,
+            "watched": [(entity, now.digest)],
+        },
+    )
+
+
+def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
+    """What a merge would write; ``None`` where it was refused for what was decided."""
+    try:
+        plan = _decided(asked, said)
+    except EditError:
+        if not is_refused:
+            raise
+        return None
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": _digest_of(plan)}
+
+
+def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
+    return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
+
+
+def _digest_of(plan: MergePlan) -> str:
+    return bytes_digest(plan.after.encode())
+
+
+def _asking(said: Mapping[str, str]) -> Ask:
+    """What a form says of conflicts, as a merge asks for it; what was not chosen stays open.
+
+    Asking raises ``EditError`` (``bad_answer``) for what cannot be chosen of a conflict.
+    """
+
+    def ask(found: Disagreement) -> Answer:
+        conflict, key = found.conflict, key_of(found.conflict)
+        choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
+        start = conflict.theirs or conflict.ours
+        if start is not None and words == in_field(start.body):
+            words = start.body  # it was not touched
+        return None if choice is None else answer_to(conflict, choice, words)
+
+    return ask
+
+
+def _decision(found: Disagreement, said: Mapping[str, str], room: int) -> BranchDecision:
+    """A conflict with what a form says of it; its text field begins with the words of a side, if they have ``room``."""
+    conflict, key = found.conflict, key_of(found.conflict)
+    chosen = said.get(f"choice-{key}")
+    start = conflict.theirs or conflict.ours
+    words, typed = said.get(f"words-{key}"), False
+    if words is None:
+        # The head says something else by now: the words are kept, and nothing is chosen.
+        words = next((said[name] for name in _typed(said) if name.startswith(f"words-{key.place}-")), None)
+        typed = words is not None
+    if words is None:
+        body = "" if start is None else start.body
+        # As it is sent, a line end is two characters, and one byte can be three.
+        words = body if len(quote_plus(body.replace("\n", "\r\n"))) <= room else ""
+    own = OWN in CHOICES[conflict.reason]
+    return BranchDecision(
+        found=found,
+        key=str(key),
+        choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
+        words=words,
+        kept=tuple(in_words(conflict, "words").tags) if own else (),
+        has_words=own,
+        typed=typed and own,
+    )
+
+
+def _label(found: Disagreement, choice: str) -> str:
+    conflict = found.conflict
+    if choice == "ours":
+        return "Leave it removed, as the head has it" if conflict.ours is None else "Keep what the head says"
+    if choice == "theirs":
+        return "Remove it, as the branch does" if conflict.theirs is None else "Take what the branch says"
+    return {"both": "Keep both, one after the other", OWN: "Write it anew"}[choice]
+
+
+def _typed(said: Mapping[str, str]) -> list[str]:
+    return [
+        name
+        for name in said
+        if name.startswith("words-") and said.get(f"choice-{name.removeprefix('words-')}") == OWN and said[name].strip()
+    ]
+
+
+def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> list[str]:
+    """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
+    places = {each.key.partition("-")[0] for each in decisions if each.has_words}
+    return [said[name] for name in _typed(said) if name.split("-")[1] not in places]
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+def preview(sent: Sent) -> Page:
+    """What a merge would write that is decided so; nothing is written."""
+    return one_branch(sent, sent.fields)
+
+
+def merge(sent: Sent) -> Did | Page:
+    """Merge a branch as it was decided, if the head is still the one that was shown.
+
+    Where the result was shown and the decisions are others by now, the new result is shown first.
+    """
+    if "result" in sent.fields and _is_otherwise(sent):
+        return one_branch(sent, sent.fields, otherwise=True)
+    try:
+        return _merged(sent, precedence=_asking(sent.fields))
+    except MergeConflictError as error:
+        count = len(error.conflicts)
+        raise RequestError(
+            422,
+            f"{counted(count, 'conflict')} {plural(count, 'is', 'are')} not decided yet",
+            code="undecided",
+            hint="Nothing was written. Choose what becomes of each.",
+        ) from error
+
+
+def drop(sent: Sent) -> Did:
+    """Close a branch, and take nothing from it; the history keeps what it says."""
+    return _merged(sent, drop=True)
+
+
+def again(sent: Sent, refusal: FormRefusal) -> Page:
+    """The branch beside what is at the head by now, with what was decided as far as it is the same."""
+    return one_branch(sent, sent.fields, refusal)
+
+
+def _is_otherwise(sent: Sent) -> bool:
+    """Whether a merge on the very head that was shown would write something else than what was shown."""
+    plan = _decided(sent, sent.fields)
+    is_seen = sees(sent.seen, None if plan.head == NOW else plan.head, plan.digest)
+    return is_seen and bool(plan.merged) and _digest_of(plan) != sent.get("result")
+
+
+def _merged(sent: Sent, *, precedence: Ask | None = None, drop: bool = False) -> Did:
+    branch = [sent.path["branch"]]
+    joined = sent.workspace.merge(
+        sent.named, branch, precedence=precedence, drop=drop, expected=sent.seen, op_id=sent.op_id
+    )
+    return Did("/page/branches", [(joined.entity, joined.revision if joined.plan.merged or joined.repeated else None)])

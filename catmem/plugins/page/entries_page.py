@@ -1,0 +1,337 @@
+"""What a person does with one entry: the forms that change one or add one, what they write, and Undo.
+
+The answers of a review (``reviewing.operations``) and the operations of the command line, as one write each. An entry
+is meant as it was shown, so that the same form is the same write however often it is sent.
+
+An untouched field changes nothing. Browsers send back something else than what a file holds: a field of one
+line has no line ends, and a text has one kind of them. So ``EntryDraft.of`` is an entry as a browser sends it back, and
+only what differs from that was changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from catmem import clock
+from catmem.clock import read_date
+from catmem.config.access import visible_categories
+from catmem.errors import RequestError
+from catmem.names import UNCATEGORIZED
+from catmem.plugins.page.formats import own_address, reference, title_of, with_query
+from catmem.plugins.page.page_view import Page, of_entity
+from catmem.plugins.page.recent_changes import can_be_undone, record_of
+from catmem.plugins.page.refusal import seen_text
+from catmem.plugins.page.writing import Did, bad_form, done, put
+from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
+from catmem.store.contract import stale, unknown_revision
+from catmem.text import unify_newlines
+from catmem.workspace.changed_entries import entry_in
+from catmem.workspace.history import parent_of, restore
+from catmem.workspace.profile_memory import seen_file
+from catmem.writing.operation import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from catmem.model.document import Document, Entry, TagValue
+    from catmem.plugins.page.page_view import PageRequest
+    from catmem.plugins.page.refusal import FormRefusal
+    from catmem.plugins.page.writing import Sent
+    from catmem.staleness.due import Answering
+    from catmem.workspace.profile_memory import Reading
+    from catmem.workspace.workspace import Workspace
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A category that an entry can go to. ``seen``: the profile of the file reads it there."""
+
+    slug: str
+    title: str
+    seen: bool
+
+
+class Choices(NamedTuple):
+    """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains."""
+
+    owner: str
+    categories: list[Choice]
+    may_be_new: bool
+    domains: list[str]
+
+
+def edit_form(asked: PageRequest) -> Page:
+    """The form of an entry as it is now; the query names it by its id, and ``where`` its category."""
+    entity = asked.named
+    file = seen_file(asked.workspace, *entity.split("/"))
+    entry = entry_in(file.document, asked.query.get("entry", ""), asked.query.get("where"))
+    if entry is None:
+        raise RequestError(
+            404,
+            f"{entity} has no such entry any more",
+            code="no_entry",
+            hint="It was changed or removed since that link was made. The page of the file shows what there is.",
+        )
+    # Not verified unless the person says so: a typo that is put right makes nothing true.
+    context = _form(asked.workspace, entity, file, EntryDraft.of(entry))
+    context |= {"base": file.revision or file.digest, "entry": entry, "where": entry.category}
+    back = own_address(asked.query.get("back", f"/page/files/{entity}"))
+    return Page("edit.html", {**context, "next": asked.query.get("next", ""), "back": back})
+
+
+def edit_again(sent: Sent, refusal: FormRefusal) -> Page:
+    """The same with what the person typed; the rest is as it is now. One that is gone can be added with these words."""
+    file = seen_file(sent.workspace, *sent.named.split("/"))
+    since, where = refusal.since, sent.get("where")
+    entry = entry_in(file.document, sent.get("entry"), where) if since is None else since.entry
+    draft = EntryDraft.sent(sent.fields)
+    seen = None if since is None or entry is None else seen_text(sent.workspace, sent.named, sent.expected)
+    was = None if seen is None else entry_in(sent.workspace.parse(seen), sent.get("entry"), where)
+    if entry is not None and was is not None:
+        draft = draft.on(EntryDraft.of(was), EntryDraft.of(entry))
+    context = _form(sent.workspace, sent.named, file, draft, refusal)
+    context |= {"entry": entry, "where": where if entry is None else entry.category, "next": sent.get("next")}
+    # The words of one that is gone go to another address, so it is another write than the one that was refused.
+    return Page("add.html" if since is not None and since.fate == "gone" else "edit.html", context)
+
+
+def add_again(sent: Sent, refusal: FormRefusal) -> Page:
+    """The form of a new entry with what the person typed."""
+    file = seen_file(sent.workspace, *sent.named.split("/"))
+    return Page("add.html", _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal))
+
+
+def _form(
+    workspace: Workspace, entity: str, file: Reading, draft: EntryDraft, refusal: FormRefusal | None = None
+) -> dict[str, Any]:
+    return {
+        **of_entity(entity),
+        "choices": choices(workspace, entity, file.document, draft),
+        "watched": [(entity, file.digest)],
+        "draft": draft,
+        "refusal": refusal,
+        "base": None if refusal is None else refusal.expected,
+        "op_id": None if refusal is None else refusal.op_id,
+    }
+
+
+def choices(workspace: Workspace, entity: str, document: Document, draft: EntryDraft) -> Choices:
+    """The categories that an entry of this file can go to, as far as they are known, and the domains.
+
+    That of the draft is always among them: a browser chooses the first where it finds none that is chosen.
+    """
+    owner, _, target = entity.partition("/")
+    taxonomy = workspace.config.taxonomy
+    there = [section.category for section in document.sections]
+    if taxonomy.closed:
+        there = [each for each in there if each == UNCATEGORIZED]
+    slugs = dict.fromkeys([*taxonomy.categories, *there, *([draft.category] if draft.category else [])])
+    categories = [(slug, title_of(workspace, document, slug)) for slug in slugs]
+    if not document.scan.headers and UNCATEGORIZED not in slugs:
+        without = [("", "Without a category")]
+        # What is offered first is what most want: where a file has entries and no sections, it is meant to have none.
+        categories = [*without, *categories] if document.entries else [*categories, *without]
+    profile, slugs_of = workspace.profile(owner), [slug or UNCATEGORIZED for slug, _ in categories]
+    seen = visible_categories(slugs_of, target, profile, taxonomy)
+    offered = [Choice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
+    domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
+    return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
+
+
+# --- an entry as a form has it -------------------------------------------------------------------------------------
+
+Tags: TypeAlias = dict[str, "str | list[str] | None"]
+
+_FIELDS = ("content", "expires", "domain")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDraft:
+    """An entry as the fields of a form say it: every value is a text. ``verified``: the person knows that it holds.
+
+    ``category`` is empty for an entry without one; ``new_category`` goes before it.
+    """
+
+    content: str = ""
+    category: str = ""
+    new_category: str = ""
+    expires: str = ""
+    domain: str = ""
+    verified: bool = False
+
+    @classmethod
+    def sent(cls, fields: Mapping[str, str]) -> EntryDraft:
+        """What a person sent."""
+        texts = {name: fields.get(name, "") for name in ("content", "category", "new_category", "expires", "domain")}
+        return cls(**texts, verified="verified" in fields)
+
+    @classmethod
+    def of(cls, entry: Entry) -> EntryDraft:
+        """An entry as it is, with every text as the field of a form gives it back."""
+        tags = entry.tags
+        return cls(
+            content=in_field(entry.body),
+            category=entry.category,
+            expires=_in_line(_listed(tags.get("expires"))),
+            domain=_in_line(_listed(tags.get("domain"))),
+        )
+
+    def on(self, was: EntryDraft, now: EntryDraft) -> EntryDraft:
+        """The same changes on ``now``, where the person saw ``was``: what they left alone is as it is now."""
+        texts = {name: getattr(now, name) for name in _FIELDS if getattr(self, name) == getattr(was, name)}
+        if not self.new_category.strip() and self.category == was.category:
+            texts["category"] = now.category
+        return replace(self, **texts)
+
+    @property
+    def has_date_field(self) -> bool:
+        """Whether a date field can show ``expires``; browsers leave one empty that is given anything else."""
+        return not self.expires or read_date(self.expires) is not None
+
+    @property
+    def goes_to(self) -> str:
+        """The category that the person chose."""
+        return self.new_category.strip() or self.category
+
+    def addition(self) -> Operation:
+        """The operation that adds it."""
+        tags: Tags = {}
+        if self.expires.strip():
+            tags["expires"] = self.expires.strip()
+        if domain := _domain(self.domain):
+            tags["domain"] = domain
+        return Operation("add", content=self.content, category=self.goes_to or None, tags=tags or None)
+
+
+def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operation]:
+    """What makes an entry what a draft of it says; nothing for what it says already."""
+    was = EntryDraft.of(entry)
+    content = None if draft.content == was.content else draft.content
+    tags: Tags = {}
+    if draft.expires.strip() != was.expires.strip():
+        tags["expires"] = draft.expires.strip() or None
+    if _domain(draft.domain) != _domain(was.domain):
+        tags["domain"] = _domain(draft.domain)
+    operations: list[Operation] = []
+    category = entry.category
+    if draft.goes_to and draft.goes_to != category:
+        operations.append(Operation("move", old_text=entry.id, category=category, to_category=draft.goes_to))
+        category = draft.goes_to
+    if draft.verified:
+        if content is None and not tags and not operations:
+            verified = keeping(entry, as_of).operation
+            return [] if verified is None else [verified]
+        # What the person said of a date goes before what follows from its being true today.
+        tags = {"verified_date": day_of(as_of).isoformat(), **corrections(entry.tags, as_of)[0], **tags}
+    if content is not None or tags:
+        operations.append(Operation("replace", content, entry.id, category, tags=tags or None))
+    return operations
+
+
+def in_field(text: str) -> str:
+    """A text as the field of a form gives it back: one kind of line end, and no NUL."""
+    return unify_newlines(text).replace("\r", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _in_line(text: str) -> str:
+    return in_field(text).replace("\n", "")
+
+
+def _listed(value: TagValue | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else ", ".join(value)
+
+
+def _domain(text: str) -> str | list[str] | None:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return None if not parts else parts[0] if len(parts) == 1 else parts
+
+
+# --- changes -------------------------------------------------------------------------------------------------------
+
+
+def verify(sent: Sent) -> Did:
+    """The entry still holds."""
+    return _answered(sent, keeping(_meant(sent), clock.today()))
+
+
+def expire(sent: Sent) -> Did:
+    """The entry no longer holds: it expired yesterday."""
+    return _answered(sent, expiring(_meant(sent), clock.today()))
+
+
+def remove(sent: Sent) -> Did:
+    """The entry goes out of the file."""
+    return _answered(sent, removing(_meant(sent)))
+
+
+def edit(sent: Sent) -> Did:
+    """The entry as the form has it: words, category, and the tags that a person sets."""
+    return _put(sent, operations_for(_meant(sent), EntryDraft.sent(sent.fields), clock.today()))
+
+
+def add(sent: Sent) -> Did:
+    """A new entry."""
+    return _put(sent, [EntryDraft.sent(sent.fields).addition()])
+
+
+def undo(sent: Sent) -> Did:
+    """The text before the revision that the form names becomes a revision of its own, if nothing came after it."""
+    entity, revision = sent.named, sent.seen
+    record = record_of(sent.workspace, entity, revision)
+    if record is None:
+        raise unknown_revision(entity, revision[:20])
+    if not can_be_undone(record):
+        raise bad_form(f"revision {revision} did more than change the text, so a text alone does not take it back")
+    return done(sent, restore(sent.workspace, entity, parent_of(record), expected=revision, op_id=sent.op_id))
+
+
+def _meant(sent: Sent) -> Entry:
+    """The entry that a form is on, as it was shown.
+
+    Raises ``StaleError`` where that is no longer known, and ``RequestError`` for a form that names none.
+    """
+    return entry_meant(seen_document(sent), sent.get("entry"), sent.get("where"))
+
+
+def seen_document(sent: Sent) -> Document:
+    """The file as the person saw it. Raises ``StaleError`` where that is no longer known."""
+    entity, expected = sent.named, sent.seen
+    data = seen_text(sent.workspace, entity, expected)
+    if data is None:
+        now = sent.workspace.store.read(entity)
+        raise stale(entity, expected, now.revision or now.digest)
+    return sent.workspace.parse(data)
+
+
+def entry_meant(document: Document, entry_id: str, where: str) -> Entry:
+    """The entry that a form names, in the file as it was shown. Raises ``RequestError`` 400."""
+    entry = entry_in(document, entry_id, where)
+    if entry is None:
+        raise bad_form("the form is on an entry that the file did not have")
+    return entry
+
+
+def _answered(sent: Sent, answering: Answering) -> Did:
+    return _put(sent, [] if answering.operation is None else [answering.operation])
+
+
+def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
+    if not operations:
+        return Did(_way_back(sent, None))
+    written = put(sent, [operation.to_dict() for operation in operations])
+    # Several operations on one entry touch one; a removed one is nowhere to be shown.
+    entry = None if operations[-1].action == "remove" or not written.entries else written.entries[-1]
+    return done(sent, written, _way_back(sent, entry))
+
+
+def _way_back(sent: Sent, entry: Entry | None) -> str:
+    """The page that the form was sent from, open at the entry that comes next there; on that of a file, at this one."""
+    named = sent.get("next")
+    if not named and entry is not None and urlsplit(sent.back).path.startswith("/page/files/"):
+        named = entry.id
+    address = with_query(sent.back, entry=named or None)
+    return f"{address}#{reference(named)}" if named else address

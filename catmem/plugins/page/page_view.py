@@ -1,0 +1,236 @@
+"""A view as an answer: for people only, made in a worker thread, and not sent again to a browser that has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from starlette.responses import Response
+
+from catmem.config.json_schema import shown
+from catmem.errors import CatmemError, RequestError
+from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
+from catmem.plugins.page.formats import DID, own_address, with_query
+from catmem.plugins.page.recent_changes import recent_change
+from catmem.plugins.page.rendering import rendered, theme_of
+from catmem.server.api.endpoint import OF_THE_BODY, Parameter, bad_parameter, is_known, read_values
+from catmem.server.caller import caller_of
+from catmem.server.guard import in_thread
+from catmem.workspace.history import entity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from starlette.requests import Request
+
+    from catmem.model.document import Entry
+    from catmem.server.caller import Caller
+    from catmem.workspace.overview import Overviews
+    from catmem.workspace.workspace import Workspace
+
+_LONGEST_QUERY = 65_536
+K = TypeVar("K", bound=str)
+
+OWN_REFERRER = {"Referrer-Policy": "same-origin"}
+"""No other site learns an address of the page. With ``no-referrer`` a form of its own would come with the origin
+``null``, as the form of another site may."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``."""
+
+    workspace: Workspace
+    caller: Caller
+    address: str
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    overviews: Overviews
+
+    @property
+    def named(self) -> str:
+        """The entity that the address names. Raises ``UnknownNameError``."""
+        return entity_of(self.workspace, f"{self.path['name']}/{self.path['target']}")
+
+    def choice(self, name: str, known: Iterable[K]) -> K | None:
+        """What the query says of ``name``, one of ``known``. Raises ``RequestError`` 400 for anything else."""
+        known = list(known)
+        found = self.if_there(name, known)
+        if found is None and self.query.get(name):
+            raise bad_parameter(f"{name} is {shown(self.query[name])}", f"It is one of {', '.join(known)}.")
+        return found
+
+    def if_there(self, name: str, known: Iterable[K]) -> K | None:
+        """The same of what may have gone since a link was made: that is as good as nothing."""
+        said = self.query.get(name)
+        return next((each for each in known if each == said), None)
+
+    def link(self, **said: str | None) -> str:
+        """The same page where the query says this too (``None``: no more), naming no part of a list and no entry."""
+        kept: dict[str, str | None] = {"page": None, "entry": None}
+        return f"?{urlsplit(with_query(f'?{urlencode(self.query)}', **(kept | said))).query}"
+
+    @property
+    def page(self) -> int:
+        """The page of a long list that the query asks for, from 1. Raises ``RequestError`` 400 for no number."""
+        said = self.query.get("page") or "1"
+        if not (said.isascii() and said.isdecimal() and len(said) <= len("1000000") and int(said) >= 1):
+            raise bad_parameter(f"page is {shown(said)}", "It is a number from 1 on.")
+        return int(said)
+
+    def page_of(self, entries: Iterable[Entry], size: int) -> int:
+        """The page that the query asks for, of ``size`` each: that of the ``entry`` that it names, or a number."""
+        named = self.query.get("entry")
+        place = next((index for index, each in enumerate(entries) if each.id == named), None)
+        return self.page if place is None else place // size + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is shown: a template, and what goes into it."""
+
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+View: TypeAlias = Callable[[PageRequest], Page]
+"""Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
+
+
+def of_entity(entity: str) -> dict[str, Any]:
+    """What the page of a file says of its entity."""
+    name, _, target = entity.partition("/")
+    return {"entity": entity, "name": name, "target": target}
+
+
+def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a view. ``takes`` is what its query may say, beside what was just done."""
+    known = [Parameter(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            asked = asked_of(request)
+            read_values(known, request.query_params.multi_items())
+            visit = visit_of(request) if asked.caller.may_write else None
+            status, html = await in_thread(request, _made, request, view, asked, visit)
+        except Exception as error:  # noqa: BLE001 - answered as every error of the server is, and logged there
+            return error_page(request, error)
+        answer = _answer(request, status, html)
+        if visit is not None:
+            remember(visit, request, answer)
+        return answer
+
+    return endpoint
+
+
+def asked_of(request: Request) -> PageRequest:
+    """The request of a person. Raises ``RequestError``: 401, and 403 for everybody else."""
+    caller = caller_of(request)
+    if not caller.is_person:
+        message, hint = _for_people(caller)
+        raise RequestError(403, message, code="people_only", hint=hint)
+    state = request.app.state
+    return PageRequest(
+        state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews
+    )
+
+
+def _made(request: Request, view: View, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
+    page = view(asked)
+    said: dict[str, Any] = {"link": asked.link, "done": recent_change(asked.workspace, asked.query.get(DID))}
+    if visit is not None:
+        query = f"?{request.url.query}" if request.url.query else ""
+        said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}
+    return page.status, in_html(request, page, asked.address, said)
+
+
+def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) -> bytes:
+    """A page as UTF-8, for a person. ``here`` is its address; its own context goes before ``said``."""
+    workspace: Workspace = request.app.state.workspace
+    own = {
+        "here": here,
+        "root_name": workspace.root.name,
+        "theme": theme_of(request),
+        "waiting": request.app.state.overviews.proposals(),
+        "operation_id": naming(workspace),
+    }
+    return rendered(page.template, {**said, **page.context, **own})
+
+
+def _answer(request: Request, status: int, html: bytes) -> Response:
+    """The answer with its tag; 304 for a page that the browser has just so."""
+    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
+    # What is shown depends on the cookie that remembers light or dark, and on who asks.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
+    if status == 200 and is_known(request.headers.get("if-none-match"), tag):  # noqa: PLR2004
+        return Response(status_code=304, headers=headers)
+    return Response(html, status, headers, "text/html")
+
+
+# --- errors, and who is not let in ---------------------------------------------------------------------------------
+
+_HEADINGS = {
+    401: "This page wants a token",
+    403: "This is not for you",
+    404: "There is nothing here",
+    409: "It has changed in the meantime",
+    500: "Something went wrong",
+    503: "The memory cannot be read right now",
+}
+_MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs."
+
+
+def error_page(request: Request, error: Exception) -> Response:
+    """What programs learn of an error, with the same status, for a person to read."""
+    from catmem.server.error_responses import error_response
+
+    plain = error_response(request, error)
+    try:
+        is_person = caller_of(request).is_person
+    except CatmemError:
+        is_person = None
+    said = json.loads(bytes(plain.body))
+    if said["code"] == "no_token":
+        said["message"], said["hint"] = _without_token(request)
+    context = {
+        "here": request.url.path,
+        "root_name": request.app.state.workspace.root.name if is_person else "",
+        "theme": theme_of(request),
+        "error": said,
+        "status": plain.status_code,
+        "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
+        # Every link of the page would lead the token of an agent to this page again.
+        "stranger": is_person is False,
+    }
+    headers = {name: value for name, value in plain.headers.items() if name not in OF_THE_BODY}
+    return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
+
+
+def _without_token(request: Request) -> tuple[str, str]:
+    """What to tell a browser that sent no token of a person, and what to do."""
+    tokens = request.app.state.tokens
+    agent = None if tokens is None else tokens.agent_at_browser(request)
+    if agent is not None:
+        return _for_people(agent)
+    return (
+        "This page wants the token of a person.",
+        "Load it again: the browser asks for a name and a password. Any name will do, and the token is the password. "
+        + _MAKES_ONE,
+    )
+
+
+def _for_people(agent: Caller) -> tuple[str, str]:
+    """Why the page is not for the holder of this token, and what the token is good for."""
+    if agent.scope == "metrics":
+        whose, may = "for metrics", "It reads /metrics and nothing else"
+    else:
+        writes = ", and writes what that may" if agent.may_write else " and writes nothing"
+        whose = f"that of the agent {agent.agent}"
+        may = f"A program reads with it what the profile {agent.profile} sees{writes}, below /mem and /prompt"
+    hint = f"{may}. The page wants the token of a person: {_MAKES_ONE}"
+    return f"the page is for people, and this token is {whose}", hint

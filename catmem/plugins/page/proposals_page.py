@@ -1,0 +1,132 @@
+"""What waits for the yes of a person: the queue of proposals, one of them, and what is decided on those ticked.
+
+Each decision is a record of its own. What cannot be decided so is named, and the rest is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError
+from catmem.names import category_name
+from catmem.plugins.page.entries_page import in_field
+from catmem.plugins.page.formats import paged
+from catmem.plugins.page.page_view import Page
+from catmem.plugins.page.ticked_entries import TICK
+from catmem.plugins.page.writing import Did, nothing_ticked, plainly, refuse_partly
+from catmem.proposals.proposal import proposal, proposals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.plugins.page.formats import Paged
+    from catmem.plugins.page.page_view import PageRequest
+    from catmem.plugins.page.refusal import FormRefusal
+    from catmem.plugins.page.writing import Sent
+    from catmem.proposals.deciding import Decided
+    from catmem.proposals.proposal import Proposal
+    from catmem.workspace.workspace import Workspace
+
+_QUEUE = "/proposals"
+_SIZE = 25
+_MOST_TEXT, _MOST_CHANGES = 4_000, 10
+"""Characters and changes of a proposal that the list shows whole."""
+_OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "refusal": None, "long": ()}
+
+
+def all_proposals(asked: PageRequest) -> Page:
+    """What waits in all files, the oldest first; the query may name a ``profile`` and a ``category``."""
+    found, unreadable = proposals(asked.workspace)
+    categories = {name: category_name(name) for each in found for name in sorted(each.categories)}
+    profiles = {_owner(each): _owner(each) for each in found}
+    name, slug = asked.if_there("profile", profiles), asked.if_there("category", categories)
+    chosen = [each for each in found if name in {None, _owner(each)} and slug in {None, *each.categories}]
+    narrowed = {"profiles": profiles, "profile": name, "categories": categories, "category": slug}
+    # Nothing is decided on in the list that it does not show to the letter.
+    long = {each.id for each in chosen if _size(each) > _MOST_TEXT or len(each.changes) > _MOST_CHANGES}
+    context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable, "long": long}
+    return _page(asked.workspace, paged(chosen, asked.page, _SIZE), context)
+
+
+def _size(found: Proposal) -> int:
+    return sum(len(side.text) for change in found.changes for side in change if side is not None)
+
+
+def one_proposal(asked: PageRequest) -> Page:
+    """A proposal, also one that was decided. Raises ``UnknownNameError``."""
+    return _one(asked.workspace, asked.path["id"])
+
+
+def _one(workspace: Workspace, name: str, refusal: FormRefusal | None = None, typed: Sent | None = None) -> Page:
+    """The same; ``refusal`` tells why a form was refused, ``typed`` is what the person had written into it."""
+    found = proposal(workspace, name)
+    context = {"alone": found, "refusal": refusal, "total": 0, "problems": (), "proposed": _words(found), "long": ()}
+    context["words"] = context["proposed"] if typed is None else typed.get("content") or context["proposed"]
+    context["reason"] = "" if typed is None else typed.get("reason")
+    return _page(workspace, paged([found], 1, 1), context)
+
+
+def _page(workspace: Workspace, some: Paged, context: Mapping[str, Any]) -> Page:
+    digests = {each.entity: bytes_digest(workspace.store.peek(each.entity)) for each in some.rows}
+    return Page("proposals.html", {**context, "paged": some, "watched": list(digests.items())})
+
+
+def _owner(found: Proposal) -> str:
+    return found.entity.partition("/")[0]
+
+
+def _words(found: Proposal) -> str | None:
+    """The words of the one entry that a proposal makes, as a field gives them back; ``None`` where it is not one."""
+    made = [change.after.body for change in found.changes if change.after is not None]
+    return in_field(made[0]) if len(made) == 1 else None
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+def approve(sent: Sent) -> Did:
+    """Write what is ticked; of one alone in the words of the person, if these are other ones."""
+    return _each(sent, "approved")
+
+
+def reject(sent: Sent) -> Did:
+    """Close what is ticked, for the reason that the person gave."""
+    return _each(sent, "rejected")
+
+
+def again(sent: Sent, refusal: FormRefusal) -> Page:
+    """One that could not be decided as it is now, with what the person typed; of several only why."""
+    names = _ticked(sent)
+    if len(names) == 1:
+        return _one(sent.workspace, names[0], refusal, sent)
+    return plainly("Send it again" if refusal.error.code == "foreign_form" else "")(sent, refusal)
+
+
+def _each(sent: Sent, verdict: str) -> Did:
+    names, failed, done = _ticked(sent), [], []
+    if not names:
+        raise nothing_ticked("no proposal is ticked")
+    for name in names:
+        try:
+            done.append(_decided(sent, verdict, name))
+        except CatmemError as error:
+            if len(names) == 1:
+                raise
+            failed.append(error.message if name in error.message else f"{name}: {error.message}")
+    refuse_partly(failed, len(done), verdict)
+    # The newest first: of the revisions of one file, that is the one that can be taken back.
+    written = [(each.proposal.entity, each.revision) for each in reversed(done)]
+    return Did(_QUEUE if sent.back.startswith(f"{_QUEUE}/") else sent.back, written)
+
+
+def _decided(sent: Sent, verdict: str, name: str) -> Decided:
+    if verdict == "rejected":
+        return sent.workspace.reject(name, reason=sent.get("reason").strip() or None)
+    words = sent.fields.get("content")
+    is_own = words is not None and words != _words(proposal(sent.workspace, name))
+    return sent.workspace.approve(name, words=words if is_own else None)
+
+
+def _ticked(sent: Sent) -> list[str]:
+    return [field.removeprefix(TICK) for field in sent.fields if field.startswith(TICK)]

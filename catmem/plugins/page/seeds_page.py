@@ -1,0 +1,206 @@
+"""How profiles stand to those that seed them, and what a seed would change, file by file, each to be chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from catmem.config.json_schema import shown
+from catmem.digest import bytes_digest
+from catmem.errors import RequestError, UnknownNameError
+from catmem.names import FILE_NAMES
+from catmem.plugins.page.formats import DIFF_LINES, diff_of
+from catmem.plugins.page.page_view import Page
+from catmem.plugins.page.writing import Did, bad_form
+from catmem.seeding.applying import apply_shown, file_is_due, shown_digest
+from catmem.seeding.order import seed_order
+from catmem.seeding.slices import conflict_id
+from catmem.server.api.endpoint import bad_parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.model.version import Conflict
+    from catmem.plugins.page.formats import Diff
+    from catmem.plugins.page.page_view import PageRequest
+    from catmem.plugins.page.refusal import FormRefusal
+    from catmem.plugins.page.writing import Sent
+    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
+    from catmem.workspace.workspace import Workspace
+
+SIDES: tuple[Choice, ...] = ("target", "source", "both")
+FIELD = "file-"
+"""What the names of the fields begin with that choose files; each holds the digest of what was shown."""
+
+_ROWS = 200
+_MOST = 20
+_LINES_OF_MANY = 150
+
+STATES = {
+    "conflict": "conflict",
+    "settled": "conflict, settled",
+    "new": "new",
+    "changed_in_source": "changed at the source",
+    "changed_in_both": "changed on both sides, merged",
+    "removed_from_source": "gone at the source",
+    "changed_in_target": "changed here, kept",
+    "removed_in_target": "removed here, kept so",
+    "in_sync": "in step",
+}
+
+
+class SeedChange(NamedTuple):
+    """One file of a target: the plan, what it would change, and how its entries stand.
+
+    ``conflicts`` are the open ones by their ids. ``digest`` names all that a seed makes of it, ``None`` where there is
+    nothing to do.
+    """
+
+    plan: FilePlan
+    diff: Diff
+    counts: Mapping[str, int]
+    rows: Sequence[SeedRow]
+    conflicts: Sequence[tuple[str, Conflict]]
+    digest: str | None
+
+
+def seeds(asked: PageRequest) -> Page:
+    """Every profile that another seeds, with what waits."""
+    overview = asked.overviews.read()
+    found = [(line, line.seeded) for line in overview.lines if line.seeded is not None]
+    waiting = Counter(seeded.source for _, seeded in found if not seeded.in_step)
+    return Page(
+        "seeds.html",
+        {
+            "lines": [line for line, _ in sorted(found, key=lambda each: (each[1].in_step, each[0].name))],
+            "sources": [source for source, count in sorted(waiting.items()) if count > 1],
+            "behind": waiting.total(),
+            "problems": overview.problems,
+        },
+    )
+
+
+def one_seed(asked: PageRequest) -> Page:
+    """What seeding one profile would change, file by file. Raises ``UnknownNameError`` for one that nothing seeds."""
+    name = asked.workspace.profile(asked.path["name"]).name
+    source = next((source for source, targets in seed_order(asked.workspace).sources if name in targets), None)
+    if source is None:
+        raise UnknownNameError(f"nothing seeds {name}", hint="Its profile names no source in seed_from.")
+    return _page(asked.workspace, source, name, asked.query.get("resolve", ""))
+
+
+def seeds_of(asked: PageRequest) -> Page:
+    """What seeding everybody that a profile seeds would change."""
+    source = asked.workspace.profile(asked.path["source"]).name
+    return _page(asked.workspace, source, None, asked.query.get("resolve", ""))
+
+
+def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown again
+    workspace: Workspace,
+    source: str,
+    name: str | None,
+    resolve: str,
+    refusal: FormRefusal | None = None,
+    result: SeedResult | None = None,
+) -> Page:
+    """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
+
+    ``resolve`` says how conflicts are settled (``_resolved``). ``result`` is one that did not
+    write everything, ``refusal`` why none did.
+    """
+    is_one = name is not None
+    targets = _targets(workspace, source, name)
+    plan = workspace.plan_seed(source, targets, resolve=_resolved(resolve), every_entry=is_one)
+    found = [each for each in plan.files if is_one or each.conflicts or file_is_due(each, plan)]
+    most = DIFF_LINES if is_one else _LINES_OF_MANY
+    return Page(
+        "seed.html",
+        {
+            "name": name,
+            "source": source,
+            "resolve": resolve,
+            "begun": f"{resolve}." if resolve and resolve not in SIDES else "",
+            "plan": plan,
+            "files": [_file(each, plan, most) for each in found[:_MOST]],
+            "more": len(found) - _MOST,
+            "states": STATES,
+            "refusal": refusal,
+            "result": result,
+            "watched": [
+                *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
+                *((entity, read.digest) for entity, read in plan.read.items()),
+            ],
+        },
+        status=200 if result is None else 409,
+    )
+
+
+def _resolved(said: str) -> Resolve | None:
+    """What an address or a form says of conflicts: a side for all, or ``ID-SIDE`` of some with ``.`` between.
+
+    Raises ``RequestError`` 400 for anything else.
+    """
+    sides: dict[str, Choice] = {each: each for each in SIDES}
+    if not said or said in sides:
+        return sides.get(said)
+    pairs = [each.partition("-") for each in said.split(".")]
+    if any(not name or side not in sides for name, _, side in pairs):
+        raise bad_parameter(f"resolve is {shown(said)}", f"It is one of {', '.join(SIDES)}, or ID-SIDE.")
+    return {name: sides[side] for name, _, side in pairs}
+
+
+def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[str]:
+    """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds no profile."""
+    targets = [name] if name else seed_order(workspace).targets(source)
+    if not targets:
+        raise UnknownNameError(f"{source} seeds no profile", hint="A profile names its source with seed_from.")
+    return targets
+
+
+def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
+    hidden = {"in_sync", "conflict"} if plan.conflicts else {"in_sync"}  # open conflicts are shown with both sides
+    counts = Counter[str](row.state for row in plan.rows)
+    settled = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    counts += Counter(settled=settled, conflict=-settled)
+    return SeedChange(
+        plan=plan,
+        diff=diff_of(plan.before, plan.after, most),
+        counts=counts,
+        rows=[row for row in plan.rows if row.state not in hidden][:_ROWS],
+        conflicts=[(conflict_id(plan.target, conflict), conflict) for conflict in plan.conflicts],
+        digest=shown_digest(plan) if file_is_due(plan, whole) else None,
+    )
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+def apply(sent: Sent) -> Did | Page:
+    """Seed the files that were chosen. What would be something else by now is shown again; the others are done."""
+    workspace, source, name, resolve = _asked(sent)
+    chosen = {name.removeprefix(FIELD): digest for name, digest in sent.fields.items() if name.startswith(FIELD)}
+    if not chosen:
+        raise RequestError(
+            422, "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
+        )
+    known = {f"{each}/{target}": each for each in _targets(workspace, source, name) for target in FILE_NAMES}
+    if not chosen.keys() <= known.keys():
+        raise bad_form("the form chooses a file that was not on its page")
+    plan = workspace.plan_seed(
+        source, list(dict.fromkeys(known[entity] for entity in chosen)), resolve=_resolved(resolve)
+    )
+    result = apply_shown(workspace, plan, chosen)
+    if result.refused:
+        return _page(workspace, source, name, resolve, result=result)
+    return Did(urlsplit(sent.back).path, [(each.plan.target, each.revision) for each in result.files])
+
+
+def again(sent: Sent, refusal: FormRefusal) -> Page:
+    """What a seed would change by now."""
+    return _page(*_asked(sent), refusal)
+
+
+def _asked(sent: Sent) -> tuple[Workspace, str, str | None, str]:
+    return sent.workspace, sent.get("source"), sent.get("only") or None, sent.get("resolve")

@@ -1,0 +1,140 @@
+"""The routes of the page: what is shown at which address, and what each form changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from catmem.errors import RequestError
+from catmem.plugins.page import (
+    branches_page,
+    entries_page,
+    files_page,
+    history_page,
+    lint_page,
+    page_view,
+    profiles_page,
+    proposals_page,
+    queue,
+    rendering,
+    search_page,
+    seeds_page,
+    sort_page,
+    ticked_entries,
+    tidy_page,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike, stat_result
+
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import Scope
+
+view, change = page_view.reading, writing.writing
+error_page = page_view.error_page
+STATIC = Path(__file__).parent / "static"
+
+VIEWS = {
+    "/": view(profiles_page.overview),
+    "/page/queue": view(queue.queue, "profile", "state", "entry", "page"),
+    "/proposals": view(proposals_page.all_proposals, "profile", "category", "page"),
+    "/proposals/{id}": view(proposals_page.one_proposal),
+    "/page/profiles/{name}": view(profiles_page.profile_prompt),
+    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
+    "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
+    "/page/tidy": view(tidy_page.tidy, "page"),
+    "/page/promote": view(tidy_page.promote, "page"),
+    "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
+    "/page/history/{name}/{target}": view(history_page.history, "page"),
+    "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
+    "/page/branches": view(branches_page.all_branches),
+    "/page/branches/{name}/{target}/{branch}": view(branches_page.one_branch),
+    "/page/seeds": view(seeds_page.seeds),
+    "/page/seeds/{name}": view(seeds_page.one_seed, "resolve"),
+    "/page/seeds/from/{source}": view(seeds_page.seeds_of, "resolve"),
+    "/page/lint": view(lint_page.lint, "severity", "rule", "page"),
+    "/page/access": view(profiles_page.access, "target"),
+    "/page/access/{name}/{category}": view(profiles_page.explained),
+    "/page/search": view(search_page.search, "q", "profile", "state"),
+}
+"""What is shown, by address, and what its query may say."""
+
+_ENTRY = ("entry", "where", "next")
+_DRAFT = ("content", "category", "new_category", "expires", "domain")
+_MOVE = ("category", "new_category")
+_TICKED = f"{ticked_entries.TICK}*"
+_DECISIONS = ("result", "choice-*", "words-*")
+
+CHANGES = {
+    "/page/change/verify": change(entries_page.verify, *_ENTRY, says="Verify it"),
+    "/page/change/expire": change(entries_page.expire, *_ENTRY, says="Let it expire"),
+    "/page/change/remove": change(entries_page.remove, *_ENTRY, says="Remove it"),
+    "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
+    "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
+    "/page/change/undo": change(entries_page.undo),
+    "/page/change/sort": change(sort_page.sort, "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
+    "/page/change/tidy": change(tidy_page.settle, f"{tidy_page.PAIR}*", again=tidy_page.tidy),
+    "/page/change/promote": change(tidy_page.propose, f"{tidy_page.TAKE}*", again=tidy_page.promote),
+    **{
+        f"/page/change/ticked/{name}": change(
+            ticked_entries.action(name),
+            _TICKED,
+            *_MOVE * (name == "move"),
+            again=ticked_entries.again(name),
+        )
+        for name in ticked_entries.SAYS
+    },
+    **{
+        f"/page/change/proposals/{act.__name__}": change(act, _TICKED, "content", "reason", again=proposals_page.again)
+        for act in (proposals_page.approve, proposals_page.reject)
+    },
+    "/page/branches/{name}/{target}/{branch}/preview": change(
+        branches_page.preview, *_DECISIONS, again=branches_page.again
+    ),
+    "/page/branches/{name}/{target}/{branch}/merge": change(
+        branches_page.merge, *_DECISIONS, again=branches_page.again
+    ),
+    "/page/branches/{name}/{target}/{branch}/drop": change(branches_page.drop, again=branches_page.again),
+    "/page/change/seed": change(seeds_page.apply, "source", "only", "resolve", "file-*", again=seeds_page.again),
+    "/page/history/{name}/{target}/now/adopt": change(history_page.adopt, again=history_page.again),
+    "/page/history/{name}/{target}/{revision}/restore": change(history_page.restore, again=history_page.again),
+}
+"""What a form changes, by the address that it is sent to, and the fields that it may have."""
+
+_YEAR = 365 * 24 * 3600
+
+
+class CachedFiles(StaticFiles):
+    """Files that a browser keeps: an address with a digest (``?v=…``) never has another content."""
+
+    def file_response(
+        self, full_path: str | PathLike[str], stat_result: stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """The file, and for how long it may be kept: without a digest it is asked for again each time."""
+        answer = super().file_response(full_path, stat_result, scope, status_code)
+        versioned = scope["query_string"].startswith(b"v=")
+        answer.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if versioned else "no-cache"
+        return answer
+
+
+def routes() -> list[BaseRoute]:
+    """The routes of the page."""
+    return [
+        *(Route(path, endpoint, methods=["GET"]) for path, endpoint in VIEWS.items()),
+        *(Route(path, endpoint, methods=["POST"]) for path, endpoint in CHANGES.items()),
+        Route("/page/theme", rendering.choose_theme, methods=["POST"]),
+        Mount("/static", CachedFiles(directory=STATIC), name="static"),
+        Route("/page/{rest:path}", view(_nowhere), methods=["GET"]),
+    ]
+
+
+def _nowhere(asked: page_view.PageRequest) -> NoReturn:
+    del asked
+    raise RequestError(
+        404, "this page does not exist", code="no_such_page", hint="The overview leads to all there are."
+    )

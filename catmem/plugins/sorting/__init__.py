@@ -1,0 +1,32 @@
+"""From a flat file to sections, and what memory says twice.
+
+::
+
+    document ── likely_categories ──> proposals ── sort_list <──> a person's editor, a model's answer
+                                                      │
+                                                      └── sorted_text ──> one new text ── sort_files ──> one revision
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from catmem.registry import Registry
+
+
+def register(registry: Registry) -> None:
+    """Add both commands."""
+    registry.needs(1)
+    registry.add_command(
+        "sort",
+        "catmem.plugins.sorting.sort_command:sort",
+        heading="Keep facts true",
+        said="Sort entries without a category into sections.",
+    )
+    registry.add_command(
+        "tidy",
+        "catmem.plugins.sorting.tidy_command:tidy",
+        heading="Keep facts true",
+        said="List what memory says twice, and what you should look at together.",
+    )

@@ -1,0 +1,175 @@
+"""What is proposed for each entry without a category: where it goes, and what a person should look at first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from catmem.config.labels import Meanings, read_labels
+from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
+from catmem.plugins.sorting.guess import Guesser
+from catmem.threats import SECRETS, BuiltinScanner, scan_each
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from catmem.config.config import Config
+    from catmem.model.document import Document, Entry, TagValue
+
+ACTIONS = {
+    STAYS: "stays without a category",
+    DROP: "is removed; the history keeps it",
+    SECRET: "is removed, and catmem says how to erase it from the history",
+    SPLIT: "is cut into its parts, and each goes where a sure guess says; split NAME, or split NAME, NAME, says where",
+}
+"""What may be chosen in the place of a category."""
+SEVERAL = "several facts"
+"""The mark of an entry that may be cut."""
+
+_OTHERS = 3
+
+
+class Described(NamedTuple):
+    """A category that may be chosen: its title, what belongs there if that is known, and who reads it."""
+
+    title: str
+    about: str = ""
+    readers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SortLine:
+    """One line of a sort list: an entry, or with ``part`` from 1 one of its parts, and what is chosen for it.
+
+    ``number`` counts the entries without a category from 1. ``choice`` is a category, ``+`` and the name of a new one,
+    or one of ``ACTIONS``; a category that is not ``sure`` is a guess. ``likely`` are the nearest categories, the best
+    first, ``tags`` those that it is to get, ``marks`` what a person should know. ``text`` is its body.
+    """
+
+    entry: Entry
+    line: int
+    number: int
+    text: str
+    choice: str
+    likely: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    tags: Mapping[str, TagValue] = field(default_factory=dict)
+    into: tuple[str, ...] = ()
+    """The categories of its parts, where a person named them behind ``split``."""
+    part: int = 0
+    sure: bool = False
+    """Whether its category is taken without a look: a label names it, or its words are far ahead of others."""
+    private: bool = False
+    """Whether it has a secret or hostile text, which is shown to no program."""
+    secret: bool = False
+    """Whether it has a secret, whose words stand in no list; the first of its marks says which rule found it."""
+
+
+class Proposer:
+    """Proposals for the entries of a document that have no category."""
+
+    def __init__(
+        self,
+        document: Document,
+        config: Config,
+        categories: Mapping[str, Described],
+        known: Iterable[Entry],
+        seldom: Collection[str] = (),
+    ) -> None:
+        """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
+        self._document = document
+        self._meanings = Meanings.of(config)
+        self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
+        declared = config.taxonomy.categories
+        self._guesser = Guesser(
+            {
+                slug: (slug, each.title, *(declared[slug].aliases if slug in declared else ()))
+                for slug, each in categories.items()
+            },
+            [(entry.category, entry.body) for entry in known if entry.category != UNCATEGORIZED],
+            [entry.body for entry in document.entries],
+            readers={slug: each.readers for slug, each in categories.items()},
+            seldom=seldom,
+        )
+
+    def lines(self) -> tuple[SortLine, ...]:
+        """A line for each entry without a category, in file order."""
+        same = self._said_before()
+        threats = scan_each(BuiltinScanner(), [entry.text for entry in self._entries])
+        made = []
+        for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
+            body, place = entry.body, self._document.line(entry.start)
+            choice, likely, sure = self._categories(body, entry)
+            marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
+            rules = sorted({threat.rule for threat in found})
+            secret = any(rule in SECRETS for rule in rules)
+            if found:
+                hostile = [rule for rule in rules if rule not in SECRETS]
+                choice = STAYS if hostile else SECRET
+                marks.insert(0, f"{'looks hostile' if hostile else 'holds a secret'}: {', '.join(rules)}")
+            elif entry in same:
+                choice = DROP
+                marks.insert(0, f"the same as {same[entry]}")
+            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=sure)
+            made.append(replace(new, private=bool(found), secret=secret))
+        return tuple(made)
+
+    def parted(self, line: SortLine) -> tuple[SortLine, ...]:
+        """A line for each part of a line that says ``split``; what is private, or has no sure guess, stays."""
+        made = []
+        for number, part in enumerate(parts_of(line.text), 1):
+            choice, likely, sure = self._categories(part, line.entry)
+            choice = line.into[number - 1] if line.into else choice if sure and not line.private else STAYS
+            marks = line.marks if line.private else ()
+            made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
+        return tuple(made)
+
+    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], bool]:
+        """The best guess, or that it stays; the nearest categories; and whether the guess is sure."""
+        label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
+        found, sure = self._guesser.of(body)
+        names = tuple(dict.fromkeys((*([label] if label else ()), *found)))[:_OTHERS]
+        return next(iter(names), STAYS), names, label is not None or sure
+
+    def _subjects(self, body: str) -> set[str]:
+        """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""
+        parts = parts_of(body)
+        if "\n" in body:
+            return set(parts)
+        guesses = [self._guesser.of(part) for part in parts] if len(parts) > 1 else []
+        return {found[0] for found, sure in guesses if sure}
+
+    def _said_before(self) -> dict[Entry, str]:
+        """Of an entry that says just what another does: where that stands, in a section or earlier."""
+        numbers = {entry: number for number, entry in enumerate(self._entries, 1)}
+        first: dict[tuple[str, str], Entry] = {}
+        for entry in sorted(self._document.entries, key=lambda each: each in numbers):
+            first.setdefault((entry.body, str(entry.tags)), entry)
+        found = {entry: first[entry.body, str(entry.tags)] for entry in numbers}
+        return {
+            entry: f"entry {numbers[other]}" if other in numbers else f"line {self._document.line(other.start)}"
+            for entry, other in found.items()
+            if other is not entry
+        }
+
+
+# --- parts ---------------------------------------------------------------------------------------------------------
+
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_ITEMS = re.compile(r"\n(?=(?:[-*+]|\d{1,3}[.)]) )")
+_SENTENCES = re.compile(r"(?<=[^\s.][.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\b(?:Dr|Mr|Ms|St)\.)(?<!\bMrs\.)\s+(?=[^\W\d_a-z])")
+
+
+def parts_of(body: str) -> list[str]:
+    """The parts of a text that may be facts of their own: its paragraphs, else its list items, else its sentences.
+
+    Nothing but blanks stands between two parts. A text with a code fence has one.
+    """
+    if "```" in body or "~~~" in body:
+        return [body]
+    for between in (_PARAGRAPHS, _ITEMS, _SENTENCES):
+        parts = [part.strip() for part in between.split(body)]
+        if len(parts) > 1 and all(parts):
+            return parts
+    return [body]

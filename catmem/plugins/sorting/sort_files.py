@@ -1,0 +1,306 @@
+"""Sort memory files on disk: read one with what is proposed for it, and write what was chosen as one revision."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catmem.errors import CatmemError, ChangedMeanwhileError
+from catmem.files import read_bounded
+from catmem.model.splice import titled
+from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED
+from catmem.plugins.sorting.proposals import ACTIONS, Described, Proposer
+from catmem.plugins.sorting.sort_list import Checker, as_text
+from catmem.plugins.sorting.sorted_text import category_of, sort_document
+from catmem.store.contract import Change
+from catmem.text import DEFAULT_LIMITS, printable
+from catmem.threats import scan
+from catmem.workspace.formatting import entity_at, memory_files
+from catmem.workspace.init import starting_categories
+from catmem.workspace.kits import kits
+from catmem.workspace.migrating import (
+    Migrated,
+    PlannedMigration,
+    apply_migration,
+    declare,
+    plan_declaration,
+    readers_of,
+    unread_of,
+    warnings_of,
+)
+from catmem.workspace.migration import Proposed
+from catmem.workspace.profile_memory import parsed_at, read_document
+from catmem.workspace.root import configured_now, load_each
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.model.document import Document, Entry
+    from catmem.plugins.sorting.proposals import SortLine
+    from catmem.plugins.sorting.sort_list import ReadList
+    from catmem.workspace.root import Root
+
+
+@dataclass(frozen=True)
+class SortPlan:
+    """A file that is to be sorted. ``categories`` are those that may be chosen, in their order.
+
+    ``lines`` has one line for each entry without a category, with what is proposed for it. ``entity`` is ``None`` for a
+    file of no profile.
+    """
+
+    workspace: Root
+    path: Path
+    entity: str | None
+    document: Document
+    categories: Mapping[str, Described]
+    lines: tuple[SortLine, ...]
+    proposer: Proposer
+
+    @property
+    def name(self) -> str:
+        """The entity, or the name of the file."""
+        return self.entity or self.path.name
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the categories that may be chosen."""
+        return {slug: category.title for slug, category in self.categories.items()}
+
+    @property
+    def checker(self) -> Checker:
+        """What holds lists against the lines of this plan."""
+        return Checker(self.lines, self.titles, self.workspace.config)
+
+    def to_text(self) -> str:
+        """The list to edit."""
+        return as_text(self.lines, self.name, self.document.digest, self.categories)
+
+    def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
+        """What is sure, with ``unsure`` the best guess of each other entry too.
+
+        What would be removed stays: no person looked at it. So does what looks hostile. With ``unseen``
+        ``apply_sort`` notes that what it takes of these lines teaches nothing.
+        """
+        lines = []
+        for line in self.lines:
+            choice = line.likely[0] if unsure and line.choice == DROP and line.likely else line.choice
+            takes = (line.sure or unsure) and choice not in ACTIONS
+            lines.append(replace(line, choice=choice if takes else STAYS))
+        return tuple(lines)
+
+    def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
+        """The lines that a list chooses.
+
+        Raises ``ConfigError`` (``bad_list``), and ``ChangedMeanwhileError`` for a list of another version.
+        """
+        if read.digest not in {None, self.document.digest}:
+            raise self._of_another(read)
+        return self.checker.chosen(read)
+
+    def _of_another(self, read: ReadList) -> ChangedMeanwhileError:
+        """Why a list is not of what is there: it is of another file, was applied, or the file changed."""
+        log = list(self.workspace.store.log(self.entity)) if self.entity else []
+        made_of = {each.revision for each in log if each.digest == read.digest}
+        applied = [each.revision for each in log if each.op == "sort" and made_of.intersection(each.parents)]
+        if read.name not in {None, self.name, printable(self.name)}:
+            said = f"this list is of {read.name}, and not of {self.name}"
+            hint = "Nothing was written. Name its file: -p PROFILE, with -t user or -t memory."
+        elif applied:
+            said = f"the version of {self.name} that this list was made of was sorted already, as revision {applied[0]}"
+            whose = "-p {} -t {}".format(*str(self.entity).split("/"))
+            hint = f"Nothing was written. 'catmem sort {whose}' makes a list of what is left."
+        else:
+            said = "this list was made of another version of the file"
+            hint = (
+                "Nothing was written. To use it all the same, take its first line away. "
+                "Its entries are then found by their words, and each that is missing is named."
+            )
+        return ChangedMeanwhileError(said, path=self.path, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What a sort did, or would do. ``declared`` are the titles of categories that were added to ``catmem.yaml``.
+
+    ``counts`` has the number of entries (or parts) by category and action, ``secrets`` those to be erased, ``parts``
+    those that ``split`` cut, with where they go, ``unread`` the categories that got entries no specialist reads here.
+    """
+
+    planned: PlannedMigration
+    done: Migrated
+    declared: Mapping[str, str]
+    counts: Mapping[str, int]
+    secrets: tuple[SortLine, ...]
+    parts: tuple[SortLine, ...]
+    unread: tuple[str, ...]
+    written: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready data; the text of a secret is not in it."""
+        done = self.done
+        return {
+            "file": str(self.planned.path),
+            "entity": self.planned.entity,
+            "changed": self.planned.migration.changes,
+            "written": self.written,
+            "revision": done.revision,
+            "restore": done.before,
+            "backup": None if done.backup is None else str(done.backup),
+            "declared": dict(self.declared),
+            "counts": dict(self.counts),
+            "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
+            "unread": list(self.unread),
+            "warnings": list(self.planned.warnings),
+        }
+
+
+def plan_sort(
+    workspace: Root, name: str | None = None, target: str | None = None, *, file: str | Path | None = None
+) -> SortPlan:
+    """Read the file of a profile, or ``file``, and propose categories.
+
+    Without a ``target`` it is the first file of the profile that has entries without a category. Raises
+    ``ConfigError``, ``UnknownNameError`` and ``UnreadableError``.
+    """
+    entity: str | None
+    workspace = _now(workspace)
+    if file is not None:
+        path, _ = Path(file), memory_files(workspace, [file])
+        entity = entity_at(workspace, path)
+        document = parsed_at(workspace, read_bounded(path, DEFAULT_LIMITS.file_bytes), path)
+    else:
+        profile = workspace.profile(str(name))
+        found = [(each, read_document(workspace, profile, each)) for each in ([target] if target else TARGETS)]
+        target, document = next((each for each in found if UNCATEGORIZED in each[1].by_category), found[0])
+        path, entity = workspace.path_of(profile, target), f"{profile.name}/{target}"
+    return plan_of(workspace, path, entity, document)
+
+
+def _now(workspace: Root) -> Root:
+    """The same root with the configuration as it is now: a sort declares categories."""
+    return workspace if workspace.config.path is None else configured_now(workspace)
+
+
+def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
+    """The same for a document that was read already."""
+    categories = _categories(workspace, entity, document)
+    seldom = kits()["shared"] if path.name == FILE_NAMES["memory"] else ()
+    # With the first section a heading at the top becomes the title: what stands below it is the first entry.
+    proposer = Proposer(titled(document), workspace.config, categories, _known(workspace, entity, document), seldom)
+    return SortPlan(workspace, path, entity, document, categories, proposer.lines(), proposer)
+
+
+def unsorted_elsewhere(plan: SortPlan) -> list[str]:
+    """The other entities of the same profile that have entries without a category."""
+    name, _, used = (plan.entity or "").partition("/")
+    profile = plan.workspace.profile(name) if name else None
+    return [
+        f"{name}/{target}"
+        for target in (TARGETS if profile else ())
+        if profile and target != used and UNCATEGORIZED in read_document(plan.workspace, profile, target).by_category
+    ]
+
+
+def apply_sort(
+    plan: SortPlan,
+    lines: Sequence[SortLine],
+    *,
+    dry_run: bool = False,
+    expected: str | None = None,
+    unseen: bool = False,
+) -> Sorted:
+    """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
+
+    ``expected`` is the revision that the plan was made of, if that has to be the newest; ``unseen`` says that no person
+    looked at the lines. Raises ``EditError`` (``not_possible``), ``ConfigError``
+    (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
+    """
+    workspace, parted = _now(plan.workspace), plan.proposer.parted
+    config = workspace.config
+    lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
+    titles = dict(plan.titles)
+    for line in lines:
+        if line.choice.startswith("+"):
+            titles.setdefault(category_of(line), line.choice[1:].strip())
+    shared = plan.path.resolve().parent.name == HERMES_FOLDER
+    migration = sort_document(plan.document, lines, titles, shared=shared)
+    known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
+    used = {category_of(line) for line in lines} - known if config.path is not None else set()
+    declared = {slug: title for slug, title in titles.items() if slug in used}
+    missing = [Proposed(slug, title) for slug, title in declared.items()]
+    declaration = plan_declaration(config, missing) if missing else None
+    then = workspace if declaration is None else type(workspace)(declaration.config)
+    warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
+    planned = PlannedMigration(plan.path, plan.entity, migration, warnings)
+    counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
+    secrets = tuple(line for line in lines if line.choice == SECRET)
+    written, done = migration.changes and not dry_run, Migrated()
+    if written:
+        if declaration is not None:
+            declare(declaration)
+        try:
+            erased = [*dict.fromkeys(line.entry.id for line in secrets)]
+            said = {"declared": [*declared], "secrets": erased, "unseen": unseen}
+            note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
+            done = apply_migration(workspace, planned, Change(op="sort", note=note), expected)
+        except CatmemError:
+            if declaration is not None:
+                declare(replace(declaration, old=declaration.new, new=declaration.old))
+            raise
+    parts = tuple(line for line in lines if line.part)
+    filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
+    unread = tuple(unread_of(then, plan.entity, filled)) if plan.entity else ()
+    return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
+
+
+def _categories(workspace: Root, entity: str | None, document: Document) -> dict[str, Described]:
+    """The categories that may be chosen: those declared, else the file's own and those that ``init`` declares."""
+    taxonomy = workspace.config.taxonomy
+    titles = {slug: category.title for slug, category in taxonomy.categories.items()}
+    if not (taxonomy.closed and titles):
+        own = {header.category: header.title for header in document.scan.headers if header.category != UNCATEGORIZED}
+        # A sort of a root without categories declares some of these: the others stay those that may be chosen.
+        starting = starting_categories()
+        titles = {**(starting if starting.keys() >= titles.keys() else {}), **own, **titles}
+    # A title is shown in lists and to a model, where no secret and no hostile text may stand.
+    titles = {slug: title for slug, title in titles.items() if not scan(title)}
+    readers = readers_of(workspace, entity, titles) if workspace.config.path is not None else {}
+    usual = kits()["categories"]
+    return {
+        slug: Described(title, usual.get(slug, {}).get("about", ""), tuple(readers.get(slug, ())))
+        for slug, title in titles.items()
+    }
+
+
+def _known(workspace: Root, entity: str | None, document: Document) -> list[Entry]:
+    """The entries of this file and of all profiles that can be read: a person sees all of them, and learns of them.
+
+    What a sort took without a look teaches nothing where it put it, nor in a copy, until a person moves or rewords it:
+    one slip would draw others behind it, run by run. No history says of a file of no profile what was looked at.
+    """
+    known, guessed = [*document.entries] if entity else [], set[tuple[str, str]]()
+    for profile in load_each(workspace)[0] if workspace.config.path is not None else ():
+        for target in TARGETS:
+            try:
+                found = read_document(workspace, profile, target)
+                guessed |= _guessed(workspace, f"{profile.name}/{target}")
+            except CatmemError:
+                continue  # a file that cannot be read teaches nothing, and 'catmem lint' says what is wrong with it
+            known += found.entries if found.digest != document.digest else ()
+    return [entry for entry in known if (entry.category, entry.body) not in guessed]
+
+
+def _guessed(workspace: Root, entity: str) -> set[tuple[str, str]]:
+    """The categories and bodies of what sorts of an entity took without a look."""
+    found: set[tuple[str, str]] = set()
+    for each in workspace.store.log(entity):
+        if each.op == "sort" and each.note.get("unseen"):
+            texts = (workspace.store.read(entity, name).data for name in (each.revision, *each.parents))
+            after, *before = (
+                {(entry.category, entry.body) for entry in workspace.parse(text).entries} for text in texts
+            )
+            found |= after.difference(*before)
+    return found

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from catmem.server.page import tidy_page
 from catmem.server.tokens import new_token
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of
@@ -250,6 +251,17 @@ def test_what_would_be_refused_cannot_be_ticked_and_leads_to_its_entry(client, w
     assert set(named) == set(ticks(client).values())
     hostile = entry(workspace, "previous instructions").id
     assert f"/page/files/neo/user?entry={quote(hostile, safe='')}" in client.get(PROMOTE).text
+
+
+def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(client, workspace):
+    (refused_key,) = [key for key, each in tidy_page._learned(workspace).items() if each.error]
+    chosen = {f"take-{refused_key}": "on", ticks(client)["Never deploy on Friday."]: "on"}
+    text, _ = refused(sent(client, form(client, "Propose ticked"), **chosen), 409, "Propose ticked")
+    assert "1 of 2 were not proposed: neo: this text looks hostile" in text
+    assert "The others were proposed: 1." in text
+    assert [change.after.body for each in workspace.proposals() for change in each.changes] == [
+        "Never deploy on Friday."
+    ]
 
 
 def test_another_program_is_looked_at_first(tmp_path):

@@ -554,10 +554,16 @@ def in_json(line: str) -> str:
     return line if "--format" in line or line.startswith("!") else f"{command} --format json{mark}{said}"
 
 
+def of_each() -> list[str]:
+    """Of each command the help, a root that is not there, and a form of output that is not there."""
+    options = ("--help", "--root ../nowhere", "--format nothing")
+    return [f"{name.replace(':', ' ')} {option}" for option in options for name in HELP.split()]
+
+
 def all_lines() -> list[str]:
     """Every line that some story has."""
-    helps = [f"{name.replace(':', ' ')} --help" for name in HELP.split()]
-    return [*helps, *(line for table in (READS, WRITES, WRONG, *OPTIONS.values()) for line in lines_of(table))]
+    lines = [line for table in (READS, WRITES, WRONG, *OPTIONS.values()) for line in lines_of(table)]
+    return [*of_each(), *lines, *map(in_json, lines)]
 
 
 def stories() -> list[Story]:
@@ -571,7 +577,7 @@ def stories() -> list[Story]:
     found += [_story(f"options-json/{root}", root, map(in_json, lines_of(table))) for root, table in OPTIONS.items()]
     wrong = lines_of(WRONG)
     found += [_story("wrong", "sections", wrong), _story("wrong-json", "sections", map(in_json, wrong))]
-    found.append(_story("help", "empty", [f"{name.replace(':', ' ')} --help" for name in HELP.split()]))
+    found.append(_story("each", "sections", of_each()))
     found += [
         Story(f"commands/making/{name}", name, partial(Stage.lines, lines=lines_of(root.lines)), is_bare=True)
         for name, root in ROOTS.items()

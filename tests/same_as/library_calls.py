@@ -46,6 +46,12 @@ def call(label, function) -> None:
     print(json.dumps({"call": label, **said}, ensure_ascii=False, default=str), flush=True)
 
 
+def named(profile):
+    """The settings of a profile by their names in its file."""
+    names = ("name", "title", "tier", "user_memory_categories", "memory_categories", "writable_categories", "domain")
+    return {name: shown(getattr(profile, name)) for name in names}
+
+
 def documents() -> None:
     parsed = catmem.parse(TEXT)
     call("names", lambda: sorted(catmem.__all__))
@@ -54,7 +60,7 @@ def documents() -> None:
     call("to_markdown", lambda: [str(each) for each in parsed.sections])
     call("parse of nothing", lambda: [*catmem.parse("").entries])
     call("plain text and html", lambda: [(entry.plain_text, entry.html) for entry in parsed.entries])
-    call("lint", lambda: [(each.code, each.message, each.start, each.end) for each in catmem.lint(TEXT)])
+    call("lint", lambda: [(each.code, each.message, each.start, each.end) for each in catmem.lint(parsed)])
     for words in ("Long answers.", "Short answers."):
         ours, theirs = TEXT.replace("Short answers.", words), TEXT.replace("Short answers.", "No answers.")
         merged = catmem.merge(parsed, catmem.parse(ours), catmem.parse(theirs))
@@ -62,15 +68,14 @@ def documents() -> None:
 
 
 def workspaces() -> None:
-    call("open nowhere", lambda: catmem.Workspace.open("nowhere-at-all").profile("neo"))
+    call("open nowhere", lambda: catmem.Workspace.open("nowhere-at-all", search=False).profile("neo"))
     ws = catmem.Workspace.open(".")
-    call("profile", lambda: ws.profile("neo"))
+    call("profile", lambda: named(ws.profile("neo")))
     call("unknown profile", lambda: ws.profile("nobody"))
-    call("load_profile", lambda: catmem.load_profile("profiles/neo.yaml"))
+    call("load_profile", lambda: named(catmem.load_profile("profiles/neo.yaml")))
     call("list", lambda: [each.entry.body for each in ws.list("neo", as_of=TODAY)])
     call("search", lambda: [each.entry.body for each in ws.search("neo", "tabs", as_of=TODAY)])
     call("bad search", lambda: ws.search("neo", ""))
-    call("survey", lambda: ws.survey(as_of=TODAY))
     call("add", lambda: ws.add("neo", "Over the library.", category="rules", as_of=TODAY))
     call("add again", lambda: ws.add("neo", "Over the library.", category="rules", as_of=TODAY))
     call("add without a right", lambda: ws.add("neo", "No.", category="vault", actor="neo"))

@@ -22,7 +22,13 @@ WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 MINUTES ?= 15
 SHARE ?= 1
 ONLY ?=
+<<<<<<< HEAD
 # And of the long tests: which part, and what draws them.
+=======
+# The build that `make same-as` compares with: a wheel.
+OLD ?=
+# And of the tests that are marked as torture: which part, and what draws them.
+>>>>>>> hd
 CASES ?= 1
 LOT ?=
 TABLE ?=
@@ -30,7 +36,7 @@ TABLE ?=
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(IS_NAMED),,python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help check demo test browser-test api hermes-test torture lint docs site bench build clean
+.PHONY: help check demo test browser-test api same-as hermes-test torture lint docs site bench build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +45,8 @@ help:
 	@echo "make check        the loop while you work: ruff, mypy, the fast tests (a minute)"
 	@echo "make browser-test the page in a real Chromium, if there is one (a few minutes)"
 	@echo "make api          the HTTP API against its OpenAPI document, with many requests (a minute or two)"
+	@echo "make same-as      plays the same stories with an older build and this one, and compares all that a user sees:"
+	@echo "                  OLD=path-of-a-wheel (about 6 minutes; some of the stories: ONLY=PATTERN)"
 	@echo "make lint         ruff and mypy"
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=60;"
 	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; a fifth of the long tests: CASES=0.2; as Markdown too: TABLE=file)"
@@ -79,6 +87,10 @@ browser-test: $(VENV)/.dev
 
 api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
+
+same-as: $(VENV)/.dev
+	@if [ -z '$(OLD)' ]; then echo "make same-as: name the wheel of the older build: make same-as OLD=path-of-a-wheel" >&2; exit 2; fi
+	@$(BIN)/python -m tests.same_as --old '$(OLD)' --only '$(ONLY)'
 
 torture: $(VENV)/.dev
 	@$(if $(ONLY),,$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m torture --torture $(CASES) --lot '$(LOT)')

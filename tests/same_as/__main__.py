@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from tests.same_as import commands, requests
+from tests.same_as import commands, library, requests, tools
 from tests.same_as.builds import Runner, installed, wheel_of_checkout
 from tests.same_as.compare import Difference, Meant, differences
 from tests.same_as.roots import ROOTS, lay, make
@@ -67,7 +67,7 @@ class Desk:
 
 def stories() -> list[Story]:
     """All of them; the long ones first, so that no processor waits for the last."""
-    return [*requests.stories(), *commands.stories()]
+    return [story for part in (requests, tools, library, commands) for story in part.stories()]
 
 
 def main() -> int:

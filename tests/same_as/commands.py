@@ -262,7 +262,8 @@ move "Tests run" -p neo -c notes --from rules --as neo
 move "Tests run" -p neo -c drop --expected 4 --on-stale refuse --propose --reason "Away."
 verify "Uses tabs" -p neo -t user -c rules --as-of 2026-11-21 --evidence "The file." --reason "Read."
 verify "Uses tabs" -p neo --evidence "AKIAIOSFODNN7EXAMPLE" --allow-secret --expected 4 --on-drift adopt --on-stale branch --dry-run
-verify --all --search tabs -p neo
+verify --search tabs -p neo --dry-run
+verify --search tabs -p neo --propose
 verify "Uses tabs" -p neo --as neo --propose
 remove "Uses tabs" -p neo -t user -c rules --expected 4 --on-drift merge --on-stale refuse --reason "Gone." --dry-run --as neo
 remove "Uses tabs" -p neo --propose --reason "Gone."
@@ -353,7 +354,7 @@ serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-
 """,
     "seed-conflicts": """
 seed orchestrator neo --dry-run -t user -c rules -c talk --fit --as-of 2026-11-21
-seed --status
+seed --all --status
 seed orchestrator neo --check --fit
 seed orchestrator neo --ephemeral
 seed orchestrator neo
@@ -390,6 +391,7 @@ merge neo/user --precedence neo,person --dry-run
 merge -p neo -i < "o\\nt\\nb\\n"
 merge neo/user --interactive < "q\\n"
 merge --all --dry-run --allow-secret
+merge neo/user 3b --drop
 merge neo/user --keep-both --as orchestrator
 merge neo/user --drop
 branches
@@ -487,7 +489,8 @@ audit --summary
 token list
 token list neo
 token list --tokens ../home/other.json
-token new trinity -p neo --scope metrics
+token new trinity -p trinity
+token new trinity --scope metrics
 token new bob --person --tokens ../home/other.json
 token remove neo 000000000000
 token remove neo --tokens ../home/other.json
@@ -517,6 +520,7 @@ hermes sync default --all --home . --dry-run --as-of 2026-11-21
 hermes sync default neo --home .
 hermes sync default neo --home . --replace-cloned --resolve source
 hermes sync default neo --home . -i < "q\\n"
+!put catmem-profiles/neo.yaml "seed_from: default\\nuser_memory_categories: [talk]\\nwritable_categories: [talk]\\n"
 hermes sync --all --home .
 hermes status --home . --all
 hermes uninstall --home . -p neo --dry-run
@@ -537,7 +541,7 @@ review --state future --list
 list -p neo --as-of 2026-01-15
 prompt neo --as-of 2020-01-15
 lint --as-of 2020-01-15
-verify --all -p neo
+verify --all -p neo -c rules
 """,
 }
 """Every option at least once, each line on what the lines before it left."""
@@ -554,10 +558,16 @@ def in_json(line: str) -> str:
     return line if "--format" in line or line.startswith("!") else f"{command} --format json{mark}{said}"
 
 
+def of_each() -> list[str]:
+    """Of each command the help, a root that is not there, and a form of output that is not there."""
+    options = ("--help", "--root ../nowhere", "--format nothing")
+    return [f"{name.replace(':', ' ')} {option}" for option in options for name in HELP.split()]
+
+
 def all_lines() -> list[str]:
     """Every line that some story has."""
-    helps = [f"{name.replace(':', ' ')} --help" for name in HELP.split()]
-    return [*helps, *(line for table in (READS, WRITES, WRONG, *OPTIONS.values()) for line in lines_of(table))]
+    lines = [line for table in (READS, WRITES, WRONG, *OPTIONS.values()) for line in lines_of(table)]
+    return [*of_each(), *lines, *map(in_json, lines)]
 
 
 def stories() -> list[Story]:
@@ -571,7 +581,7 @@ def stories() -> list[Story]:
     found += [_story(f"options-json/{root}", root, map(in_json, lines_of(table))) for root, table in OPTIONS.items()]
     wrong = lines_of(WRONG)
     found += [_story("wrong", "sections", wrong), _story("wrong-json", "sections", map(in_json, wrong))]
-    found.append(_story("help", "empty", [f"{name.replace(':', ' ')} --help" for name in HELP.split()]))
+    found.append(_story("each", "sections", of_each()))
     found += [
         Story(f"commands/making/{name}", name, partial(Stage.lines, lines=lines_of(root.lines)), is_bare=True)
         for name, root in ROOTS.items()

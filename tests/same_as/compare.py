@@ -7,18 +7,24 @@ import re
 from typing import NamedTuple
 
 TIMES = {
-    "TIME": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00| UTC)?|\b\d{8}T\d{6}(?:\.\d+)?Z\b",
-    "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|\b[\d.]+(?= m?s\b)",
+    "TIME": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\+00:00| UTC)?|\b\d{8}T\d{6}(?:\.\d+)?Z\b",
+    "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|(?<![\w.])\d+(?:\.\d+)?(?= ?ms\b| s\b)",
+    "ADDRESS": r"(?<=\bat )0x[0-9a-f]+",
+    "PORT": r"(?<=127\.0\.0\.1:)\d+",
 }
-"""When something was done, and how long it took: two moments may be in one second, or in two."""
+"""When and where something was done, and how long it took. Two moments may be in one second, or in two, so no numbers."""
 IDS = {
-    "PROPOSAL": r"\bp-[0-9a-f]{10}\b",
-    "KEY": r"\b\d{8}t\d{6}\b",
-    "TOKEN": r"\bcatmem_[0-9a-f]{12}_[\w-]{43}",
-    "CALLER": r"(?<!v=)\b[0-9a-f]{12}\b",
-    "SIGNATURE": r"\bhmac-sha256:[0-9a-f]{64}\b",
-    "RECORD": r"(?<!sha256:)\b[0-9a-f]{64}\b",
-    "OPERATION": r"\b[0-9a-f]{32}\b(?<!b2:.{32})",
+    "PROPOSAL": r"p-[0-9a-f]{10}\b",
+    "KEY": r"(?<!\d)\d{8}t\d{6}\b",
+    "TOKEN": r"catmem_[0-9a-f]{12}_[\w-]{43}",
+    "CALLER": r"(?<!v=)(?<![\w-])[0-9a-f]{12}\b",
+    "SIGNATURE": r"hmac-sha256:[0-9a-f]{64}\b",
+    "RECORD": r"(?<!sha256:)(?<![0-9a-f])[0-9a-f]{64}\b",
+    "SESSION": r"(?<=catmem_form=)[\w-]{43}",
+    "FORM": r"(?<![0-9a-f])[0-9a-f]{40}\b",
+    "SERVER": r"(?<=\")u[0-9a-f]{32}\b",
+    "ETAG": r'(?<=["-])[0-9a-f]{16}(?=")',
+    "OPERATION": r"(?<!b2:)(?<![0-9a-f])[0-9a-f]{32}\b",
 }
 """What is drawn by lot, or has a time in it. Numbered in the order of first appearance: equal ones stay equal."""
 
@@ -58,7 +64,10 @@ def differences(story: str, old: Seen, new: Seen) -> list[Difference]:
     """Where two builds did not show the same, in order."""
     found = []
     plain_old, plain_new = Plain(), Plain()
-    for (label, before), (other, after) in zip(old, new, strict=False):
+    for (label, before), (other, after) in zip(
+        *([(plain(label), text) for label, text in seen] for plain, seen in ((plain_old, old), (plain_new, new))),
+        strict=False,
+    ):
         if label != other:
             found.append(Difference(story, label, f"the new build went another way: {other}\n{after}"))
             break

@@ -9,7 +9,7 @@ import signal
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.same_as.stage import Stage, Story
 
@@ -73,9 +73,9 @@ boss GET /mem/branches
 boss GET /mem/branches?entity_id=neo/user
 anna GET /mem/branches?entity_id=nobody/user
 neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Over HTTP.", "category": "rules"}], "prev_rev": 0}
-neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Over HTTP.", "category": "rules"}], "prev_rev": 2, "op_id": "neo:1"}
-neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Over HTTP.", "category": "rules"}], "prev_rev": 2, "op_id": "neo:1"}
-neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Another.", "category": "rules"}], "prev_rev": 2, "op_id": "neo:1"}
+neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Over HTTP.", "category": "rules"}], "prev_rev": 3, "op_id": "neo:1"}
+neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Over HTTP.", "category": "rules"}], "prev_rev": 3, "op_id": "neo:1"}
+neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Another.", "category": "rules"}], "prev_rev": 3, "op_id": "neo:1"}
 neo GET /mem/read?entity_id=neo/user
 neo POST /mem/write [If-Match: {etag}] {"entity_id": "neo/user", "content": [{"action": "add", "content": "With a tag.", "category": "rules"}]}
 neo POST /mem/write [If-Match: {etag}] [Idempotency-Key: neo:2] {"entity_id": "neo/user", "content": [{"action": "remove", "old_text": "With a tag"}]}
@@ -108,12 +108,12 @@ neo GET /mem/proposals
 boss GET /mem/proposals
 anna GET /mem/proposals
 anna GET /mem/proposals/{proposal}
-neo GET /mem/proposals/p-0000000000
 neo POST /mem/proposals/{proposal}/approve {}
 anna POST /mem/proposals/{proposal}/approve {"words": 5}
 anna POST /mem/proposals/{proposal}/reject {"reason": "No."}
 anna POST /mem/proposals/{proposal}/reject {"reason": "No."}
 anna POST /mem/proposals/p-0000000000/approve {}
+neo GET /mem/proposals/p-0000000000
 neo POST /mem/merge {"entity_id": "neo/user"}
 boss POST /mem/merge {"entity_id": "neo/user", "dry_run": true}
 anna POST /mem/merge {"entity_id": "neo/user", "precedence": "theirs"}
@@ -191,10 +191,17 @@ anna POST /page/change/add entity=neo/user
 anna GET /page/files/neo/user
 anna GET /page/edit/neo/user?entry={entry}
 anna FORM /page/change/edit content=Edited on the page.
-anna GET /page/edit/neo/user?where=rules
-anna FORM /page/change/add content=Added on the page.
 anna GET /page/files/neo/user
 anna FORM /page/change/undo
+anna GET /page/files/neo/user?category=rules
+anna FORM /page/change/add content=Added+on+the+page.&category=rules
+anna GET /page/queue
+anna FORM /page/change/verify
+anna GET /page/seeds/from/orchestrator
+anna FORM /page/change/seed
+anna GET /page/sort/neo/user
+anna FORM /page/change/sort take-1=1&to-1=rules
+anna GET /page/files/neo/user
 """
 ROOTS = (
     "sections",
@@ -221,6 +228,7 @@ class Client:
         self._address = address
         self.tokens: dict[str, str] = {}
         self._cookies: dict[str, str] = {}
+        """By name; a person has one browser."""
         self._page = ""
         self._etag = ""
 
@@ -228,7 +236,7 @@ class Client:
         """Send what a line says: who, the method, the address, headers in brackets, and the body."""
         who, method, target, rest = [*self._stage.filled(line).split(" ", 3), ""][:4]
         rest = rest.replace("{etag}", self._etag)
-        headers = {name: value for name, value in re.findall(r"\[([\w-]+): ([^]]*)\](?= |$)", rest)}
+        headers = dict(re.findall(r"\[([\w-]+): ([^]]*)\](?= |$)", rest))
         body = re.sub(r"^(\[[\w-]+: [^]]*\] ?)*", "", rest)
         if body == "LARGE":
             body = json.dumps({"entity_id": "neo/user", "content": "x" * LARGE})
@@ -240,11 +248,11 @@ class Client:
             headers.setdefault("Origin", f"http://{self._address}")
         if who in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[who]}"
-        if who in self._cookies:
-            headers["Cookie"] = self._cookies[who]
-        self._send(who, method, target, headers, body, line)
+        if who == "anna":
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        self._stage.note(line, self._answer(method, target, headers, body))
 
-    def _send(self, who: str, method: str, target: str, headers: dict[str, str], body: str, label: str) -> None:
+    def _answer(self, method: str, target: str, headers: dict[str, str], body: str) -> str:
         connection = http.client.HTTPConnection(self._address, timeout=SECONDS)
         try:
             connection.request(method, target, body.encode() or None, headers)
@@ -253,18 +261,24 @@ class Client:
         finally:
             connection.close()
         self._etag = answer.getheader("ETag") or self._etag
-        cookie = answer.getheader("Set-Cookie")
-        if cookie:
-            self._cookies[who] = cookie.split(";")[0]
+        for cookie in answer.headers.get_all("Set-Cookie", []):
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self._cookies[name] = value
         self._page = text
         shown = [f"{name}: {value}" for name, value in sorted(answer.getheaders()) if name.lower() not in QUIET_HEADERS]
-        self._stage.note(label, "\n".join([f"status {answer.status}", *shown, "", text]))
+        return "\n".join([f"status {answer.status}", *map(_sorted_methods, shown), "", text])
 
     def _form(self, action: str, given: str) -> str:
         """The first form of the newest page that goes to this address: its hidden fields, and what is given."""
         form = re.search(rf'(?s)<form[^>]*action="{action}[^>]*>(.*?)</form>', self._page)
         fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form[1]) if form else []
-        return urlencode([*fields, *([tuple(given.split("=", 1))] if given else [])]) or "none=0"
+        return urlencode([*fields, *parse_qsl(given)]) or "none=0"
+
+
+def _sorted_methods(header: str) -> str:
+    """The header; Starlette keeps the methods of a route in a set, so their order is that of a hash."""
+    name, _, value = header.partition(": ")
+    return f"{name}: {', '.join(sorted(value.split(', ')))}" if name.lower() == "allow" else header
 
 
 @contextmanager

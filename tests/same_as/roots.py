@@ -98,6 +98,7 @@ taxonomy:
     rules: {title: Rules, domain: finance, require_tags: [verified_date]}
     notes: {title: Notes}
     drop: {title: Drop}
+    vault: {title: Vault}
 domains: {finance: {stale_after: 60d}}
 """
 _ENTITIES = """\

@@ -6,13 +6,15 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from tests.same_as.builds import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from tests.same_as.builds import Runner
@@ -27,6 +29,7 @@ CAPTURES = {
     "output": r"(?s)(?<=--- standard output\n).*(?=--- standard error)",
 }
 """What a line may take from what was said before it: ``{proposal}`` is the newest id of a proposal."""
+SECONDS = 120
 ONE_IN = 10
 """One command in so many is a process of its own, in place of a fork."""
 
@@ -89,13 +92,20 @@ class Stage:
                 self.line(f"log {entity} --format json")
                 self.line(f"show {entity}")
 
-    def process(self, *arguments: str) -> subprocess.Popen[str]:
-        """A process of the build that goes on, with pipes."""
+    @contextmanager
+    def process(self, *command: str) -> Iterator[subprocess.Popen[str]]:
+        """A program of the build that goes on, with pipes. One that does not end is ended."""
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         given = environment(self.runner.programs, self.home, self.runner.cache)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(
-            [self.runner.programs / arguments[0], *arguments[1:]], cwd=self.root, env=given, text=True, **pipes
-        )
+        program = self.runner.programs / command[0]
+        with subprocess.Popen([program, *command[1:]], cwd=self.root, env=given, **pipes) as process:
+            watch = Timer(SECONDS, process.kill)
+            watch.start()
+            try:
+                yield process
+            finally:
+                watch.cancel()
+                process.kill()
 
     def token(self, line: str) -> str:
         """The token that a command makes."""

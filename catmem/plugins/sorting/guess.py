@@ -29,10 +29,13 @@ _OF_KIND = 0.7
 """What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
 _SELDOM, _LEAST = 0.7, 0.5
 """What is left of a word of a category that the file seldom has, and of a word that most texts have."""
+_SLUG_AND_TITLE = 2
 _USUAL_SIZE, _SIZE_TELLS = 100, 0.1
 """A category with many words finds one of them in more texts, so each counts a little less."""
 _SURE, _SURE_FOR_ALL = 3.0, 4.5
 """A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""
+_BESIDE_WORDLESS = 1.5
+"""So much farther it has to be beside a category without words: that one is never guessed, right as it may be."""
 
 
 class Guesser:
@@ -56,13 +59,19 @@ class Guesser:
         self._everybody = frozenset[str]().union(*self._readers.values())
         self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
         self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        self.wordless = [category for category in names if category not in kits()["shared"]]
+        """The categories of which no more is known than their names."""
         for category, own in names.items():
             made = _terms_of(own)
+            if category in self.wordless and (len(own) > _SLUG_AND_TITLE or set(made.values()) != {_NAME}):
+                self.wordless.remove(category)
             for term, worth in made.items():
                 self._worth[term][category] = worth * (_USUAL_SIZE / len(made)) ** _SIZE_TELLS
         usual = Counter(term for each in _usual_terms().values() for term in each)
         taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for category, text in known:
+            if category in self.wordless:
+                self.wordless.remove(category)
             for term in terms(text) if category in names else ():
                 taught[term][category] += 1
         for term, counts in taught.items():
@@ -91,7 +100,8 @@ class Guesser:
         readers = self._readers.get(found[0], self._everybody)
         others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
         ahead = scores[found[0]] - max(others, default=0.0)
-        sure = ahead > (_SURE_FOR_ALL if readers == self._everybody else _SURE)
+        wanted = _SURE_FOR_ALL if readers == self._everybody else _SURE
+        sure = ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
         if not sure:  # What all read comes last: a slip there would be read by all.
             found.sort(key=lambda each: self._readers.get(each, self._everybody) == self._everybody)
         return found, sure

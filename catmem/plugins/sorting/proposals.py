@@ -93,6 +93,11 @@ class Proposer:
             seldom=seldom,
         )
 
+    @property
+    def wordless(self) -> list[str]:
+        """The categories of which no more is known than their names, so that nothing is guessed for them."""
+        return self._guesser.wordless
+
     def lines(self) -> tuple[SortLine, ...]:
         """A line for each entry without a category, in file order."""
         same = self._said_before()

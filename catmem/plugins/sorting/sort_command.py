@@ -26,7 +26,7 @@ from catmem.cli.options import (
 from catmem.cli.output import emit, emit_json, in_json, printable, read_stdin, say, say_all, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, RefusedError, UnreadableError
 from catmem.files import os_errors, read_bounded
-from catmem.text import DEFAULT_LIMITS, counted, decode
+from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,6 +105,13 @@ def sort(  # noqa: PLR0913 - one parameter an option
         every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
         say(every if number else f"{plan.name} has no entries.")
         return
+    wordless = plan.proposer.wordless
+    if wordless and to_read is None and command is None and plan.entity is not None:
+        say(
+            f"No words are known for {few(wordless)}, so little is guessed for {plural(len(wordless), 'it', 'them')}. Give "
+            f"{plural(len(wordless), 'it', 'each')} words in catmem.yaml (categories: {wordless[0]}: {{aliases: [a, b]}}), "
+            "or sort some entries by hand first."
+        )
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     others = [] if target or in_json() else unsorted_elsewhere(plan)
     in_turn = to_read is None and (yes or unsure or at_terminal)

@@ -1,0 +1,86 @@
+"""The differential run notices what it is there for, and its stories leave nothing of the command line out."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+import pytest
+
+from tests.docs.cli_reference import command_line, subcommands
+from tests.same_as.commands import HELP, all_lines
+from tests.same_as.compare import Difference, Meant, differences
+from tests.same_as.roots import ROOTS
+
+ID = "5eb9a1cfba7faccb06fd9c4430d36e7f"
+OTHER = "56ee7293905eb9a1cfba7faccb06fd9c"
+SEEN = [
+    ("add", f"exit status 0\nadded (revision 2), 2026-11-26T15:59:18Z {ID}\n"),
+    ("add: USER.md", "'tabs\\n'"),
+    ("log", ID),
+]
+
+
+def changed(*replaced):
+    return [tuple(part.replace(*replaced) for part in each) for each in SEEN]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "label"),
+    [
+        (("added", "written"), "add"),
+        (("exit status 0", "exit status 1"), "add"),
+        (("tabs\\n", "tabs\\r\\n"), "add: USER.md"),
+    ],
+)
+def test_a_word_a_status_and_a_byte_are_noticed(replaced, label):
+    (found,) = differences("a story", SEEN, changed(*replaced))
+    assert (found.story, found.label) == ("a story", label)
+    assert f"+{replaced[1][:3]}" in found.diff.replace("+'", "+") or replaced[1] in found.diff
+
+
+def test_a_step_that_is_missing_or_more_is_noticed():
+    assert [each.label for each in differences("a story", SEEN, SEEN[:2])] == ["log"]
+    assert [each.label for each in differences("a story", SEEN[:2], SEEN)] == ["log"]
+    assert [each.label for each in differences("a story", SEEN, SEEN[1:])] == ["add"]
+
+
+def test_other_ids_and_times_are_no_difference():
+    later = [(label, text.replace("15:59:18", "16:02:00").replace(ID, OTHER)) for label, text in SEEN]
+    assert differences("a story", SEEN, later) == []
+
+
+def test_an_id_that_is_not_the_same_any_more_is_noticed():
+    assert [each.label for each in differences("a story", SEEN, [*SEEN[:2], ("log", OTHER)])] == ["log"]
+
+
+def test_the_digest_of_an_entry_counts():
+    assert differences("a story", [("list", f"b2:{ID}")], [("list", f"b2:{OTHER}")])
+
+
+def test_a_difference_is_meant_where_all_patterns_fit():
+    found = Difference("commands/help", "add --help", "+  --tag")
+    assert Meant("^commands/", "a new option", label="^add", diff="--tag").fits(found)
+    assert not Meant("^commands/", "a new option", diff="--reason").fits(found)
+
+
+def test_every_command_and_every_option_is_in_a_story():
+    given = {}
+    for line in all_lines():
+        words = shlex.split(line.partition(" < ")[0])
+        name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
+        given.setdefault(name, set()).update(words)
+    for name, command in COMMANDS.items():
+        assert f"{name.replace(' ', ':')}" in HELP.split(), f"no story shows the help of {name}"
+        for option in command.params if not isinstance(command, click.Group) else ():
+            ways = {*option.opts, *option.secondary_opts}
+            if isinstance(option, click.Option):
+                assert ways & given[name], f"no story gives {name} {' or '.join(ways)}"
+
+
+COMMANDS = {path.removeprefix("catmem "): command for path, command in subcommands(command_line(), "catmem")}
+
+
+def test_there_are_as_many_roots_and_lines_as_were_promised():
+    assert len(ROOTS) >= 30
+    assert len(set(all_lines())) >= 500

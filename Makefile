@@ -22,13 +22,9 @@ WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 MINUTES ?= 15
 SHARE ?= 1
 ONLY ?=
-<<<<<<< HEAD
-# And of the long tests: which part, and what draws them.
-=======
 # The build that `make same-as` compares with: a wheel.
 OLD ?=
-# And of the tests that are marked as torture: which part, and what draws them.
->>>>>>> hd
+# And of the long tests: which part, and what draws them.
 CASES ?= 1
 LOT ?=
 TABLE ?=

@@ -12,6 +12,7 @@ from tests.same_as.stage import Stage, Story
 
 READS = """
 status --check
+help --all
 show -p neo
 show homes/neo/USER.md
 list -p neo
@@ -73,7 +74,7 @@ prompt neo
 HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
 sort tidy migrate access stats log blame diff audit watch mcp serve token hermes import export branches merge write
-envelope key role-hash rollout simulate merge-driver fsck doctor reconcile repair restore purge store replay anchor
+envelope key role-hash rollout simulate merge-driver fsck doctor reconcile repair restore purge store replay anchor help
 token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
 rollout:bypass rollout:report store:copy store:info
 """

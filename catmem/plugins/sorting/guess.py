@@ -59,20 +59,17 @@ class Guesser:
         self._everybody = frozenset[str]().union(*self._readers.values())
         self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
         self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
-        self.wordless = [category for category in names if category not in kits()["shared"]]
-        """The categories of which no more is known than their names."""
         for category, own in names.items():
             made = _terms_of(own)
-            if category in self.wordless and (len(own) > _SLUG_AND_TITLE or set(made.values()) != {_NAME}):
-                self.wordless.remove(category)
             for term, worth in made.items():
                 self._worth[term][category] = worth * (_USUAL_SIZE / len(made)) ** _SIZE_TELLS
+        known = [each for each in known if each[0] in names]
+        self.wordless = _wordless(names, {category for category, _ in known})
+        """The categories of which no more is known than their names."""
         usual = Counter(term for each in _usual_terms().values() for term in each)
         taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for category, text in known:
-            if category in self.wordless:
-                self.wordless.remove(category)
-            for term in terms(text) if category in names else ():
+            for term in terms(text):
                 taught[term][category] += 1
         for term, counts in taught.items():
             for category, count in counts.items():
@@ -132,6 +129,15 @@ def _terms_of(names: Sequence[str]) -> dict[str, float]:
         for term in usual[slug] if shared else ():
             made[term] = max(made.get(term, 0), min(1.0, shared))
     return made
+
+
+def _wordless(names: Mapping[str, Sequence[str]], taught: Collection[str]) -> list[str]:
+    return [
+        category
+        for category, own in names.items()
+        if category not in {*kits()["shared"], *taught}
+        if len(own) <= _SLUG_AND_TITLE and set(_terms_of(own).values()) == {_NAME}
+    ]
 
 
 @cache

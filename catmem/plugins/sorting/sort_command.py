@@ -105,13 +105,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
         every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
         say(every if number else f"{plan.name} has no entries.")
         return
-    wordless = plan.proposer.wordless
-    if wordless and to_read is None and command is None and plan.entity is not None:
-        say(
-            f"No words are known for {few(wordless)}, so little is guessed for {plural(len(wordless), 'it', 'them')}. Give "
-            f"{plural(len(wordless), 'it', 'each')} words in catmem.yaml (categories: {wordless[0]}: {{aliases: [a, b]}}), "
-            "or sort some entries by hand first."
-        )
+    say_all(_on_wordless(plan, asked=to_read is not None or command is not None))
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     others = [] if target or in_json() else unsorted_elsewhere(plan)
     in_turn = to_read is None and (yes or unsure or at_terminal)
@@ -131,6 +125,16 @@ def sort(  # noqa: PLR0913 - one parameter an option
         say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")
     for other in [] if in_turn else others:
         say("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
+
+
+def _on_wordless(plan: SortPlan, *, asked: bool) -> Iterator[str]:
+    """Which categories nothing is guessed for, where nobody else was ``asked``."""
+    names = plan.proposer.wordless if plan.entity else []
+    if names and not asked:
+        yield (
+            f"Little is guessed for {few(names)}: no words are known but the {plural(len(names), 'name')}. Sort some "
+            f"entries by hand first, or give words in catmem.yaml: categories: {{{names[0]}: {{aliases: [a, b]}}}}."
+        )
 
 
 def _only_profile(workspace: Workspace) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from catmem.server.page import tidy_page
+from catmem.plugins.page import tidy_page
 from catmem.server.tokens import new_token
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of

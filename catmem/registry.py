@@ -3,17 +3,20 @@
 A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
 ``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
 imported when it is used. Plugins are looked up where a name is unknown, for help, by servers and by ``catmem doctor``:
-the lookup costs some milliseconds, which the everyday commands need not pay. Docs: ``docs/plugins.md``.
+the lookup costs some milliseconds, which the everyday commands need not pay. ``docs/first-change.md`` writes one.
 """
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.commands import COMMANDS, GROUPS
 from catmem.errors import ConfigError
+from catmem.text import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -88,7 +91,10 @@ class Registry:
         self.pages.append(module)
 
 
-def _add(added: dict[str, Any], kind: str, name: str, value: object) -> None:
+def _add(added: dict[str, Any], kind: str, name: str, value: str | AddedCommand) -> None:
+    texts: tuple[object, ...] = (name, *value) if isinstance(value, AddedCommand) else (name, value)
+    if not all(isinstance(each, str) and each.isprintable() for each in texts):
+        raise bad_plugin(f"what it says of a {kind} is no text of one line")
     if name in added:
         raise bad_plugin(f"there is a {kind} {name!r} already")
     added[name] = value
@@ -100,9 +106,19 @@ def bad_plugin(message: str) -> ConfigError:
 
 
 def at(place: str) -> Any:  # noqa: ANN401 - whatever stands there
-    """What stands at ``module:name``."""
+    """What stands at ``module:name``, or the ``module``. Raises ``ConfigError`` (``bad_plugin``)."""
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        found = import_module(module)
+        return getattr(found, name) if name else found
+    except Exception as error:
+        raise bad_plugin(f"what a plugin adds as {place} is not there: {_reason(error)}") from error
+
+
+def _reason(error: BaseException) -> str:
+    from traceback import format_exception_only
+
+    return printable(" ".join(format_exception_only(error)[-1].split()))
 
 
 @cache
@@ -111,7 +127,9 @@ def registry() -> Registry:
     from importlib.metadata import entry_points
 
     found = Registry()
-    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    # Its own come first: what they add is nobody's to take.
+    points = sorted(entry_points(group=GROUP), key=lambda each: (not each.value.startswith(f"{GROUP}."), each.name))
+    for point in points:
         found = loaded(point, found)
     return found
 
@@ -120,11 +138,12 @@ def loaded(point: EntryPoint, before: Registry) -> Registry:
     """The registry with what a plugin adds: all of it, or nothing and the reason."""
     trial = Registry(before)
     try:
-        point.load()(trial)
-    except ConfigError as error:
-        reason = error.message
-    except Exception as error:  # noqa: BLE001 - others wrote what is called
-        reason = f"{type(error).__name__}: {error}"
+        with redirect_stdout(sys.stderr):  # what a plugin prints is no data of a command
+            point.load()(trial)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - others wrote what is called, and may call exit
+        reason = error.message if isinstance(error, ConfigError) else _reason(error)
     else:
         trial.plugins.append(Plugin(point.name))
         return trial

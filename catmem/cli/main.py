@@ -14,7 +14,7 @@ from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
-from catmem.registry import at, registry, unloaded
+from catmem.registry import at, bad_plugin, registry, unloaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def _load(name: str) -> click.Command:
     """The command, which is the function of its name: ``role_hash``, and ``list_`` where Python has that word."""
     if name not in COMMANDS:
-        added: click.Command = at(registry().commands[name].place)
+        added = at(registry().commands[name].place)
+        if not isinstance(added, click.Command):
+            raise bad_plugin(f"{registry().commands[name].place} is no command of click")
         return added
     module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
     function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")

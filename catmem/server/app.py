@@ -7,7 +7,6 @@ import logging
 import time
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -19,7 +18,7 @@ from starlette.routing import Route
 
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
-from catmem.registry import registry
+from catmem.registry import at, registry
 from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, Caller
 from catmem.server.error_responses import error_response, path_of, wants_page
@@ -121,7 +120,7 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
 
     routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
     if settings.page:
-        routes += [route for module in registry().pages for route in import_module(module).routes()]
+        routes += [route for module in registry().pages for route in at(module).routes()]
     return routes
 
 
@@ -229,7 +228,7 @@ def _shown(request: Request, error: Exception) -> Response:
     if not (pages and wants_page(request)):
         return error_response(request, error)
     try:
-        response: Response = import_module(pages[0]).error_page(request, error)
+        response: Response = at(pages[0]).error_page(request, error)
     except Exception:
         LOG.exception("the page of an error could not be made")
         return error_response(request, error)

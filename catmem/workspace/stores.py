@@ -17,7 +17,7 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.profile import is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
-from catmem.registry import at, registry
+from catmem.registry import at, registry, unloaded
 from catmem.resources import schema
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _bad_store(where: str) -> ConfigError:
         f"{_scheme(where)!r} names no store",
         code="bad_store",
         hint="Say files, sqlite:///.catmem/memory.db (from the root; four slashes for a whole path) or "
-        "postgresql://host/database.",
+        f"postgresql://host/database.{''.join(f' {each.message}.' for each in unloaded())}",
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem import known_files, resources
-from catmem.config.json_schema import _validator
+from catmem.config import json_schema
 from catmem.registry import registry
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
@@ -30,9 +30,7 @@ def dicts(monkeypatch, tmp_path):
     monkeypatch.setitem(registry().stores, "dict", "tests.store.dict_store:DICT")
     monkeypatch.setitem(STORE, "pattern", STORE["pattern"].replace(")", "|dict:.+)"))
     monkeypatch.setattr(known_files, "_FOLDER", tmp_path / "valid")  # what is valid here is so by this schema alone
-    _validator.cache_clear()  # it has the schema as it was
-    yield
-    _validator.cache_clear()
+    monkeypatch.setattr(json_schema, "schema_text", lambda name: json.dumps(resources.schema(name)))
 
 
 @pytest.fixture

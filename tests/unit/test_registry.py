@@ -44,6 +44,16 @@ BAD = {
     "another version": (GOOD.replace("needs(1)", "needs(2)"), "made for version 2 of plugins, and this catmem has 1"),
     "an import that fails": ("import nowhere_at_all\n", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
     "no function": ("", "AttributeError"),
+    "a line of help that is none": (
+        GOOD.replace('said="Say hello."', "said=None"),
+        "what it says of a command is no text",
+    ),
+    "escapes for a terminal": (GOOD.replace("Say hello.", "\\x1b[31mRed"), "what it says of a command is no text"),
+    "an exit": ("def register(registry):\n    raise SystemExit(7)\n", "SystemExit: 7"),
+    "an error without words": (
+        "class Bad(Exception):\n    __str__ = None\n\n\ndef register(registry):\n    raise Bad\n",
+        "Bad",
+    ),
     "a function that raises": ("def register(registry):\n    1 / 0\n", "ZeroDivisionError"),
 }
 
@@ -91,6 +101,23 @@ def test_a_plugin_that_fails_adds_nothing_and_is_named(catmem, text, reason):
     assert reason in said
     assert "others" not in catmem(text, "import", "--help").stdout
     assert catmem(text, "list", "-p", "neo").stdout
+
+
+def test_what_is_not_where_a_plugin_says_is_told(catmem):
+    text = GOOD.replace('"others:hello"', '"others:nowhere"')
+    assert "what a plugin adds as others:nowhere is not there: AttributeError" in catmem(text, "hello", status=2).stderr
+    text = GOOD.replace('"others:hello"', '"others:read"')
+    assert "others:read is no command of click" in catmem(text, "hello", status=2).stderr
+
+
+def test_what_a_plugin_prints_is_no_data_of_a_command(catmem):
+    assert json.loads(catmem(f"{GOOD}    print('hm')\n", "doctor", "--format", "json").stdout)
+
+
+def test_the_plugins_of_catmem_come_before_others(catmem):
+    text = GOOD.replace('"hello", "o', '"sort", "o').replace("others = others", "aaa = others")
+    plugins = json.loads(catmem(text, "doctor", "--format", "json").stdout)["plugins"]
+    assert [each["name"] for each in plugins if each["error"]] == ["others"]
 
 
 def test_a_plugin_is_not_looked_up_for_a_command_of_the_core(catmem):

@@ -41,7 +41,7 @@ fsck
 anchor
 export --format hermes -p neo -t user
 """
-"""Asked of every root, as text; of every second one as JSON too."""
+"""Asked of every root, as text; of every third one as JSON too."""
 
 WRITES = """
 add -p neo -c rules "Prefers tabs over blanks."
@@ -69,7 +69,7 @@ promote --all
 fsck --repair
 prompt neo
 """
-"""Done to every root, one after the other; on every second one again, with JSON."""
+"""Done to every root, one after the other; on every third one again, with JSON."""
 
 HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
@@ -490,8 +490,9 @@ audit --summary
 token list
 token list neo
 token list --tokens ../home/other.json
+token remove trinity
 token new trinity -p trinity
-token new trinity --scope metrics
+token new meter --scope metrics
 token new bob --person --tokens ../home/other.json
 token remove neo 000000000000
 token remove neo --tokens ../home/other.json
@@ -577,7 +578,7 @@ def stories() -> list[Story]:
     for number, root in enumerate(ROOTS):
         for kind, table in (("writes", WRITES), ("reads", READS)):
             found.append(_story(f"{kind}/{root}", root, lines_of(table)))
-            if number % 2:  # JSON takes as long again, and has the same rules behind it
+            if number % 3 == 1:  # JSON takes as long again, and has the same rules behind it
                 found.append(_story(f"{kind}-json/{root}", root, map(in_json, lines_of(table))))
     found += [_story(f"options-json/{root}", root, map(in_json, lines_of(table))) for root, table in OPTIONS.items()]
     wrong = lines_of(WRONG)

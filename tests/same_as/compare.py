@@ -9,13 +9,14 @@ from typing import NamedTuple
 TIMES = {
     "TIME": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\+00:00| UTC)?|\b\d{8}T\d{6}(?:\.\d+)?Z\b",
     "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|(?<![\w.])\d+(?:\.\d+)?(?= ?ms\b| s\b)",
+    "KEY": r"(?<!\d)\d{8}t\d{6}(?:-\d+)?\b",
     "ADDRESS": r"(?<=\bat )0x[0-9a-f]+",
     "PORT": r"(?<=127\.0\.0\.1:)\d+",
 }
-"""When and where something was done, and how long it took. Two moments may be in one second, or in two, so no numbers."""
+"""When and where something was done, and how long it took. Two moments may be in one second, or in two, so no numbers.
+A key of an agent is named by its second."""
 IDS = {
     "PROPOSAL": r"p-[0-9a-f]{10}\b",
-    "KEY": r"(?<!\d)\d{8}t\d{6}\b",
     "TOKEN": r"catmem_[0-9a-f]{12}_[\w-]{43}",
     "CALLER": r"(?<!v=)(?<![\w-])[0-9a-f]{12}\b",
     "SIGNATURE": r"hmac-sha256:[0-9a-f]{64}\b",

@@ -203,19 +203,7 @@ anna GET /page/sort/neo/user
 anna FORM /page/change/sort take-1=1&to-1=rules
 anna GET /page/files/neo/user
 """
-ROOTS = (
-    "sections",
-    "waiting",
-    "conflicts",
-    "seed-conflicts",
-    "life",
-    "hostile",
-    "sqlite",
-    "bad-profile",
-    "drifted",
-    "twice",
-    "flat",
-)
+ROOTS = ("sections", "waiting", "conflicts", "seed-conflicts", "hostile", "sqlite", "bad-profile", "flat")
 """Served without tokens, to a person."""
 
 

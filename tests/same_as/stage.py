@@ -24,7 +24,7 @@ CAPTURES = {
     "conflict": r"(?<=conflict )[0-9a-f]{10}\b",
     "entry": r"\bb2:[0-9a-f]{32}\b",
     "anchor": r"\b[0-9a-f]{64}\b",
-    "key": r"\b\d{8}t\d{6}\b",
+    "key": r"\b\d{8}t\d{6}(?:-\d+)?\b",
     "token": r"\bcatmem_[0-9a-f]{12}_[\w-]{43}\b",
     "output": r"(?s)(?<=--- standard output\n).*(?=--- standard error)",
 }

@@ -243,10 +243,11 @@ class _Learned:
         self._digest = bytes_digest(self.there.to_bytes())
         record = SeedFile(workspace.root).read()[1].records.get((f"{profile.name}/{target}", f"{source.name}/{target}"))
         seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
+        held = [Version.read(each.category, each.kept or each.text) for each in record.entries] if record else []
         above = pair_entries(seeded, self.there.entries)
         self._origins = {
             own.entries[place].start: (seeded[index].body, self.there.entries[above[index]] if index in above else None)
-            for index, place in pair_entries(seeded, own.entries).items()
+            for index, place in pair_entries(held, own.entries).items()
         }
         """By the start of an entry the words with which it was seeded, and what the source has of it."""
 

@@ -46,7 +46,9 @@ def test_what_arrives_leaves_every_other_byte_as_it_is(ours):
 
 @together("base", ["", "## Talk\n[source: x, domain: home] Likes tea.\n"])
 def test_what_says_the_same_in_another_form_keeps_its_bytes(base):
-    ours, theirs = (f"## Talk\n[{tags}] Likes tea.\n" for tags in ("domain: home, source: x", "source: x, domain: home"))
+    ours, theirs = (
+        f"## Talk\n[{tags}] Likes tea.\n" for tags in ("domain: home, source: x", "source: x, domain: home")
+    )
     assert into(ours, theirs, base=base).text == ours
 
 

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib.util
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +25,9 @@ from hypothesis import HealthCheck, settings
 import catmem
 from tests import places
 from tests.sql.postgres import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"
@@ -71,6 +78,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", type=float, default=1, metavar="SHARE", help="which part of the long tests to run")
     parser.addoption("--lot", default="", help="what draws them, such as the name of a commit")
     parser.addoption("--note-long", action="store_true", help=f"write {LONG_TESTS.name} anew, from this run")
+
+
+# With the folder catmem/plugins away the tests of the core are run: those of files that speak of nothing that plugins add.
+CORE_ALONE = importlib.util.find_spec("catmem.plugins") is None
+_PLUGGED = re.compile(
+    r"""catmem\.plugins|sqlite|postgres|registry\(|"plugins"|on_a_page|"(sort|tidy|import|simulate|hermes|from-hermes)"|catmem\ sort""",
+    re.VERBOSE,
+)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    path = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    if not (CORE_ALONE and path.suffix == ".py" and path.is_file()):
+        return None
+    return (
+        (bool(_PLUGGED.search(path.read_text(encoding="utf-8"))) and path.parent != ROOT / "tests")
+        or _needs(path)
+        or None
+    )
+
+
+@cache
+def _needs(path: Path) -> bool:
+    """Whether a file of tests, or one that it imports, imports a plugin."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    places = (ROOT / Path(*name.split(".")) for name in _names(text))
+    return bool(re.search("^from catmem.plugins", text, re.MULTILINE)) or any(
+        _needs(place.with_suffix(".py")) for place in places
+    )
+
+
+def _names(text: str) -> Iterator[str]:
+    for module, name in re.findall(r"^from ((?:tests|benchmarks)[\w.]*) import (\w+)", text, re.MULTILINE):
+        yield from (module, f"{module}.{name}")
 
 
 @pytest.hookimpl(tryfirst=True)

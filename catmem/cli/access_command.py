@@ -12,7 +12,6 @@ from catmem.cli.command import Command
 from catmem.cli.options import common_options, open_workspace, target_option
 from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
 from catmem.config.profile import refuse_no_root
-from catmem.digest import record_dict
 from catmem.names import FILE_NAMES
 from catmem.text import counted
 
@@ -87,7 +86,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
         say(note)
     if in_json():
         problems = [problem.to_dict() for problem in access.problems]
-        declared = [record_dict(each) for each in workspace.config.entities.values()]
+        declared = [each._asdict() for each in workspace.config.entities.values()]
         emit_json(access_dict(access.fleet, profiles, categories) | {"entities": declared, "problems": problems})
     elif not profiles:
         say(f"There are no profiles in {printable(shown_path(workspace.config.profiles_dir))}.")

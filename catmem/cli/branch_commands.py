@@ -165,6 +165,8 @@ def merge(  # noqa: PLR0913 - one parameter an option
     With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
     those with conflicts are left, with exit status 3.
     """
+    from catmem.merging.branches import branches_of_all
+
     if every == (entity is not None):
         raise click.UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
     if every and (drop or interactive):
@@ -188,6 +190,9 @@ def merge(  # noqa: PLR0913 - one parameter an option
         say("Nothing was written.")
         click.get_current_context().exit(_CONFLICT)
     _show_merged(joined, dry_run=dry_run)
+    others = [] if joined.plan.merged or branches or in_json() else branches_of_all(workspace)[0]
+    if others:
+        say(f"{others[0].entity} has some: catmem merge {others[0].entity}")
     if joined.plan.conflicts:
         click.get_current_context().exit(_CONFLICT)
 

@@ -337,7 +337,8 @@ def _said(plan: FilePlan) -> str:
     parts += [f"{done} settled"] if done else []
     parts += [f"{len(plan.conflicts)} in conflict"] if plan.conflicts else []
     if not plan.changes and not plan.conflicts:
-        parts = ["in sync"]
+        parts = [f"{done} settled"] if done else ["in sync"]
+    parts = parts or [f"{plan.cloned} taken out"]
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
     kinds = Counter(
         OVER if str(each.withheld).startswith(OVER) else str(each.withheld).partition(" ")[0].rstrip(":")

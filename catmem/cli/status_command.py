@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def status(as_of: date | None, *, adopt: bool, check: bool) -> None:
     """Print what is next, in the order in which you best do it, each line with its command.
 
-    First come git's conflict markers, entries without a category, and categories that no specialist reads: a profile
-    has to name them. Then come seeds, branches and proposals, what specialists added or reworded, files that another
-    program changed, and facts with a date that are due for review.
+    First come git's conflict markers, entries with a secret or hostile text, entries without a category, and
+    categories that no specialist reads: a profile has to name them. Then come seeds, branches and proposals, what
+    specialists added or reworded, files that another program changed, and facts with a date that are due for review.
 
     Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """

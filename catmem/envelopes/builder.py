@@ -129,6 +129,9 @@ def _check_values(fields: Mapping[str, Any]) -> None:
         raise EnvelopeError(
             "content is neither a text, nor an object, nor a list of operations", key="content", hint=_HINT
         )
+    if not is_free and isinstance(content, dict) and "categories" not in content:
+        hint = 'Put operations in a list: [{"action": "add", …}]. The JSON form of a file has categories.'
+        raise EnvelopeError("content is an object without categories", key="content", hint=hint)
     if not is_free and isinstance(content, list) and not all(isinstance(each, dict) for each in content):
         raise EnvelopeError("an operation is an object", key="content", hint=_HINT)
     for name, kind in (("op_id", str), ("alert", bool), ("parents", list)):

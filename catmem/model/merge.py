@@ -195,10 +195,10 @@ class Merging:
     def _outcome(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
         if near is None or far is None:
             return self.removal(base, near, far)
-        if near.says(base):
-            return Outcome([far], None)
         if far.says(base) or far.says(near):
             return Outcome([near], None)
+        if near.says(base):
+            return Outcome([far], None)
         return self.both_changed(base, near, far)
 
     def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:

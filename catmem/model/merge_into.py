@@ -9,23 +9,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.model.merge import Merge, Merging, Outcome, Sides, titled_sides
+from catmem.model.pairing import pair_entries
 from catmem.model.version import Conflict, Version
 
 if TYPE_CHECKING:
     from catmem.model.document import Document
+    from catmem.model.pairing import Links
     from catmem.model.version import Precedence, Reason
 
 
-def merge_into(ours: Document, base: Document, theirs: Document, *, precedence: Precedence = "ours") -> Merge:
+def merge_into(
+    ours: Document, base: Document, theirs: Document, *, precedence: Precedence = "ours", held: Document | None = None
+) -> Merge:
     """Bring their changes since ``base`` into our text.
 
     Where both sides changed an entry ``precedence`` says whose stays, and the conflict is reported all the same; of two
     rewordings for which it says ``None`` both stay. That they only verified an entry which we reworded or removed is
     none: they verified other words. ``base`` and ``theirs`` are parts of a file; what ``ours`` alone has is ours.
+    ``held`` is ``base`` in the words in which we held it last.
     Raises ``EditError`` (``not_possible``).
     """
-    merging = _Bringing(Sides.of(titled_sides(base, ours, theirs)), precedence, swapped=False)
+    read = list(titled_sides(base, ours, theirs))
+    merging = _Bringing(Sides.of(read, links_of(held, *read)), precedence, swapped=False)
     return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
+
+
+def links_of(held: Document | None, base: Document, ours: Document, theirs: Document) -> tuple[Links, None]:
+    """Which of our entries those of ``base`` are that we hold in words of our own, unless theirs says these by now."""
+    pairs = {} if held is None else pair_entries(held.entries, ours.entries)
+    said = {each.body for each in (*base.entries, *theirs.entries)}
+    return {index: place for index, place in pairs.items() if ours.entries[place].body not in said}, None
 
 
 class _Bringing(Merging):

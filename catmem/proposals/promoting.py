@@ -243,10 +243,11 @@ class _Learned:
         self._digest = bytes_digest(self.there.to_bytes())
         record = SeedFile(workspace.root).read()[1].records.get((f"{profile.name}/{target}", f"{source.name}/{target}"))
         seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
+        held = [Version.read(each.category, each.kept or each.text) for each in record.entries] if record else []
         above = pair_entries(seeded, self.there.entries)
         self._origins = {
             own.entries[place].start: (seeded[index].body, self.there.entries[above[index]] if index in above else None)
-            for index, place in pair_entries(seeded, own.entries).items()
+            for index, place in pair_entries(held, own.entries).items()
         }
         """By the start of an entry the words with which it was seeded, and what the source has of it."""
 
@@ -283,11 +284,10 @@ class _Learned:
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""
         verified = read_date(entry.tags.get("verified_date")) if keeps_day else None
-        left = "created" if verified else "created verified_date"
-        tags: dict[str, Any] = {key: value for key, value in entry.tags.items() if key not in left.split()}
+        tags: dict[str, Any] = {key: each for key, each in entry.tags.items() if verified or key != "verified_date"}
         like = self.like(entry)
         if like is None:
-            tags["created"] = entry.tags.get("created")  # what has none stays without
+            tags.setdefault("created", None)  # what has none stays without
             return [Operation("add", content=entry.body, category=entry.category, tags=tags)]
         given = {"verified_date": None} if verified else None
         verify = Operation("verify", old_text=entry.body, category=like.category, as_of=verified)

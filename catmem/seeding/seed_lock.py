@@ -32,11 +32,15 @@ _NEXT = {"both": {"ours"}, "ours": {"base", "theirs"}, "base": {"theirs"}, "thei
 
 
 class Seeded(NamedTuple):
-    """An entry as it was seeded. ``text`` is that of the entry with its tag block, without the escapes of a file."""
+    """An entry as it was seeded. ``text`` is that of the entry with its tag block, without the escapes of a file.
+
+    ``kept`` is the text of the target's entry that a person keeps in the place of this one.
+    """
 
     category: str
     id: str
     text: str
+    kept: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -73,13 +77,14 @@ class SeedLock:
         """The lock with some records in the place of those of the same target and source."""
         return replace(self, records={**self.records, **{(each.target, each.source): each for each in records}})
 
-    def without(self, ids: Collection[str]) -> SeedLock:
-        """The lock without some entries."""
-        kept = {
-            key: replace(record, entries=tuple(each for each in record.entries if each.id not in ids))
+    def without(self, texts: Collection[str]) -> SeedLock:
+        """The lock without some texts."""
+        entries = {
+            key: [each._replace(kept=None if each.kept in texts else each.kept) for each in record.entries]
             for key, record in self.records.items()
         }
-        return replace(self, records=kept)
+        left = {key: tuple(each for each in found if each.text not in texts) for key, found in entries.items()}
+        return self.put(replace(record, entries=left[key]) for key, record in self.records.items())
 
     def to_text(self) -> str:
         """The file: the same records give the same text."""
@@ -96,6 +101,8 @@ class SeedLock:
                 "date": record.date.isoformat(),
                 "entries": grouped,
             }
+            kept = {each.id: each.kept for each in record.entries if each.kept is not None}
+            seeds[target][source] |= {"kept": kept} if kept else {}
         whole = {"version": VERSION, "seeds": seeds}
         head = json.dumps(whole, ensure_ascii=False, indent=1)
         # Texts are a line each: so git shows, and merges, one entry at a time.
@@ -199,7 +206,8 @@ class _Reading:
             self.bad_records.append(f"{target} from {source}"[:120])
             return
         self.of = f"{target} from {source}"
-        revision, digest = data.get("revision"), data.get("digest")
+        revision, digest, kept = (data.get(key) for key in ("revision", "digest", "kept"))
+        self.kept = kept if isinstance(kept, dict) else {}
         self.records[target, source] = SeedRecord(
             target=target,
             source=source,
@@ -219,7 +227,8 @@ class _Reading:
         if known is None or not _is_category(category):
             self.lost.append(self.of)
             return None
-        return Seeded(category, id_, known)
+        kept = self.kept.get(id_)
+        return Seeded(category, id_, known, kept if _is_text(kept) else None)
 
     def notes(self) -> list[str]:
         notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import visible
 from catmem.digest import content_digest
-from catmem.model.merge_into import merge_into, only_verified
+from catmem.model.merge_into import links_of, merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.splice import composed, read_like
 from catmem.model.version import Version
@@ -237,15 +237,20 @@ class _Settling:
         self.target = target
         self.resolve = resolve
         self.open: list[Conflict] = []
+        self.kept: dict[str, str | None] = {}
+        """By the id of an entry of the source the target's text that stays in its place."""
 
     def __call__(self, conflict: Conflict) -> Side | None:
         all_of = self.resolve
         said = all_of.get(conflict_id(self.target, conflict)) if isinstance(all_of, Mapping) else all_of
         if said is None:
             self.open.append(conflict)
-        elif said == "both" and conflict.reason == "body":
+            return "ours"
+        if conflict.reason == "body" and conflict.ours is not None and conflict.theirs is not None:
+            self.kept[conflict.theirs.id] = conflict.ours.text if said == "target" else None
+        if said == "both" and conflict.reason == "body":
             return None
-        elif said == "source" or (said == "both" and conflict.ours is None):
+        if said == "source" or (said == "both" and conflict.ours is None):
             return "theirs"
         return "ours"
 
@@ -263,16 +268,20 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
     settling = _Settling(parts.target, resolve)
-    merged = merge_into(ours, before, theirs, precedence=settling)
+    # Of a base in the words that a person keeps in the target follows which of its entries these are.
+    own = [Version.read(each.category, each.kept or each.text) for each in base]
+    held = composed(own, {}, like) if any(each.kept for each in base) else None
+    merged = merge_into(ours, before, theirs, precedence=settling, held=held)
     conflicts = tuple(each for each in merged.conflicts if each in settling.open)
     arriving = _without_own(arriving, before, ours)
+    arriving = [each._replace(kept=settling.kept.get(each.id, each.kept)) for each in arriving]
     return FilePlan(
         target=parts.target,
         source=parts.source,
         before=ours.text,
         after=merged.text,
         entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, read_like(merged.text, like))),
-        rows=tuple(row for row in _rows(before, ours, theirs, merged.conflicts) if _counts(row, kept)),
+        rows=tuple(row for row in _rows(held, before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
         withheld=out,
         doubles=tuple(own.category for own, _ in merged.doubles),
@@ -337,10 +346,10 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
     out: list[Offered] = []
     kept: Counter[tuple[str, str]] = Counter()
     for index, each in enumerate(parts.slice):
-        if each.withheld is None:
-            arriving.append(each.seeded())
-            continue
         number = partner.get(index)
+        if each.withheld is None:
+            arriving.append(each.seeded()._replace(kept=None if number is None else base[number].kept))
+            continue
         if number is None or each.is_hostile:
             out.append(each)
         if number is None:
@@ -420,9 +429,11 @@ def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
     return next((index for index, each in enumerate(seeded) if each.key == key), None)
 
 
-def _rows(base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]) -> Iterator[SeedRow]:
+def _rows(
+    held: Document | None, base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]
+) -> Iterator[SeedRow]:
     """How each entry stands: those of the slice in its order, then those that the source no longer has."""
-    here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries)
+    here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries, links_of(held, base, ours, theirs))
     clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
     was = {index: number for number, index in there.items()}
     taken = set(here.values())

@@ -199,7 +199,8 @@ def undo_fault(revision: Revision) -> str | None:
         said = f"{name} changed no text: it says that proposal {decision['proposal']} was {decision['verdict']}"
         return None if decision["verdict"] == "approved" else said
     if revision.is_branch or len(revision.parents) > 1 or closed(revision):
-        return f"{name} is a branch, or closed one, which an old text does not open again"
+        did = "stands beside the file as a branch" if revision.is_branch else "merged branches or closed some"
+        return f"{name} {did}, and an undo does not take that back"
     if revision.op == "seed":
         return f"{name} is a seed from {revision.note.get('source')}: the next seed still counts its entries as seeded"
     if revision.op == "purge":

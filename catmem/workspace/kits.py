@@ -74,7 +74,7 @@ def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[s
     notes = [
         f"{name} got what a specialist of the kind {role} usually sees: change it in profiles/{name}.yaml"
         for name, role in roles.items()
-        if role is not None and _words_of(name) not in data["kits"][role]["names"]
+        if role not in {None, _words_of(name)}
     ]
     notes += [
         f"catmem does not know what {name} works on, and made the category {own}: name others in profiles/{name}.yaml"

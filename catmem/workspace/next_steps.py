@@ -117,6 +117,8 @@ def _of_files(overview: Overview) -> Iterator[_Said]:
     unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
     first, _, target = next(iter(unsorted), "").partition("/")
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
+    withheld = sum(each.withheld for each in measures)
+    yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
     command = f"catmem sort -p {first} -t {target}"
     yield ("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
 

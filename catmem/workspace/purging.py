@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from catmem.model.document import Entry
-    from catmem.seeding.seed_lock import Seeded, SeedLock, SeedRecord
+    from catmem.seeding.seed_lock import SeedLock, SeedRecord
     from catmem.store.contract import Kept, LastingStore
     from catmem.store.files.folder import Place
     from catmem.workspace.root import Root
@@ -493,7 +493,7 @@ def _purge_lock(root: Path, entity: str, redaction: Redaction, reached: _Reached
 
 def _concerns(data: bytes, lock: SeedLock, entity: str, redaction: Redaction) -> bool:
     """Whether a lock has something that is forgotten, however its JSON spells it."""
-    return bool(_ids(lock, entity, redaction)) or _holds(data, redaction)
+    return bool(_texts(lock, entity, redaction)) or _holds(data, redaction)
 
 
 def _purge_records(file: SeedFile, entity: str, redaction: Redaction, reached: _Reached, *, dry_run: bool) -> None:
@@ -503,7 +503,7 @@ def _purge_records(file: SeedFile, entity: str, redaction: Redaction, reached: _
     if lock.notes:
         reached.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
         return
-    purged = lock.without(_ids(lock, entity, redaction))
+    purged = lock.without(_texts(lock, entity, redaction))
     if purged.to_text().encode() == data:
         return
     if not dry_run:
@@ -511,19 +511,20 @@ def _purge_records(file: SeedFile, entity: str, redaction: Redaction, reached: _
     reached.files[file.path] = None
 
 
-def _ids(lock: SeedLock, entity: str, redaction: Redaction) -> set[str]:
+def _texts(lock: SeedLock, entity: str, redaction: Redaction) -> set[str]:
     return {
-        each.id
+        text
         for record in lock.records.values()
         for each in record.entries
-        if _is_one(record, each, entity, redaction)
+        for text in (each.text, each.kept)
+        if text is not None and _is_one(record, text, entity, redaction)
     }
 
 
-def _is_one(record: SeedRecord, each: Seeded, entity: str, redaction: Redaction) -> bool:
-    body = Version.read(each.category, each.text).body
+def _is_one(record: SeedRecord, text: str, entity: str, redaction: Redaction) -> bool:
+    body = Version.read("", text).body
     own = entity in {record.target, record.source}
-    return (body or each.text) in redaction.bodies or (own and redaction.text is not None and redaction.text in body)
+    return (body or text) in redaction.bodies or (own and redaction.text is not None and redaction.text in body)
 
 
 def _holds(data: bytes, redaction: Redaction) -> bool:

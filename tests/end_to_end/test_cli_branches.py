@@ -80,6 +80,14 @@ def test_a_branch_that_merges_by_itself(user):
     assert (again.stdout, again.stderr) == ("", "3a was merged already, in revision 4\nNothing was written.\n")
 
 
+def test_a_file_without_branches_names_another_that_has_some(user):
+    result = run("merge", "neo/memory")
+    assert result.stderr == "No branch of neo/memory is left to merge.\nneo/user has some: catmem merge neo/user\n"
+    run("merge", "neo", "--theirs")
+    assert run("merge", "neo/memory").stderr == "No branch of neo/memory is left to merge.\n"
+    assert "merged branches or closed some, and an undo does not take that back" in error_of("undo", "neo")["message"]
+
+
 def test_what_was_dropped_is_told_apart_from_what_was_merged(user):
     run("merge", "neo", "3b", "--drop")
     said = "3b was dropped in revision 4; what it says is in the history (catmem diff neo/user 2 3b)\n"

@@ -223,6 +223,24 @@ SETTLED = [
 ]
 
 
+@pytest.mark.parametrize("was_shown", [True, False])
+def test_a_conflict_that_was_shown_is_settled_in_the_same_words(clashing, was_shown):
+    if was_shown:
+        run("seed", "boss", "neo", *AS_OF, status=3)
+    result = run("seed", "boss", "neo", "--resolve", "target", *AS_OF)
+    assert "1 settled" in result.stdout
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 1 kept as changed here\n"
+
+
+def test_a_line_says_that_nothing_but_clones_are_taken_out(place, neo):
+    boss = place / "homes" / "boss" / "USER.md"
+    boss.write_text("## Pay\nThe pay is a secret.\n", encoding="utf-8")
+    neo.parent.mkdir(parents=True)
+    neo.write_text("## Pay\nThe pay is a secret.\n", encoding="utf-8")
+    result = run("seed", "boss", "neo", "--replace-cloned", *AS_OF)
+    assert result.stdout == "neo/user: 1 taken out (revision 2)\n"
+
+
 @pytest.mark.parametrize("by", ["", f"{ID}=", f"{ID[:4]}="])
 @pytest.mark.parametrize(("side", "left"), SETTLED)
 def test_what_was_settled_is_no_conflict_in_the_next_seed(clashing, neo, side, left, by):

@@ -104,7 +104,7 @@ def test_doctor_leaves_nothing_behind(user):
 
 def test_doctor_as_json(user):
     said = run_json("doctor")
-    assert list(said) == ["root", "python", "catmem", "platform", "folders", "unreadable", "tokens"]
+    assert list(said) == ["root", "python", "catmem", "platform", "folders", "unreadable", "tokens", "plugins"]
     boss, neo = said["folders"]
     assert list(neo) == ["path", "file_system", "features", "store", "records", "note"]
     assert (neo["store"], neo["records"], neo["note"]) == (True, 2, None)

@@ -6,6 +6,7 @@ A test takes ``@pytest.mark.parametrize("kind", kinds())`` and makes what it nee
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,8 +108,8 @@ def named(name: str) -> Kind:
 
 def kinds(*, lasting: bool = False) -> list[object]:
     """Parameters for ``parametrize``: all kinds, or those that are lasting."""
-    return [
-        pytest.param(kind, id=kind.name, marks=[pytest.mark.postgresql] if kind.name == "postgresql" else [])
-        for kind in KINDS
-        if kind.lasting or not lasting
-    ]
+    found = [kind for kind in KINDS if kind.lasting or not lasting]
+    if find_spec("catmem.plugins") is None:
+        found = [kind for kind in found if kind.name not in {"sqlite", "postgresql"}]
+    postgresql = {"postgresql": [pytest.mark.postgresql]}
+    return [pytest.param(kind, id=kind.name, marks=postgresql.get(kind.name, [])) for kind in found]

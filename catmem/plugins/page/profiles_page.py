@@ -28,6 +28,7 @@ _TEXT = 60_000
 
 SCREENS = {
     "marked": "/page/lint?rule=CM113",
+    "withheld": "/page/lint",
     "unread": "/page/access#orphans",
     "refused": "/page/seeds",
     "seed_conflicts": "/page/seeds",

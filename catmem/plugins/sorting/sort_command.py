@@ -26,6 +26,7 @@ from catmem.cli.options import (
 from catmem.cli.output import emit, emit_json, in_json, printable, read_stdin, say, say_all, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError, RefusedError, UnreadableError
 from catmem.files import os_errors, read_bounded
+from catmem.names import STAYS
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 
 if TYPE_CHECKING:
@@ -271,10 +272,10 @@ def _finish(plan: SortPlan, lines: Sequence[SortLine], *, dry_run: bool, unseen:
     if in_json():
         emit_json({**done.to_dict(), "dry_run": dry_run})
     else:
-        _show(plan, done, dry_run=dry_run)
+        _show(plan, done, [line for line in lines if line.secret and line.choice == STAYS], dry_run=dry_run)
 
 
-def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
+def _show(plan: SortPlan, done: Sorted, kept: Sequence[SortLine], *, dry_run: bool) -> None:
     from catmem.plugins.sorting.sort_list import beginning
     from catmem.plugins.sorting.sort_list import shown as shown_text
 
@@ -297,8 +298,10 @@ def _show(plan: SortPlan, done: Sorted, *, dry_run: bool) -> None:
         say(f"to take it back: mv {backup} {shlex.quote(shown)}")
     for line in done.secrets:
         say(f"the secret on line {line.line} {would or 'is '}out of the file, not of its history")
-    if done.secrets and not dry_run:
+    if kept:
+        say(f"what looks like a secret {would or 'was '}left in {plan.name}: {counted(len(kept), 'entry')}")
+    if (done.secrets or (kept and plan.entity)) and not dry_run:
         say("Replace each where it was issued. Then erase it for good:")
-        ids = dict.fromkeys(line.entry.id for line in done.secrets)
+        ids = dict.fromkeys(line.entry.id for line in (*done.secrets, *kept))
         say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")

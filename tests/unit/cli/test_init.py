@@ -392,11 +392,15 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
     assert (refused.exit_code, "would_overwrite" in refused.stderr) == (2, True)
 
 
-def test_a_specialist_of_a_kind_by_a_word_of_its_name_is_named_and_the_help_knows_all_kinds(tmp_path):
-    said = run(tmp_path / "root", "--profile", "sound-design", "--profile", "developer").stderr
-    assert said == (
-        "note: sound-design got what a specialist of the kind designer usually sees: change it in profiles/sound-design.yaml\n"
+def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_all_kinds(tmp_path):
+    names = {"sound-design": "designer", "translator": "writer", "hr-coach": "people"}
+    said = run(tmp_path / "root", "--profile", "coder", *(f"--profile={name}" for name in names)).stderr
+    assert said == "".join(
+        f"note: {name} got what a specialist of the kind {kind} usually sees: change it in profiles/{name}.yaml\n"
+        for name, kind in names.items()
     )
+    coach = run(tmp_path / "other", "--profile", "coach").stderr
+    assert coach.startswith("note: catmem does not know what coach works on, and made the category coach: ")
     kinds = ", ".join(kits()["kits"]).replace(", home", " and home")
     assert f"The kinds are {kinds};" in " ".join(run("--help").stdout.split())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -634,14 +635,23 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
         put(tmp_path / name, text)
     assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
     monkeypatch.chdir(tmp_path / "root")
-    assert run("sort", "--unsure", "--dry-run").exit_code == 0
-    assert run("sort", "--unsure").exit_code == 0
+    assert "secret would be left in orchestrator/memory: 1 entry\n" in run("sort", "--unsure", "--dry-run").output
+    said = run("sort", "--unsure").output
+    assert "what looks like a secret was left in orchestrator/memory: 1 entry\n" in said
+    assert run("sort", "--yes").output.count("what looks like a secret") == 1
+    (step,) = (
+        each for each in json.loads(run("status", "--format", "json").output)["next"] if "secret" in each["what"]
+    )
+    assert (step["count"], "(secret)" in run(*step["command"].split()[1:], status=1).output) == (1, True)
     user, memory = ((tmp_path / "root" / "homes" / "orchestrator" / name).read_text() for name in flat)
     assert user.startswith("zzz\n")
     assert "## Communication Style\nLikes short answers." in user
     assert "## Invoices\nEach invoice has" in user
     assert memory.startswith(f"The token is {TOKEN}")
     assert "## Deploys\nThe deploys of" in memory
+    (erases,) = re.findall("^  catmem (purge .*)$", said, re.MULTILINE)
+    assert run(*erases.split()).exit_code == 0
+    assert "catmem purge" not in run("sort", "--yes").output
     assert run("sort", "--unsure", "--read", "x", status=2).exit_code == 2
 
 

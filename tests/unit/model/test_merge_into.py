@@ -44,6 +44,14 @@ def test_what_arrives_leaves_every_other_byte_as_it_is(ours):
     assert merged.replace(f"{newline}§{newline}Likes milk.", "", 1) == ours
 
 
+@together("base", ["", "## Talk\n[source: x, domain: home] Likes tea.\n"])
+def test_what_says_the_same_in_another_form_keeps_its_bytes(base):
+    ours, theirs = (
+        f"## Talk\n[{tags}] Likes tea.\n" for tags in ("domain: home, source: x", "source: x, domain: home")
+    )
+    assert into(ours, theirs, base=base).text == ours
+
+
 def test_an_edit_of_theirs_takes_the_place_of_the_old_text():
     ours = "## Talk\n\n- own\n§\nLikes tea.\n§\nNo calls before ten.\n§\nown too\n"
     merged = into(ours, "## Talk\nLikes tea.\n§\nNo calls before eleven.\n")

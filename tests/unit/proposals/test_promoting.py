@@ -34,6 +34,13 @@ def test_a_person_promotes_an_addition_at_once(ws):
     assert "The staging server is called Otter." in text_of(ws, "neo/user")
 
 
+def test_an_addition_keeps_the_order_of_its_tags(ws):
+    tagged = "[created: 2026-11-01, expires: 2027-03-02] The staging server is called Otter."
+    put_bytes(ws, "neo/user", f"## Rules\n{tagged}\n")
+    promote(ws, "neo", "staging server")
+    assert tagged in text_of(ws, "boss/user")
+
+
 def test_a_rewording_takes_the_place_of_the_old_words_and_of_their_verification(ws):
     promote(ws, "neo", "never on Mondays")
     text = text_of(ws, "boss/user")

@@ -89,12 +89,25 @@ def test_a_record_takes_the_place_of_the_one_before_it_and_of_no_other():
 
 
 def test_an_entry_can_be_taken_out_of_every_record():
-    lock = lock_of(record(TEA, ACME), record(TEA, target="ann/user")).without({TEA.id})
+    lock = lock_of(record(TEA, ACME), record(TEA, target="ann/user")).without({TEA.text})
     assert {key: record.entries for key, record in lock.records.items()} == {
         ("neo/user", "boss/user"): (ACME,),
         ("ann/user", "boss/user"): (),
     }
     assert "tea" not in lock.to_text()
+
+
+def test_the_words_that_a_target_keeps_stand_in_it_and_can_be_taken_out():
+    lock = lock_of(record(TEA, ACME._replace(kept="Vendor is Core.")))
+    assert entries_of(read(lock.to_text())) == entries_of(lock)
+    assert entries_of(lock.without({"Vendor is Core."})) == entries_of(lock_of(record(TEA, ACME)))
+
+
+@pytest.mark.parametrize("kept", [["x"], {ACME.id: 7}, {ACME.id: "\ud800"}, "x"])
+def test_kept_words_of_the_wrong_form_count_for_nothing(kept):
+    data = json.loads(lock_of(record(ACME)).to_text())
+    data["seeds"]["neo/user"]["boss/user"]["kept"] = kept
+    assert entries_of(read(json.dumps(data))) == entries_of(lock_of(record(ACME)))
 
 
 # --- what is not whole ---

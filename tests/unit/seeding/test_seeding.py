@@ -19,6 +19,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
+from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.order import seed_order
 from catmem.seeding.planner import ephemeral, refuse_too_long
@@ -320,6 +321,42 @@ def test_a_conflict_is_settled_for_one_side_once_and_for_all(clashing, resolve, 
     assert clashing.plan_seed("boss", ["neo"], as_of=DAY).in_sync
     assert seed(clashing, "neo").exit_status == 0
     assert bodies(clashing)[-1] == vendor
+
+
+@pytest.fixture
+def kept(clashing):
+    """A person said that the target keeps its words, which have little in common with the source's."""
+    edit(clashing, "Vendor is Core.", "We buy nothing from anybody until spring.", "neo/user")
+    edit(clashing, "Vendor is Bolt.", "Ask Bolt first.")
+    seed(clashing, "neo", resolve="target")
+    return clashing
+
+
+def test_what_the_target_keeps_stays_the_wording_of_the_same_entry(kept):
+    assert states(kept.plan_seed("boss", ["neo"], as_of=DAY))[-1] == "changed_in_target"
+    edit(kept, "Ask Bolt first.", "[verified_date: 2026-11-01] Ask Bolt first.")
+    edit(kept, "We buy nothing from anybody until spring.", "We buy nothing from anybody until May.", "neo/user")
+    assert states(seed(kept, "neo"))[-1] == "changed_in_target"
+    assert states(kept.plan_seed("boss", ["neo"], as_of=DAY))[-1] == "changed_in_target"
+    edit(kept, "Ask Bolt first.", "Bolt it is.")
+    assert states(seed(kept, "neo"))[-1] == "conflict"
+    seed(kept, "neo", resolve="source")
+    assert bodies(kept)[-1] == "Bolt it is."
+    assert "spring" not in (kept.root / LOCK_NAME).read_text(encoding="utf-8")
+
+
+def test_what_the_target_keeps_takes_the_place_of_the_entry_where_it_is_promoted(kept):
+    (found,) = promote_learned(kept)
+    assert found.replaces == "Ask Bolt first."
+    promote(kept, "neo", "buy nothing")
+    assert bodies(kept, "boss/user")[2:-1] == ["We buy nothing from anybody until spring."]
+    assert states(seed(kept, "neo")) == ["in_sync"] * 3
+    assert len(bodies(kept)) == 3
+
+
+def test_what_the_target_kept_and_then_removed_is_removed_in_it(kept):
+    edit(kept, "We buy nothing from anybody until spring.", "", "neo/user")
+    assert states(seed(kept, "neo"))[-1] == "removed_in_target"
 
 
 def test_a_conflict_is_settled_by_hand_where_both_say_the_same(clashing):

@@ -51,6 +51,18 @@ def test_a_seed_after_it_brings_nothing_back_and_takes_nothing_away(workspace, e
     assert holding(workspace.root, b"4711-0815") == []
 
 
+def test_the_words_that_a_target_keeps_go_too(workspace):
+    for entity, old, new in (("neo/user", CARD, "Pay by 0815-4711 alone."), ("boss/user", CARD, "Cash it is.")):
+        home = workspace.root / "homes" / entity.partition("/")[0] / "USER.md"
+        home.write_text(home.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    seed(workspace, "neo", resolve="target")
+    assert b"0815-4711" in (workspace.root / LOCK_NAME).read_bytes()
+    report = purge(workspace, "neo", "0815-4711")
+    assert holding(workspace.root, b"0815-4711") == [] == list(report.left)
+    seed(workspace, "neo")
+    assert bodies(workspace) == ["Likes tea.", "Ask for 47 cards."]
+
+
 def test_a_dry_run_names_the_lock_and_leaves_it(workspace, lock):
     before = lock.read_bytes()
     assert LOCK_NAME in purge(workspace, "boss", "4711-0815", dry_run=True).files

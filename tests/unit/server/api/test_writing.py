@@ -252,6 +252,13 @@ def test_a_plain_write_that_is_none_is_a_422(neo, change):
     assert refusal(response) == (422, "schema")
 
 
+def test_one_operation_that_stands_in_no_list_is_told_so(neo):
+    operation = {"action": "add", "category": "talk", "content": "x"}
+    response = neo.post("/mem/write", json={**plain("x", prev_rev=0), "content": operation})
+    assert refusal(response) == (422, "schema")
+    assert "in a list" in response.json()["hint"]
+
+
 def test_a_plain_write_to_another_profile_adopts_nothing_there(served, neo):
     path = served.workspace.root / "homes" / "other" / "USER.md"
     path.parent.mkdir(parents=True)

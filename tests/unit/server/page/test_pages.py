@@ -173,6 +173,7 @@ def test_the_overview_has_what_is_next_as_the_command_and_the_api_have_it(client
     lines = re.findall(r'<li class="line"><a href="([^"]+)">([^<]+)</a></li>', html)
     assert [says for _, says in lines] == [each["what"] for each in client.get("/status").json()["next"]]
     assert {says: address for address, says in lines} == {
+        "1 entry with a secret or hostile text": "/page/lint",
         "1 category that no specialist reads (vault)": "/page/access#orphans",
         "1 profile behind its source": "/page/seeds",
         "1 branch with conflicts": "/page/branches",

@@ -3,7 +3,8 @@
 ``benchmarks/people`` has the flat files of invented people, the roles of their specialists, and who should read each
 note (``truth.tsv``: file, number, roles or ``all``, how it begins; notes for ``none`` are left out). The weights were
 chosen with p1 to p3, and a part of these notes was seen before some of the words were written. Nothing was made of the
-notes of p4 to p6, which judge; but how far ahead a sure guess has to be was set when its figures of all six were known.
+notes of p4 to p8, which judge; but how far ahead a sure guess has to be was set when its figures of all were known. The
+roles of p7 and p8 are mostly of kinds that no kit is made for.
 A guess is right if a right specialist reads its category and it is no category that all specialists have; for ``all``,
 if it is one. Of those that are not right some are in such a category: then a right specialist reads the note all the
 same, and others do too.

@@ -2,7 +2,7 @@
 
 ``benchmarks/people`` has the notes of people in flat files, no entry sorted. ``pairs.tsv`` names the pairs that were
 planted in them: ``USER.md#2``, a tab, ``MEMORY.md#31``, a tab, ``contradiction``. Somebody else wrote them, before the
-ranking. It was developed on the first two; the third was only measured.
+ranking. It was developed on the first two; the others were only measured.
 
 ``tidy_pairs.tsv``, ``tidy_later.tsv`` and ``tidy_fresh.tsv`` have pairs that share most of their words: duplicates,
 contradictions, and pairs that are alike and neither. They are planted among the ``notes`` of one orchestrator.

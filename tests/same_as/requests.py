@@ -283,7 +283,18 @@ def served(stage: Stage, *options: str) -> Iterator[str]:
         yield address
         server.send_signal(signal.SIGINT)
         _, log = server.communicate(timeout=SECONDS)
-    stage.note("the end of the server", f"exit status {server.returncode}\n{said}{log}")
+    stage.note("the end of the server", f"exit status {server.returncode}\n{said}{_plain_log(log)}")
+
+
+def _plain_log(log: str) -> str:
+    """The lines of a log without their times, sorted: a line comes after its answer, so two may change places.
+
+    The frames of a traceback are left out: where the lines of a module are is no matter of a user's.
+    """
+    lines = [re.sub(r"^[\d-]{10} [\d:,]+ ", "", line) for line in log.splitlines()]
+    return "\n".join(
+        sorted(line for line in lines if line and not line.startswith((" ", "Traceback ", "During handling")))
+    )
 
 
 def _play(stage: Stage, lines: list[str], *, tokens: bool) -> None:

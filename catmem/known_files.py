@@ -64,4 +64,5 @@ def _is_own() -> bool:
         and stat.S_ISDIR(found.st_mode)
         and found.st_uid == os.geteuid()
         and not found.st_mode & 0o022
+        and not _FOLDER.parent.lstat().st_mode & 0o002
     )

@@ -36,6 +36,9 @@ def command_of(given: str) -> str:
 def answer_of(command: str, prompt: str) -> str:
     """What a command of the user's shell answers. Raises ``ConfigError`` (``ask_failed``) and ``UnreadableError``."""
     shell = os.environ.get("SHELL") or "/bin/sh"
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is signal.SIG_DFL:  # as Ctrl-C, so that the command ends too
+            signal.signal(ending, signal.default_int_handler)
     try:
         # In a session of its own, so that all that it started ends with it.
         asked = subprocess.Popen(  # noqa: S603 - the user names it

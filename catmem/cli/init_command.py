@@ -128,7 +128,7 @@ def init(  # noqa: PLR0913 - one parameter an option
     emit("".join(lines) if lines else "nothing to do\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if is_made:
-        place = [] if where == "." or from_hermes else [f"cd {where}"]
+        place = [] if where == "." or from_hermes else [f"cd {shlex.quote(where)}"]
         emit("\nNext:\n" + "".join(f"  {step}\n" for step in place + steps))
     for name, error in skipped.items():
         say(f"{name}: skipped; mend this and run it again")

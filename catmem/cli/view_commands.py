@@ -219,7 +219,7 @@ def _list_everywhere(workspace: Workspace, target: str | None, category: str | N
     from catmem.workspace.everywhere import folded, list_everywhere
 
     _warn_of_all(workspace, target)
-    found, unreadable = list_everywhere(workspace, target=target, category=category, as_of=as_of)
+    found, unreadable, _ = list_everywhere(workspace, target=target, category=category, as_of=as_of)
     listed = folded(found)
     if in_json():
         emit_json({"profile": None, "entries": [each.to_dict() for each in listed]})

@@ -277,6 +277,7 @@ def refuse_bad_name(name: str, path: Path | None = None) -> None:
         raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
     if not is_name(name):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
+        hint += f" Use {slugify(name)}." if is_name(slugify(name)) else ""
         raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
 
 

@@ -87,17 +87,19 @@ def approve(
             code="no_proposer",
             hint=f"Nothing was written. Reject it (catmem proposals --reject {found.id}), or make the change yourself.",
         )
+    warnings: list[str] = []
     if words is not None:
         if actor is not None:
             raise ForbiddenError(
                 f"{actor} may not approve other words than those that were proposed",
                 hint=f"Nothing was written. Approve {found.id} as it is or reject it; a person may give other words.",
             )
-        check_threats([words], workspace.config, to_agent=actor is not None, allow_secret=allow_secret)
+        warning = check_threats([words], workspace.config, to_agent=False, allow_secret=allow_secret)
+        warnings = [] if warning is None else [f"warning: {warning}"]
     approval = _ApprovedText(workspace, found, actor, words)
     done = _decide(workspace, found, "approved", actor, update=approval)
     notes = () if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
-    return replace(done, notes=tuple(notes))
+    return replace(done, notes=(*warnings, *notes))
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
@@ -134,7 +136,7 @@ def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
 
 def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
     """How each specialist that goes on with rejected words takes those of the source."""
-    for entity, entry, change in _copies(workspace, found):
+    for entity, entry, change in _copies(workspace, found)[0]:
         which, source = f"-p {entity.replace('/', ' -t ')} {entry.id}", change.now or change.before
         way = f"remove it there: catmem remove {which}"
         if source is not None:
@@ -144,7 +146,10 @@ def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
 
 def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
     """Give a person's words to the specialists that hold the proposed ones: else these would be proposed again."""
-    for entity, entry, _ in _copies(workspace, found):
+    copies, unreadable = _copies(workspace, found)
+    for error in unreadable:
+        yield f"not looked at, so it may have other words: {error}"
+    for entity, entry, _ in copies:
         name, _, target = entity.partition("/")
         operation = Operation("replace", content=words, old_text=entry.id, category=entry.category, confirm=True)
         try:
@@ -152,18 +157,21 @@ def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: boo
             yield f"{entity} says it in these words too (revision {done.revision})"
         except CatmemError as error:
             yield f"{entity} still has the words that were proposed: {error.message}"
+    own = f"{found.agent}/{found.entity.partition('/')[2]}"
+    if f"{found.reason}".endswith(f"in {own}") and not (unreadable or any(entity == own for entity, *_ in copies)):
+        yield f"{own} stays as it is: it does not have the words that were proposed any more"
 
 
-def _copies(workspace: Root, found: Proposal) -> list[tuple[str, Entry, ProposedChange]]:
-    """The entries with the words that a proposal makes, in files that are seeded from this one, or its proposer's."""
+def _copies(workspace: Root, found: Proposal) -> tuple[list[tuple[str, Entry, ProposedChange]], list[CatmemError]]:
+    """The entries with the words that a proposal makes, in files of heirs and its proposer; and what cannot be read."""
     name, _, target = found.entity.partition("/")
     made = {change.after.body: change for change in found.changes if change.after is not None}
     heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent} - {
         name
     }
-    seen, _ = list_everywhere(workspace, target=target)
+    seen, unreadable, _ = list_everywhere(workspace, target=target)
     there = [each for each in seen if each.entry.body in made and each.entity.partition("/")[0] in heirs]
-    return [(each.entity, each.entry, made[each.entry.body]) for each in there]
+    return [(each.entity, each.entry, made[each.entry.body]) for each in there], unreadable
 
 
 def _record(workspace: Root, found: Proposal) -> Revision:

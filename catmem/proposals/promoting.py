@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class Promoted:
     """One entry of ``profile`` and what became of it at ``source``: ``written``, or the ``error`` that refused it.
 
-    ``replaced`` is the entry of the source that it rewords, if there is one.
+    ``replaced`` is the entry of the source that it rewords, if there is one; ``in_conflict``: a seed asks about both.
     """
 
     profile: str
@@ -51,6 +51,7 @@ class Promoted:
     target: str
     entry: Entry
     replaced: Entry | None
+    in_conflict: bool = False
     written: Written | None = None
     error: CatmemError | None = None
 
@@ -101,7 +102,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
             hint="Nothing was written.",
         )
     written = learned.bring(entry, reason, proposes=proposes, dry_run=dry_run)
-    return Promoted(profile.name, source.name, target, entry, learned.like(entry), written)
+    return Promoted(profile.name, source.name, target, entry, learned.like(entry), written=written)
 
 
 def promote_learned(
@@ -136,7 +137,8 @@ def promote_learned(
             for entry in learned.entries:
                 if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
-                done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
+                both = learned.in_conflict(entry)
+                done = Promoted(profile.name, source.name, target, entry, learned.like(entry), both)
                 if not chosen(done):
                     continue
                 try:
@@ -254,6 +256,11 @@ class _Learned:
     def is_copy(self, entry: Entry) -> bool:
         """Whether an entry stands as it was seeded: then the source has other words by now, or took it out."""
         return self._origins.get(entry.start, ("", None))[0] == entry.body
+
+    def in_conflict(self, entry: Entry) -> bool:
+        """Whether both sides changed an entry since the seed."""
+        seeded, above = self._origins.get(entry.start, ("", None))
+        return above is not None and seeded not in {entry.body, above.body}
 
     def bring(
         self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None

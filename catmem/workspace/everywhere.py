@@ -43,15 +43,15 @@ def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
 
 def list_everywhere(
     workspace: Root, *, target: str | None = None, category: str | None = None, as_of: date | None = None
-) -> tuple[list[SeenEntry], list[CatmemError]]:
-    """The entries of all profiles' files, hidden categories included, and what could not be read.
+) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
+    """The entries of all profiles' files, hidden categories included; what could not be read; the digests of the files.
 
     Raises ``UnreadableError`` if the folder of profiles cannot be listed.
     """
     profiles, unreadable = load_each(workspace)
     config, day = workspace.config, as_of or clock.today()
     wanted = None if category is None else config.taxonomy.category(category)
-    found: list[SeenEntry] = []
+    found, digests = list[SeenEntry](), dict[str, str]()
     for profile in profiles:
         for each in TARGETS if target is None else (target,):
             try:
@@ -59,6 +59,7 @@ def list_everywhere(
             except CatmemError as error:
                 unreadable.append(error)
                 continue
+            digests[f"{profile.name}/{each}"] = document.digest
             found += [
                 SeenEntry(
                     f"{profile.name}/{each}",
@@ -69,4 +70,4 @@ def list_everywhere(
                 for entry in document.entries
                 if wanted in {None, entry.category}
             ]
-    return found, unreadable
+    return found, unreadable, digests

@@ -184,7 +184,7 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
     for each in map(Path, start):
         names = [name for name in FILE_NAMES.values() if (each / name).exists()] if each.is_dir() else [each.name]
         for name in names:
-            if name not in FILE_NAMES.values() or f"{_HOME}/{name}" in found:
+            if (name not in FILE_NAMES.values() and each.exists()) or f"{_HOME}/{name}" in found:
                 raise ConfigError(
                     f"{each} is the second {name}" if name in FILE_NAMES.values() else f"{each} is no memory file",
                     code="not_memory",
@@ -199,7 +199,8 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
                 error.path = str(path)
                 raise
         if not names:
-            raise UnreadableError("holds no USER.md and no MEMORY.md", code="missing", path=each)
+            hint = "Nothing was written. The names are in capitals: user.md is not read."
+            raise UnreadableError("holds no USER.md and no MEMORY.md", code="missing", path=each, hint=hint)
     return found
 
 

@@ -13,12 +13,13 @@ from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.proposals.promoting import promotable
 from catmem.proposals.proposal import proposals
+from catmem.staleness.review import Round
 from catmem.text import counted, few
 from catmem.workspace.fleet import read_access
 from catmem.workspace.overview import Overviews
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import date
 
     from catmem.config.rights_table import Fleet
@@ -61,21 +62,23 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     """
     overview = (overviews or Overviews(workspace)).read(as_of)
     if overviews is None:
-        return _planned(workspace, overview, as_of)
+        return _planned(workspace, overview, as_of, Round.read(workspace.root).passed)
     stamp = overview.stamp, workspace.store.marks(workspace.config.entities)
     if overviews.steps is None or overviews.steps[0] != stamp or overviews.steps[1].unreadable:
-        overviews.steps = stamp, _planned(workspace, overview, as_of)
+        overviews.steps = stamp, _planned(workspace, overview, as_of, {})  # a page asks about all of a round
     return overviews.steps[1]
 
 
-def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSteps:
+def _planned(
+    workspace: Root, overview: Overview, as_of: date | None, passed: Mapping[tuple[str, str], int]
+) -> NextSteps:
     beside = [entity for line in overview.lines for entity in line.beside]
     branches, access = branches_of_all(workspace, beside), read_access(workspace)
     waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:
-        learned = sum(each.error is None for each in promotable(workspace))
+        learned = sum(each.error is None and not each.in_conflict for each in promotable(workspace))
     except CatmemError as error:
         wrong.append(error)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
@@ -87,8 +90,8 @@ def _planned(workspace: Root, overview: Overview, as_of: date | None) -> NextSte
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
     # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
-    dated = {state: number for state, number in sorted(overview.due.items()) if state != "unverified"}
-    due = ", ".join(f"{number:,} {state}" for state, number in dated.items())
+    dated = Counter(state for key, state in overview.waiting if state != "unverified" and not passed.get(key))
+    due = ", ".join(f"{number:,} {state}" for state, number in sorted(dated.items()))
     said = (
         *_of_files(overview),
         ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
@@ -149,4 +152,5 @@ def _of_seeds(overview: Overview) -> Iterator[_Said]:
     yield ("refused", len(problems), "profile", why, "catmem seed --all --dry-run")
     settle = "catmem seed --all --interactive"
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
-    yield ("seeds", behind, "profile", "behind its source", "catmem seed --all")
+    whose = "its source" if behind == 1 else "their sources"
+    yield ("seeds", behind, "profile", f"behind {whose}", "catmem seed --all")

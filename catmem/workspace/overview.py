@@ -125,13 +125,13 @@ class ProfileOverview:
 class Overview:
     """All profiles by tier and name. ``problems`` are what concerns no single line.
 
-    ``due`` counts the facts that wait for an answer, by state: a copy that follows its source is answered there.
+    ``waiting`` are the facts that wait for an answer, each with its state: a copy is answered at its source.
     ``stamp`` is another one after each change of a profile, its files and histories, or the seeds.
     """
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
-    due: Mapping[str, int]
+    waiting: tuple[tuple[tuple[str, str], str], ...]
     problems: tuple[CatmemError, ...]
     stamp: object = field(repr=False)
 
@@ -209,12 +209,12 @@ class Overviews:
             now = {profile.name: self._now(profile) for profile in profiles}
             seeds, wrong = self._seeded(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
-            due = self._waiting(lines)
+            waiting = self._waiting(lines)
             self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
         seeded = _time_of(SeedFile(self.workspace.root).path)
         stamp = day, seeded, *(each.stamp for each in now.values()), *map(str, problems)
-        return Overview(day, in_order, due, (*problems, *wrong), stamp)
+        return Overview(day, in_order, waiting, (*problems, *wrong), stamp)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
         """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
@@ -254,16 +254,16 @@ class Overviews:
     def _is_known(self, kind: str, name: str, stamp: object) -> bool:
         return (kind, name) in self._known and self._known[kind, name][0] == stamp
 
-    def _waiting(self, lines: Sequence[ProfileOverview]) -> Counter[str]:
-        """The facts that a review would ask about, by state."""
+    def _waiting(self, lines: Sequence[ProfileOverview]) -> tuple[tuple[tuple[str, str], str], ...]:
+        """The facts that a review would ask about, each with its state."""
         measures = [line.measure for line in lines if line.measure]
         ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
         lock = self._lock_of_seeds()
         copies = {} if lock is None else copies_among(lock, ids.get)
         facts = [fact for measure in measures for fact in measure.facts]
         due = {key for key, _ in facts}
-        return Counter(
-            state
+        return tuple(
+            (key, state)
             for key, state in facts
             if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
         )

@@ -113,6 +113,12 @@ def test_what_others_may_write_says_nothing(folder, mode):
     assert known_files.recall("digest") is None
 
 
+def test_a_folder_that_others_may_move_away_says_nothing(folder):
+    known_files.remember("digest", "text")
+    folder.parent.chmod(0o777)
+    assert known_files.recall("digest") is None
+
+
 def test_a_folder_behind_a_link_and_one_that_depends_on_the_place_say_nothing(folder, tmp_path, monkeypatch):
     known_files.remember("digest", "text")
     assert known_files.recall("digest") == "text"

@@ -77,7 +77,7 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
     "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
     "/page/change/undo": change(entries_page.undo),
-    "/page/change/sort": change(sort_page.sort, "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
+    "/page/change/sort": change(sort_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
     "/page/change/tidy": change(tidy_page.settle, f"{tidy_page.PAIR}*", again=tidy_page.tidy),
     "/page/change/promote": change(tidy_page.propose, f"{tidy_page.TAKE}*", again=tidy_page.promote),
     **{

@@ -14,7 +14,7 @@ from catmem.names import DROP, SECRET, SPLIT, STAYS
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.formats import paged, with_query
 from catmem.plugins.page.page_view import Page, of_entity
-from catmem.plugins.page.writing import Did, nothing_ticked
+from catmem.plugins.page.writing import Did, bad_form, nothing_ticked
 from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL
 from catmem.plugins.sorting.sort_files import apply_sort, plan_of
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
@@ -48,10 +48,13 @@ def sort(sent: Sent) -> Did:
     """Write what is ticked, as one revision. Raises ``RequestError`` 422 where nothing is, and as ``apply_sort``."""
     plan, rows = _plan(sent, seen_document(sent)), []
     for number in (line.number for line in plan.lines):
-        choice, new, ticked = _given(sent, number)
-        rows.append(ListRow(f"entry {number}", number, (f"+{new}" if new else choice) if ticked else STAYS, {}, None))
-    if not any(name.startswith("take-") for name in sent.fields):
+        choice, new, takes = _given(sent, number)
+        rows.append(ListRow(f"entry {number}", number, (f"+{new}" if new else choice) if takes else STAYS, {}, None))
+    ticked = {name for name in sent.fields if name.startswith("take-")}
+    if not ticked:
         raise nothing_ticked()
+    if not ticked <= {f"take-{line.number}" for line in plan.lines}:
+        raise bad_form("the form ticks an entry that the file did not have")
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
     return Did(with_query(sent.back, page=None), [(sent.named, made.done.revision)])
 
@@ -59,14 +62,14 @@ def sort(sent: Sent) -> Did:
 def again(sent: Sent, refusal: FormRefusal) -> Page:
     """Those entries of the form that are still there, with what was chosen for them."""
     (plan, file), given = _now(sent), defaultdict(list)
-    for line in _plan(sent, seen_document(sent)).lines:
-        if f"to-{line.number}" in sent.fields:
-            given[line.entry.id].append(_given(sent, line.number))
+    for name, entry_id in sent.fields.items():
+        if name.startswith("id-"):
+            given[entry_id].append(_given(sent, name.removeprefix("id-")))
     rows = [_row(plan, line, given[line.entry.id].pop(0)) for line in plan.lines if given[line.entry.id]]
     return _page(sent, plan, file, rows, refusal=refusal, base=refusal.expected)
 
 
-def _given(sent: Sent, number: int) -> tuple[str, str, bool]:
+def _given(sent: Sent, number: object) -> tuple[str, str, bool]:
     """What was sent of an entry: what is chosen, the name of a new category, and whether it is ticked."""
     chosen = sent.get(f"to-{number}")
     new = "" if chosen else sent.get(f"new-{number}").strip().removeprefix("+")

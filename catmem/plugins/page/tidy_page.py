@@ -1,12 +1,14 @@
 """Tidy and promote: what memory says twice, and what specialists learned. A person chooses, and one button does it.
 
 A row is known by its entries, so that a form needs no revision: what it says of a row that is on the list no more is
-refused, and then nothing is written.
+refused, and then nothing is written. Nor is anything in a file that changes between the list and the write.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import count
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from catmem.digest import content_digest
@@ -36,6 +38,8 @@ PAIR, TAKE = "pair-", "take-"
 """How the fields of the two forms begin; behind it stands the key of a row."""
 _KEPT, _BOTH = ("one", "other"), "both"
 """What can be chosen for a pair."""
+_ONE_AT_A_TIME = Lock()
+"""Two forms may keep what the other removes, in two files too: the second one sees the list after the first."""
 
 
 def tidy(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
@@ -48,21 +52,24 @@ def tidy(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
 
 def settle(sent: Sent) -> Did:
     """Remove the other entry of each pair of which one is kept: one revision for each file."""
-    gone: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
-    for pair, keeps in _chosen(sent, PAIR, _pairs(list_tidy(sent.workspace).suggestions)):
-        entry = pair.entries[keeps == _KEPT[0]]
-        if keeps not in _KEPT or entry.copied:
-            raise bad_form(f"the form says {keeps} of a pair")
-        gone[entry.entity][entry.id] = Operation("remove", old_text=entry.id, category=entry.category)
+    gone: defaultdict[str, dict[int, Operation]] = defaultdict(dict)
     written, failed = [], []
-    for entity, operations in gone.items():
-        name, _, target = entity.partition("/")
-        try:
-            written.append((entity, write_operations(sent.workspace, name, [*operations.values()], target=target)))
-        except CatmemError as error:
-            failed.append(f"{entity}: {error.message}")
+    with _ONE_AT_A_TIME:
+        found = list_tidy(sent.workspace)
+        for pair, keeps in _chosen(sent, PAIR, _pairs(found.suggestions)):
+            entry = pair.entries[keeps == _KEPT[0]]
+            if keeps not in _KEPT or entry.copied:
+                raise bad_form(f"the form says {keeps} of a pair")
+            gone[entry.entity][entry.line] = Operation("remove", old_text=entry.id, category=entry.category)
+        for entity, each in gone.items():
+            (name, target), seen = entity.split("/"), found.digests[entity]
+            try:
+                done = write_operations(sent.workspace, name, [*each.values()], target=target, expected=seen)
+                written.append((entity, done.revision))
+            except CatmemError as error:
+                failed.append(f"{entity}: {error.message}")
     refuse_partly(failed, len(written), "tidied")
-    return Did(with_query(sent.back, page=None), [(entity, each.revision) for entity, each in written])
+    return Did(with_query(sent.back, page=None), written)
 
 
 def promote(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
@@ -83,7 +90,12 @@ def propose(sent: Sent) -> Did:
 
 
 def _pairs(found: Sequence[Suggestion]) -> dict[str, Suggestion]:
-    return {_key(*((each.entity, each.category, each.id) for each in pair.entries)): pair for pair in found}
+    """The pairs by key. Of entries that say the same to the letter there may be several: those are counted."""
+    pairs: dict[str, Suggestion] = {}
+    for pair in found:
+        said = [(each.entity, each.category, each.id) for each in pair.entries]
+        pairs[next(key for number in count() if (key := _key(*said, number)) not in pairs)] = pair
+    return pairs
 
 
 def _learned(workspace: Root) -> dict[str, Promoted]:
@@ -101,11 +113,11 @@ def _key(*parts: object) -> str:
 def _chosen(sent: Sent, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]]:
     """The rows of the list ``now`` for which the form says that something is to be done, and what.
 
-    Raises ``RequestError``: 422 where there is none, 409 where one is on the list no more.
+    Raises ``RequestError``: 422 where it says nothing, 409 where a row is on the list no more.
     """
-    said = {key: value for key, value in _said(sent, prefix).items() if value != _BOTH}
-    if not said:
+    if not _said(sent, prefix):
         raise nothing_ticked("nothing is chosen")
+    said = {key: value for key, value in _said(sent, prefix).items() if value != _BOTH}
     if not said.keys() <= now.keys():
         hint = "Nothing was written. What is still on the list keeps your choice: look at it, and send it again."
         raise RequestError(409, "the list is another one than you saw", code="list_changed", hint=hint)

@@ -12,10 +12,11 @@ from catmem.plugins.sorting.guess import Guesser
 from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from catmem.config.config import Config
     from catmem.model.document import Document, Entry, TagValue
+    from catmem.threats import Threat
 
 ACTIONS = {
     STAYS: "stays without a category",
@@ -101,7 +102,7 @@ class Proposer:
     def lines(self) -> tuple[SortLine, ...]:
         """A line for each entry without a category, in file order."""
         same = self._said_before()
-        threats = scan_each(BuiltinScanner(), [entry.text for entry in self._entries])
+        threats = threats_of(self._entries)
         made = []
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
@@ -157,6 +158,18 @@ class Proposer:
             for entry, other in found.items()
             if other is not entry
         }
+
+
+def in_one_line(text: str) -> str:
+    """A text as lists and models get it."""
+    return " ".join(text.split())
+
+
+def threats_of(entries: Sequence[Entry]) -> list[list[Threat]]:
+    """What the scan finds in each entry as it stands, and in its words in one line: no line end hides a secret."""
+    texts = [text for each in entries for text in (each.text, each.body, in_one_line(each.body))]
+    found = scan_each(BuiltinScanner(), texts)
+    return [[*stands, *body, *line] for stands, body, line in zip(found[::3], found[1::3], found[2::3], strict=True)]
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------

@@ -6,26 +6,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError
+from catmem.plugins.sorting.proposals import threats_of
 from catmem.plugins.sorting.suggestions import TidyEntry, suggestions
-from catmem.threats import BuiltinScanner, scan, scan_each
+from catmem.threats import scan
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import load_each
 from catmem.workspace.seen_entry import preview
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from catmem.plugins.sorting.suggestions import Suggestion
     from catmem.workspace.root import Root
 
 
 class TidyList(NamedTuple):
-    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read."""
+    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read.
+
+    ``digests`` are those of the files that it was made of, by entity.
+    """
 
     suggestions: list[Suggestion]
     private: int
     problems: list[CatmemError]
+    digests: Mapping[str, str]
 
 
 def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
@@ -37,7 +42,7 @@ def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
     refuse_no_root(workspace.config)
     if name is not None:
         workspace.profile(name)
-    seen, problems = list_everywhere(workspace)
+    seen, problems, digests = list_everywhere(workspace)
     said = {(each.entity, each.entry.category, each.entry.body) for each in seen}
     sources = {profile.name: profile.seed_from for profile in load_each(workspace)[0]}
     entries = []
@@ -46,9 +51,9 @@ def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
         copied = (f"{sources[owner]}/{target}", each.entry.category, each.entry.body) in said
         if name in {None, owner}:
             entries.append(TidyEntry(each.entity, each.line, each.entry, copied=copied))
-    threats = scan_each(BuiltinScanner(), [each.entry.text for each in entries])
+    threats = threats_of([each.entry for each in entries])
     harmless = [each for each, found in zip(entries, threats, strict=True) if not found]
-    return TidyList(suggestions(harmless), len(entries) - len(harmless), problems)
+    return TidyList(suggestions(harmless), len(entries) - len(harmless), problems, digests)
 
 
 class ProposedTidying(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
-from catmem.plugins.sorting.proposals import ACTIONS, Described, SortLine, parts_of
+from catmem.plugins.sorting.proposals import ACTIONS, Described, SortLine, in_one_line, parts_of
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, counted, printable
 from catmem.threats import scan
@@ -61,7 +61,7 @@ class ReadList:
 
 def beginning(text: str) -> str:
     """How a text begins, in one line."""
-    line = _in_one_line(text)
+    line = printable(in_one_line(text))
     return line if len(line) <= _BEGINNING else f"{line[: _BEGINNING - 1].rstrip()}…"
 
 
@@ -69,11 +69,7 @@ def shown(line: SortLine) -> str:
     """The text of an entry in one line, but of a secret no words: a list may be kept. A rule that found it is said."""
     if line.secret:
         return f"({line.marks[0]})"
-    return "" if line.choice == SECRET else _in_one_line(line.text)
-
-
-def _in_one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    return "" if line.choice == SECRET else printable(in_one_line(line.text))
 
 
 def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mapping[str, Described]) -> str:
@@ -228,10 +224,11 @@ class Checker:
         asked = [line for line in self._lines if not line.private]
         made, faults = self._matched(read, asked)
         known = {*self._titles, STAYS}
+        faults = [(at, why.partition(" (+")[0]) for at, why in faults]  # a model makes no new ones
         faults += [
             (row.at, "only categories that there are may be proposed")
             for row in read.rows
-            if row.number in made and made[row.number].choice not in known
+            if row.number in made and made[row.number].choice not in known and row.at not in dict(faults)
         ]
         if read.rows:
             faults += [(f"entry {line.number}", "has no line") for line in asked if line.number not in made]
@@ -261,7 +258,9 @@ class Checker:
             if number not in known:
                 fault = f"there is no entry {number}"
             elif row.shown is not None and not _says(row.shown, shown(known[number])):
-                fault = f"entry {number} has other words: a sort changes none"
+                fault = (
+                    f"entry {number} has other words: a sort changes none. It says: {beginning(shown(known[number]))}"
+                )
                 made.setdefault(number, known[number])
             elif number in at:
                 fault = f"entry {number} stands on {at[number]} already"

@@ -222,6 +222,11 @@ def test_flat_files_start_the_memory_as_they_are_and_what_it_proposes_next_works
     assert "Acme" not in prompt
 
 
+def test_a_folder_with_a_blank_is_named_as_it_is_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "  cd 'un s'\n" in run("un s").stdout
+
+
 def test_entries_without_a_category_are_counted(flat, tmp_path):
     put(flat / "USER.md", "Loose.\n\n## Talk\nPrefers short answers.\n")
     put(flat / "MEMORY.md", "## Notes\nSorted.\n")
@@ -251,6 +256,8 @@ def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):
         ([".", "USER.md"], "USER.md is the second USER.md"),
         (["empty"], "holds no USER.md and no MEMORY.md"),
         (["none/USER.md"], "no such file"),
+        (["emty"], "no such file"),
+        (["low"], "The names are in capitals: user.md is not read."),
         (["bad/USER.md"], "not UTF-8"),
     ],
 )
@@ -259,6 +266,7 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
     put(flat / "notes.md", "x\n")
     put(flat / "bad" / "USER.md", b"\xff")
     (flat / "empty").mkdir()
+    put(flat / "low" / "user.md", "x\n")
     result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)))
     assert (result.exit_code, said in result.stderr) == (2, True), result.output
     assert not (tmp_path / "new").exists()
@@ -279,6 +287,7 @@ def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, t
         (["Trinity"], "'Trinity' (perhaps trinity)"),
         (["Book Keeper"], "small letters"),
         (["person"], "cannot be the name of a profile"),
+        (["Practice Manager"], "Use practice-manager."),
     ],
 )
 def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names, said):

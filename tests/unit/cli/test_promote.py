@@ -118,6 +118,20 @@ def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
     assert run("log", "boss/user").stdout.count("Taken over") == 2
 
 
+def test_other_words_for_what_the_specialist_has_changed_meanwhile_say_that_it_keeps_its_own(place):
+    run("promote", "--all")
+    (waiting,) = run_json("proposals")["proposals"]
+    run("replace", "-p", "neo", "Kern", "Kern sold the van.")
+    said = run("proposals", "--edit", waiting["id"], "Kern mends the van.").stderr
+    assert "neo/user stays as it is: it does not have the words that were proposed any more" in said
+
+
+def test_an_entry_in_conflict_is_not_counted_twice(place):
+    edited_by_hand(place)
+    steps = {each["kind"]: each["count"] for each in run_json("status")["next"]}
+    assert (steps["seed_conflicts"], steps["learned"]) == (1, 1)  # Kern is learned
+
+
 def test_a_nightly_run_proposes_beside_what_another_program_changed(place):
     edited_by_hand(place)
     result = run("promote", "--all", "-c", "vendors")

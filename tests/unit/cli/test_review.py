@@ -101,6 +101,18 @@ def test_what_is_skipped_is_not_asked_again_in_this_round(place):
     assert "1 of 3" in review(place, "", status=1).stdout  # the next round
 
 
+def test_status_counts_what_a_review_asks_about(place):
+    def due():
+        steps = run_json("status", "--root", place, *DAY)["next"]
+        return sum(each["count"] for each in steps if each["kind"] == "due")
+
+    assert due() == 3
+    review(place, "r\nx\n", status=1)
+    assert due() == len(run_json("review", "--root", place, *DAY, "--list")["due"]) == 1
+    review(place, "k\n")
+    assert due() == 1  # the round is over, and what expired is asked about in the next
+
+
 def test_restart(place):
     review(place, "s\n", status=1)
     assert "Two spaces" in review(place, "", "--restart", status=1).stdout

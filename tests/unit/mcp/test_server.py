@@ -312,7 +312,7 @@ async def test_sorting_lists_what_the_profile_may_move_and_the_answers_are_moves
         asked = message.content.text
         assert re.findall("^- (.*)", asked, re.MULTILINE)[0] == "talk"
         entries = re.findall("^- (b2:[0-9a-f]+): (.*)", asked, re.MULTILINE)
-        assert [text for _, text in entries] == ["Prefers short answers.", "Always"]
+        assert [text for _, text in entries] == ["Prefers short answers.", "Always by mail."]
         assert INJECTION not in asked
         assert CANARY not in asked
         for entry, _ in entries:
@@ -321,6 +321,32 @@ async def test_sorting_lists_what_the_profile_may_move_and_the_answers_are_moves
         (message,) = (await client.get_prompt("sort")).messages
         assert message.content.text == "Every entry has a category."
     assert text_of(workspace).startswith(INJECTION)
+
+
+@talks
+async def test_sorting_asks_about_a_part_of_a_long_list_and_the_beginning_of_a_long_entry(tmp_path):
+    workspace = root(tmp_path)
+    put_bytes(workspace, "boss/user", "long " * 5_000 + "\n§\n" + "\n§\n".join(map(str, range(300))) + "\n")
+    hidden = "PIN for the alarm:\n\n   4821"
+    put_bytes(workspace, "boss/memory", f"{hidden}\n")
+    (tmp_path / "profiles" / "boss.yaml").write_text("tier: 1\ninclude_uncategorized: true\n")
+    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store), "boss") as client:
+        asked = (await client.get_prompt("sort")).messages[0].content.text
+    assert len(re.findall("^- b2:", asked, re.MULTILINE)) == 200
+    assert "long…" in asked
+    assert asked.endswith("And 101 more: ask again when these are moved.")
+    assert len(asked) < 20_000
+    assert "4821" not in asked
+
+
+@talks
+async def test_who_may_move_what_it_does_not_see_is_told_so(tmp_path):
+    workspace = root(tmp_path, user="Likes tea.\n")
+    rights = "user_memory_categories: [talk]\nwritable_categories: [talk, __uncategorized__]\n"
+    (tmp_path / "profiles" / "neo.yaml").write_text(rights)
+    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store)) as client:
+        (message,) = (await client.get_prompt("sort")).messages
+        assert message.content.text == "neo may not see entries that have no category."
 
 
 @talks

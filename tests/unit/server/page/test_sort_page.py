@@ -10,6 +10,7 @@ from catmem.config.config import load_config
 from catmem.names import UNCATEGORIZED
 from catmem.server.tokens import new_token
 from catmem.workspace.history import restore
+from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -242,6 +243,29 @@ def test_without_a_tick_nothing_is_written(client, workspace):
     assert "no entry is ticked" in text
     assert again["fields"]["other-2"] == "talk"
     assert text_of(workspace) == FLAT
+
+
+def test_a_tick_on_an_entry_that_there_is_not_writes_nothing(client, workspace):
+    answer = sent(client, form(client), **{"take-999": "on"})
+    assert answer.status_code == 400
+    assert "ticks an entry that the file did not have" in Markup(answer.text).text
+    assert text_of(workspace) == FLAT
+
+
+def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the_choices(tmp_path):
+    workspace = sorting_root(tmp_path)
+    path = workspace.path("neo", "memory")
+    put(path, "Xyzzy is a word.\n§\nThe cat is fed at noon.\n")
+    with served(workspace) as client:
+        asked = form(client, "/page/sort/neo/memory")
+        put(path, "Another one.\n§\nThe cat is fed at noon.\n")
+        text, again = refused(sent(client, asked, **{"take-2": "on", "to-2": "", "new-2": "Pets"}), 409)
+        assert "sha256" not in text
+        assert again["fields"]["new-2"] == "Pets"
+        assert {name for name in again["fields"] if name.startswith(("take-", "to-"))} == {"take-2", "to-2"}
+        told(client, sent(client, again))
+    assert ("pets", "The cat is f") in sorted_as(workspace, "neo/memory")
+    workspace.store.close()
 
 
 @pytest.mark.parametrize(

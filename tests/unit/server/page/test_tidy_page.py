@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 from urllib.parse import quote
 
 import pytest
 
 from catmem.plugins.page import tidy_page
+from catmem.plugins.sorting.root_tidy import list_tidy
 from catmem.server.tokens import new_token
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of
@@ -119,9 +123,8 @@ def test_the_same_fact_three_times_is_kept_once(tmp_path):
     text = "## Talk\n" + "\n§\n".join(["Prefers short answers."] * 3) + "\n"
     workspace = root(tmp_path / "root", text=text, config=CONFIG)
     with served(workspace) as client:
-        for _ in range(2):
-            if pairs(client):
-                told(client, sent(client, form(client, "Tidy as chosen")))
+        assert len(pairs(client)) == 2
+        told(client, sent(client, form(client, "Tidy as chosen")))
         assert text_of(workspace) == "## Talk\nPrefers short answers.\n"
     workspace.store.close()
 
@@ -135,12 +138,45 @@ def test_a_copy_is_not_removed_here(client, workspace):
     assert text_of(workspace) == TEXT
 
 
-def test_with_nothing_chosen_nothing_is_written(client, workspace):
+def test_who_keeps_both_of_each_pair_is_told_that_nothing_had_to_be_done(client, workspace):
     kept = dict.fromkeys(pairs(client), "both")
-    text, (again,) = refused(sent(client, form(client, "Tidy as chosen"), **kept), 422, "Tidy as chosen")
-    assert "nothing is chosen" in text
-    assert {again["fields"][name] for name in kept} == {"both"}
+    assert "Nothing had to be written" in told(client, sent(client, form(client, "Tidy as chosen"), **kept))
     assert text_of(workspace) == TEXT
+
+
+def test_what_is_kept_and_goes_just_before_the_write_keeps_the_other(client, workspace, monkeypatch):
+    asked = form(client, "Tidy as chosen")
+
+    def then_changed(*given):
+        found = list_tidy(*given)
+        monkeypatch.setattr(tidy_page, "list_tidy", list_tidy)
+        workspace.remove("neo", "Prefers short answers in chat.")
+        return found
+
+    monkeypatch.setattr(tidy_page, "list_tidy", then_changed)
+    text, _ = refused(sent(client, asked), 409, "Tidy as chosen")
+    assert "1 of 1 were not tidied" in text
+    assert "In chat, prefers short answers" in text_of(workspace)
+
+
+def test_two_people_who_keep_what_the_other_removes_lose_nothing(client, workspace, monkeypatch):
+    workspace.add("neo", "Deploy never on Friday.", target="memory", category="talk")
+    asked, both = form(client, "Tidy as chosen"), Barrier(2)
+
+    def seen_by_both(*given):
+        found = list_tidy(*given)
+        with suppress(BrokenBarrierError):  # one alone goes on after a while
+            both.wait(0.3)
+        return found
+
+    rows = pairs(client)
+    monkeypatch.setattr(tidy_page, "list_tidy", seen_by_both)
+    with ThreadPoolExecutor(2) as people:
+        ways = [dict.fromkeys(rows, how) for how in ("one", "other")]
+        answers = list(people.map(lambda chosen: sent(client, asked, **chosen), ways))
+    assert sorted(answer.status_code for answer in answers) == [303, 409]
+    left = text_of(workspace) + text_of(workspace, "neo/memory")
+    assert len(re.findall("ever deploy on Friday|eploy never on Friday", left)) == 1
 
 
 def test_a_list_that_changed_writes_nothing_and_keeps_the_other_choices(client, workspace):

@@ -162,7 +162,7 @@ FILE_CALLS = """
 
 
 def anthropic() -> None:
-    from catmem.anthropic import CatmemMemoryTool
+    from catmem.plugins.anthropic import CatmemMemoryTool
 
     tool = CatmemMemoryTool(catmem.Workspace.open("."), "neo")
     for command in map(json.loads, FILE_CALLS.strip().splitlines()):

@@ -499,6 +499,7 @@ def test_what_is_asked_ends_with_catmem(place, number):
         [sys.executable, "-m", "catmem", "sort", "--ask", command, "--yes"], cwd=place, env=environment
     )
     assert soon((place / "left").exists)
+    time.sleep(0.5)  # by now it waits for the answer
     catmem.send_signal(number)
     assert catmem.wait(60) != 0
     left = Path("/proc") / (place / "left").read_text().strip() / "stat"

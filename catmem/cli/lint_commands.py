@@ -121,9 +121,11 @@ def lint(  # noqa: PLR0913 - one parameter an option
             path=paths[0],
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
+    if form != "json":
+        found = replace(found, diagnostics=_once(linter, found))
     if form == "text":
         shown: Severity = "hint" if hints or select or min_severity else "warning"
-        found = replace(found, diagnostics=_once(linter, found), min_severity=min(found.min_severity, shown, key=rank))
+        found = replace(found, min_severity=min(found.min_severity, shown, key=rank))
     _report(linter, found, form, statistics=statistics, output=output)
     print_unreadable(found.errors)
     raise SystemExit(max(status, found.exit_status))

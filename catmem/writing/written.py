@@ -6,7 +6,7 @@ With it goes how long the file is, what could leave when it is too long, and wha
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -123,8 +123,8 @@ class Written:
     revision: str | None
     digest: str
     changed: bool
-    before: str
-    after: str
+    before: str = field(repr=False)
+    after: str = field(repr=False)
     entries: tuple[Entry, ...]
     usage: FileUsage
     notes: tuple[str, ...] = ()

@@ -25,6 +25,11 @@ def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path):
         # The fact and its copy are one finding, which stands at the source and names the copy.
         assert [Path(line.split(":")[0]).parts[-2] for line in found.splitlines() if "CM309" in line] == ["boss"]
         assert "neo/USER.md:2:" in found
+    shown = lint("--format", "github").stdout
+    assert [line.partition(" ")[2].split("/USER")[0][-4:] for line in shown.splitlines() if "CM309" in line] == ["boss"]
+    results = json.loads(lint("--format", "sarif").stdout)["runs"][0]["results"]
+    (related,) = (each["relatedLocations"] for each in results if each["ruleId"] == "CM309")
+    assert related[0]["physicalLocation"]["artifactLocation"]["uri"].endswith("neo/USER.md")
     said = json.loads(lint("--format", "json").stdout)
     assert [Path(each["path"]).parts[-2] for each in said["diagnostics"] if each["code"] == "CM309"] == [
         "boss",

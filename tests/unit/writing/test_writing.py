@@ -55,6 +55,10 @@ def test_add_makes_a_file_and_its_section(workspace, category, text):
     assert (written.entity, written.revision, written.changed, written.before) == ("neo/memory", "1", True, "")
 
 
+def test_a_write_that_is_printed_shows_no_whole_file(workspace):
+    assert "no calls" not in repr(workspace.add("neo", "x", category="talk"))
+
+
 def test_add_goes_to_the_end_of_its_category(workspace):
     written = workspace.add("neo", "x", category="talk", as_of=DAY)
     assert written.after == TALK.replace("no calls\n", "no calls\n§\n[created: 2026-05-01] x\n")

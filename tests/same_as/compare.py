@@ -11,9 +11,11 @@ TIMES = {
     "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|(?<![\w.])\d+(?:\.\d+)?(?= ?ms\b| s\b)",
     "KEY": r"(?<!\d)\d{8}t\d{6}(?:-\d+)?\b",
     "ADDRESS": r"(?<=\bat )0x[0-9a-f]+",
+    "BUILD": r"/[\w./-]+/same-as/venv-[0-9a-f]{16}(?:/lib/python[\d.]+/site-packages)?",
+    "WHEEL": r"/[\w./-]+/catmem-[\w.]+-py3-none-any\.whl",
     "PORT": r"(?<=127\.0\.0\.1:)\d+",
 }
-"""When and where something was done, and how long it took. Two moments may be in one second, or in two, so no numbers.
+"""When and where something was done, by which build, and how long it took. Two moments may be in one second, or in two, so no numbers.
 A key of an agent is named by its second."""
 IDS = {
     "PROPOSAL": r"p-[0-9a-f]{10}\b",

@@ -71,13 +71,13 @@ def naming(workspace: Workspace) -> Callable[..., str]:
     """
 
     @cache
-    def mark(entity: str, base: str) -> str:
-        if not is_digest(base):
-            return base
+    def mark(entity: str, base: str | None) -> str:
+        if base is None or not is_digest(base):  # a form that was sent without one is shown again
+            return base or ""
         head = workspace.store.head(entity)
         return f"{base}@{'0' if head is None else head.revision}"
 
-    def named(entity: str, base: str, address: str, about: str = "") -> str:
+    def named(entity: str, base: str | None, address: str, about: str = "") -> str:
         return _digest("operation", entity, mark(entity, base), address, about)
 
     return named

@@ -495,8 +495,10 @@ def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, m
 def test_what_is_asked_ends_with_catmem(place, number):
     command = f"sleep 600 & echo $! > {place}/part; mv {place}/part {place}/left; wait"
     environment = {**os.environ, "SHELL": "/bin/sh"}
+    # nohup may have these tests take no SIGHUP
+    heard = f"import signal; signal.signal({int(number)}, signal.SIG_DFL); from catmem.cli.main import main; main()"
     catmem = subprocess.Popen(
-        [sys.executable, "-m", "catmem", "sort", "--ask", command, "--yes"], cwd=place, env=environment
+        [sys.executable, "-c", heard, "sort", "--ask", command, "--yes"], cwd=place, env=environment
     )
     assert soon((place / "left").exists)
     time.sleep(0.5)  # by now it waits for the answer

@@ -204,3 +204,10 @@ def test_a_form_that_lacks_what_it_is_about_writes_nothing(client, workspace, mi
     del form["fields"][missing]
     assert sent(client, form).status_code == 400
     assert text_of(workspace) == TEXT
+
+
+def test_a_form_without_anything_is_refused(client):
+    for path in CHANGES:
+        where = path.format(name="neo", target="user", branch="3a", revision="1")
+        sent = client.post(where, data={"entity": "neo/user"}, headers={"Origin": ADDRESS, "Accept": "text/html"})
+        assert sent.status_code == 403, path

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -199,6 +201,7 @@ def test_the_table_as_markdown():
 
 PROGRAM = """
 import sys
+from pathlib import Path
 from tests.torture import Skip, registry, row, schedule
 from tests.torture.__main__ import main
 
@@ -297,3 +300,11 @@ def test_the_whole_program_knows_its_rows(run):
     ended = run("nothing")
     assert ended.returncode == 2
     assert "there is no row 'nothing'; there are: kills, stateful[bad]" in ended.stderr
+
+
+def test_every_long_test_is_there():
+    tests = Path(__file__).parents[1]
+    for line in (tests / "long_tests.txt").read_text().splitlines():
+        file, _, name = line.partition("::")
+        text = (tests.parent / file).read_text()
+        assert all(re.search(rf"\b{each}\b", text) for each in name.removesuffix("::runTest").split("::")), line

@@ -79,7 +79,7 @@ check: lint
 	  tests/conformance tests/docs/test_links.py tests/docs/test_sentences.py
 
 browser-test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto -rs tests/browser
+	@$(BIN)/python -m pytest -n auto -rs --torture $(CASES) --lot '$(LOT)' tests/browser
 
 api: $(VENV)/.dev
 	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
@@ -89,7 +89,7 @@ same-as: $(VENV)/.dev
 	@$(BIN)/python -m tests.same_as --old '$(OLD)' --only '$(ONLY)'
 
 torture: $(VENV)/.dev
-	@$(if $(ONLY),,$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m torture --torture $(CASES) --lot '$(LOT)')
+	@$(if $(ONLY),,$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m torture --torture $(CASES) --lot '$(LOT)' --ignore=tests/browser)
 	@$(BIN)/python -m tests.torture --minutes $(MINUTES) --share $(SHARE) $(if $(TABLE),--markdown '$(TABLE)') \
 	  $(foreach row,$(ONLY),'$(row)')
 

@@ -34,6 +34,8 @@ LONG_TESTS = Path(__file__).parent / "long_tests.txt"
 """The functions of which a case takes long: `make test` leaves them out, as those that are marked as torture."""
 LONG = 0.3
 """Seconds, on two quiet cores."""
+BROWSER = Path(__file__).parent / "browser"
+"""Each of these tests takes that long."""
 
 # Without bytecode each worker, and each `catmem` that a test starts, would compile all that it imports.
 sys.dont_write_bytecode = False
@@ -122,7 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("postgresql"):
             item.add_marker(pytest.mark.skipif(bool(MISSING), reason=MISSING))
             item.add_marker("torture")
-        elif function_of(item.nodeid) in long:
+        elif function_of(item.nodeid) in long or item.path.is_relative_to(BROWSER):
             item.add_marker("torture")
     share, lot = config.getoption("--torture"), config.getoption("--lot")
     left = {item for item in items if item.get_closest_marker("torture") and _drawn(lot + item.nodeid) >= share}

@@ -24,6 +24,8 @@ SHARE ?= 1
 ONLY ?=
 # The build that `make same-as` compares with: a wheel.
 OLD ?=
+# Requests that `make api` makes up for each path.
+EXAMPLES ?= 300
 # And of the long tests: which part, and what draws them.
 CASES ?= 1
 LOT ?=
@@ -82,7 +84,7 @@ browser-test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto -rs --torture $(CASES) --lot '$(LOT)' tests/browser
 
 api: $(VENV)/.dev
-	@CATMEM_API_EXAMPLES=300 $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
+	@CATMEM_API_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -q tests/unit/server/api/test_schemathesis.py
 
 same-as: $(VENV)/.dev
 	@if [ -z '$(OLD)' ]; then echo "make same-as: name the wheel of the older build: make same-as OLD=path-of-a-wheel" >&2; exit 2; fi

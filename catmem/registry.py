@@ -127,7 +127,7 @@ def registry() -> Registry:
     from importlib.metadata import entry_points
 
     found = Registry()
-    # Its own come first: what they add is nobody's to take.
+    # Its own come first, so that no other takes a name of theirs.
     points = sorted(entry_points(group=GROUP), key=lambda each: (not each.value.startswith(f"{GROUP}."), each.name))
     for point in points:
         found = loaded(point, found)

@@ -129,7 +129,7 @@ def sort(  # noqa: PLR0913 - one parameter an option
 
 
 def _on_wordless(plan: SortPlan, *, asked: bool) -> Iterator[str]:
-    """Which categories nothing is guessed for, where nobody else was ``asked``."""
+    """Which categories nothing is guessed for, unless a list or a model was ``asked``."""
     names = plan.proposer.wordless if plan.entity else []
     if names and not asked:
         yield (

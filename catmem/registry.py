@@ -81,7 +81,7 @@ class Registry:
         _add(self.importers, "importer", program, place)
 
     def add_root(self, program: str, place: str) -> None:
-        """A function ``make(folder) -> MadeOver``, for ``catmem init --from-PROGRAM``."""
+        """A function ``make(folder) -> MadeOver``; ``catmem init --from-hermes`` calls that of ``hermes``."""
         _add(self.roots, "root", program, place)
 
     def add_pages(self, module: str) -> None:

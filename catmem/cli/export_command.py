@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from catmem.errors import CatmemError
     from catmem.workspace.exporting import Exported, Form
 
-_SHOWN = 5
-_WIDTH = 60
-
 
 @click.command(
     cls=Command,

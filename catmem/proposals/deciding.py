@@ -76,9 +76,8 @@ def approve(
     """Write what the proposal ``name`` says, if every entry that it changes is still as it was then.
 
     ``words`` are other words for the one entry that it makes; specialists that hold the proposed ones get them too.
-    ``actor`` is a profile that ``may_approve``, ``None`` a
-    person. Raises ``ProposalError``, ``ForbiddenError``, ``UnknownNameError``, ``OverBudgetError``, and ``EditError``
-    for words that cannot be stored.
+    ``actor`` is a profile that ``may_approve``, ``None`` a person. Raises ``ProposalError``, ``ForbiddenError``,
+    ``UnknownNameError``, ``OverBudgetError``, and ``EditError`` for words that cannot be stored.
     """
     found = _open(workspace, name, actor, "approve")
     if is_proposer_gone(workspace, found):

@@ -74,7 +74,6 @@ MODULES = {
     "audit_commands": ("audit", "rollout"),
     "branch_commands": ("branches", "merge"),
     "credential_commands": ("key", "token"),
-    "edit_commands": ("add", "replace", "remove", "move", "verify"),
     "envelope_commands": ("write", "envelope", "role-hash"),
     "git_commands": ("merge-driver",),
     "history_commands": ("diff", "undo", "restore", "replay", "watch"),
@@ -87,3 +86,7 @@ MODULES = {
     "view_commands": ("show", "list", "search"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
+
+OPERATION_MODULES = {
+    "entries": ("add", "replace", "remove", "move", "verify"),
+}

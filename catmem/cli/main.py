@@ -11,7 +11,7 @@ import click
 from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
-from catmem.commands import COMMANDS, GROUPS, MODULES
+from catmem.commands import COMMANDS, GROUPS, MODULES, OPERATION_MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.registry import at, bad_plugin, registry, unloaded
@@ -27,6 +27,12 @@ def _load(name: str) -> click.Command:
         if not isinstance(added, click.Command):
             raise bad_plugin(f"{registry().commands[name].place} is no command of click")
         return added
+    group = next((group for group, names in OPERATION_MODULES.items() if name in names), None)
+    if group is not None:
+        from catmem.cli.door import command_of
+
+        import_module(f"catmem.ops.{group}")
+        return command_of(name)
     module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
     function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")
     command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
@@ -109,7 +115,7 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:
     """The error for an option that there is not; it may be a text that begins with ``-``, where a command takes one."""
-    from catmem.cli.options import takes_text
+    from catmem.cli.door import takes_text
 
     if error.ctx is None or not takes_text(error.ctx.command):
         return error

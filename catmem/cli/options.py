@@ -2,112 +2,37 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from catmem import clock
-from catmem.cli.output import read_stdin, say
-from catmem.clock import read_date
-from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnknownNameError
-from catmem.text import DEFAULT_LIMITS, decode
+from catmem.cli.door import (
+    _day,
+    _file_text,
+    _length,
+    _moment,
+    _remember_root,
+    _tags,
+    _text,
+    _words,
+    given_root,
+)
+from catmem.cli.door import (
+    remember_format as _remember_format,
+)
+from catmem.cli.output import say
+from catmem.errors import EditError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import date
 
     from catmem.config.config import Config
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import How
 
 _T = TypeVar("_T")
-
-
-_LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
-
-
-def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
-    if value is None:
-        return None
-    day = read_date(value)
-    if day is None:
-        message = f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21."
-        raise click.BadParameter(message)
-    return day
-
-
-def _remember_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    ctx.meta["catmem.json"] = is_json = value is not None and value.startswith("json")
-    if is_json:
-        import logging
-
-        # What is logged, and has no other place to go, would stand before the JSON of stderr, which says the same.
-        logger = logging.getLogger("catmem")
-        if not logger.handlers:
-            logger.addHandler(logging.NullHandler())
-    return value
-
-
-def _remember_root(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    ctx.meta["catmem.root"] = value
-    return value
-
-
-def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The text of an argument, or what standard input holds for ``-``, which can be read once."""
-    if value != "-":
-        return value
-    if "catmem.stdin" in ctx.meta:
-        raise click.UsageError(f"{ctx.meta['catmem.stdin']} is - too, and standard input holds one text.", ctx)
-    ctx.meta["catmem.stdin"] = param.human_readable_name
-    # What comes out of a program ends in a newline that is no part of the text.
-    return _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
-
-
-def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    from catmem.files import read_bounded
-
-    if value is None or value == "-":
-        return _text(ctx, param, value)
-    return _decoded(read_bounded(value, DEFAULT_LIMITS.file_bytes), value)
-
-
-def _decoded(data: bytes, place: str) -> str:
-    try:
-        return decode(data)
-    except (NotUtf8Error, TooLargeError) as error:
-        error.path, error.hint = place, "Nothing was done. Give a text in UTF-8, of 16 MiB at most."
-        raise
-
-
-def _tags(
-    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str | list[str] | None] | None:
-    """``KEY=VALUE`` each, ``KEY=[a, b]`` for a list, and ``None`` for ``KEY=``."""
-    tags: dict[str, str | list[str] | None] = {}
-    for given in values:
-        key, equals, value = given.partition("=")
-        if not (key and equals):
-            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.")
-        if key in tags:
-            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].")
-        tags[key] = _tag_list(value) if value.startswith("[") else value or None
-    return tags or None
-
-
-def _tag_list(value: str) -> list[str]:
-    # A list is written as it stands in a file, with quotes where a value holds a comma.
-    from catmem.syntax.tags import read_pairs
-
-    pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
-    if len(pairs) != 1 or isinstance(pairs[0][1], str):
-        message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
-        raise click.BadParameter(message)
-    return list(pairs[0][1])
 
 
 def refuse_beside(name: str, *others: str, why: str) -> None:
@@ -204,15 +129,6 @@ def words_argument(name: str, metavar: str) -> Callable[[Any], Any]:
     return click.argument(name, metavar=metavar, nargs=-1, required=True, callback=_words)
 
 
-def _words(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str | None:
-    return _text(ctx, param, " ".join(value))
-
-
-def takes_text(command: click.Command) -> bool:
-    """Whether one of its arguments is a text, which may begin with ``-``."""
-    return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
-
-
 def length_option(name: str, parameter: str, said: str) -> Callable[[Any], Any]:
     """A length of time such as ``30m`` or ``1h30m``."""
     return click.option(name, parameter, metavar="TIME", callback=_length, help=said)
@@ -221,42 +137,6 @@ def length_option(name: str, parameter: str, said: str) -> Callable[[Any], Any]:
 def moment_option(name: str, said: str) -> Callable[[Any], Any]:
     """A moment: a day, a time stamp, or how long ago it was."""
     return click.option(name, metavar="TIME", callback=_moment, help=said)
-
-
-def _length(_ctx: click.Context, _param: click.Parameter, value: str | None) -> timedelta | None:
-    if value is None:
-        return None
-    found = _read_length(value)
-    if found is None:
-        message = f"{value!r} is not a length of time. Write it as 30m, 2h, 1h30m or 1d."
-        raise click.BadParameter(message)
-    return found
-
-
-def _read_length(value: str) -> timedelta | None:
-    match = _LENGTH.fullmatch(value)
-    if not value or match is None:
-        return None
-    numbers = [int(each or 0) for each in match.groups()]
-    return timedelta(days=numbers[0], hours=numbers[1], minutes=numbers[2], seconds=numbers[3])
-
-
-def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
-    if value is None:
-        return None
-    ago = _read_length(value)
-    try:
-        if ago is not None:
-            return clock.now() - ago
-        moment = datetime.fromisoformat(value)
-        # Without a zone it is UTC, as the log writes it.
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        message = (
-            f"{value!r} is no moment. Write a day (2026-11-21), a time in UTC (2026-11-21T12:00:00Z), or how long ago "
-            "it was (30m, 2h, 1d)."
-        )
-        raise click.BadParameter(message) from None
 
 
 def text_option(name: str, *, metavar: str, said: str) -> Callable[[Any], Any]:
@@ -334,12 +214,6 @@ def refuse_undeclared(workspace: Workspace, category: str | None) -> None:
             code="unknown_category",
             hint=category_hint(slugify(category), taxonomy),
         )
-
-
-def given_root() -> str | None:
-    """What ``--root`` says."""
-    root: str | None = click.get_current_context().meta.get("catmem.root")
-    return root
 
 
 def open_workspace() -> Workspace:

@@ -25,6 +25,7 @@ LAYERS = [
     "rules",
     "service",
     "surface",
+    "ops",
     "server",
     "mcp",
     "cli",

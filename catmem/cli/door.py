@@ -1,0 +1,335 @@
+"""The command line's door: a click command of a row of the table, from its words to what it prints."""
+
+from __future__ import annotations
+
+import re
+import sys
+import typing
+from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from catmem import clock
+from catmem.cli.command import Command, Group
+from catmem.cli.output import emit_json, in_json, print_unreadable, read_stdin, say
+from catmem.clock import read_date
+from catmem.errors import EditError, NotUtf8Error, TooLargeError
+from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, UsageError, call, option_of
+from catmem.text import DEFAULT_LIMITS, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from catmem.ops.table import Opens, Operation, Parameter
+    from catmem.workspace.workspace import Workspace
+
+_LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
+ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
+FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
+
+
+def command_of(name: str) -> click.Command:
+    """The command of a row, or of a family of rows."""
+    if name not in FAMILIES:
+        return command(OPERATIONS[name])
+    said, examples = FAMILIES[name]
+    group = Group(name, help=said, examples=examples)
+    for each in OPERATIONS.values():
+        if each.name.startswith(f"{name} "):
+            group.add_command(command(each))
+    return group
+
+
+def command(row: Operation) -> click.Command:
+    """The command of a row."""
+    params = [_parameter(each) for each in row.at("command")]
+    if row.rooted:
+        params.append(
+            click.Option(
+                ["--root"], type=click.Path(file_okay=False, exists=True), metavar="DIR", expose_value=False,
+                callback=_remember_root, help=ROOT_HELP,
+            )
+        )  # fmt: skip
+    if row.formats:
+        params.append(
+            click.Option(
+                ["--format", "form"], type=click.Choice(["text", "json"]), default="text", show_default=True,
+                is_eager=True, expose_value=False, callback=remember_format, help=FORMAT_HELP,
+            )
+        )  # fmt: skip
+    name = row.name.rpartition(" ")[2]
+    return Command(
+        name, examples=row.examples, params=params, help=row.help, callback=click.pass_context(_callback(row))
+    )
+
+
+def _callback(row: Operation) -> Callable[..., None]:
+    def run(ctx: click.Context, **words: Any) -> None:  # noqa: ANN401 - as the row has them
+        given = frozenset(
+            name for name in words if ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, None}
+        )
+        values = {name: value for name, value in words.items() if name in given}
+        asked = Call(
+            row, open_root, given=given, for_program=in_json(), tell=say, stdin=read_stdin, named_root=given_root(),
+            dialogue=_dialogue,
+        )  # fmt: skip
+        try:
+            for name, value in values.items():
+                read = row.parameters[name].said.read
+                values[name] = value if read is None else read(value)
+            done = _asking_about_secrets(asked, values)
+        except UsageError as error:
+            raise click.UsageError(error.message, ctx) from None
+        show(asked, done)
+        status = max(print_unreadable(done.problems), done.status)
+        if status:
+            ctx.exit(status)
+
+    return run
+
+
+def show(asked: Call, done: Outcome) -> None:
+    """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type.
+
+    That of ``catmem.ops.GROUP`` is in ``catmem.cli.texts.GROUP``, that of a plugin's module beside it in ``texts``.
+    """
+    if done.value is None:
+        return
+    if asked.for_program and done.data is not STREAMED:
+        emit_json(done.to_json())
+        return
+    package, _, group = asked.operation.run.__module__.rpartition(".")
+    texts = import_module(f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts")
+    texts.TEXTS[type(done.value)](done.value, asked)
+
+
+def _dialogue(name: str) -> Any:  # noqa: ANN401 - a class of the module, whose name is that of the dialogue
+    return import_module(f"catmem.cli.dialogues.{name}").DIALOGUE
+
+
+def _asking_about_secrets(asked: Call, values: Mapping[str, Any]) -> Outcome:
+    """What the call does; where it is refused for a secret, a person at a terminal may say yes to that."""
+    try:
+        return call(asked, values)
+    except EditError as error:
+        can = "allow_secret" in asked.operation.parameters and error.code == "secret"
+        if not can or asked.root.config.secrets != "ask" or values.get("actor") or not sys.stdin.isatty():
+            raise
+        say(f"{error.message}. {error.hint}")
+        if not click.confirm("Store it all the same? Prompts will withhold it.", err=True):
+            raise
+        return call(asked, {**values, "allow_secret": True})
+
+
+# --- the root --------------------------------------------------------------------------------------------------------
+
+
+def given_root() -> str | None:
+    """What ``--root`` says."""
+    root: str | None = click.get_current_context().meta.get("catmem.root")
+    return root
+
+
+def open_root(how: Opens) -> Workspace:
+    """The root of ``--root``, or the one that the working folder lies in; a store is closed when the command ends."""
+    from catmem.workspace.workspace import Workspace
+
+    root = given_root()
+    workspace = Workspace.open(".") if root is None else Workspace.open(root, search=False)
+    if how in {"read", "store"}:
+        _say_unread(workspace)
+    if how in {"store", "look"}:
+        click.get_current_context().call_on_close(workspace.store.close)
+    return workspace
+
+
+def _say_unread(workspace: Workspace) -> None:
+    from catmem.workspace.stores import backend_of
+
+    if not backend_of(workspace.config).has_files:
+        from catmem.workspace.unread import unread_note
+
+        note = unread_note(workspace)
+        if note is not None:
+            say(f"warning: {note}")
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+def _parameter(each: Parameter) -> click.Parameter:
+    """The argument or option of a parameter."""
+    said = each.said
+    more: dict[str, Any] = {"callback": _reader(each)}
+    if said.metavar is not None:
+        more["metavar"] = said.metavar
+    if said.argument:
+        nargs = -1 if each.many or said.words else 1
+        return click.Argument([each.name], required=each.required, nargs=nargs, type=_type(each), **more)
+    if not each.required and each.default not in {None, False} and not each.many:
+        more |= {"default": each.default, "show_default": said.shows_default}
+    if each.kind is bool:
+        more["is_flag"] = True
+    else:
+        more |= {"type": _type(each), "multiple": each.many or said.tags}
+    names = said.names.split()
+    names += [] if any(name.startswith("--") for name in names) else [option_of(each)]
+    return click.Option([*names, each.name], required=each.required, help=said.said, **more)
+
+
+def _type(each: Parameter) -> click.ParamType[Any]:
+    if typing.get_origin(each.kind) is Literal:
+        return click.Choice(typing.get_args(each.kind))
+    if each.kind is int:
+        bounded = each.said.minimum is not None or each.said.maximum is not None
+        return click.IntRange(each.said.minimum, each.said.maximum) if bounded else click.INT
+    return click.Path(dir_okay=False) if each.said.path else click.STRING
+
+
+def _reader(each: Parameter) -> Callable[..., Any] | None:
+    """What makes the value of what was given."""
+    said = each.said
+    if said.words:
+        return _words
+    if said.stdin:
+        return _text
+    if said.file:
+        return _file_text
+    if said.tags:
+        return _tags
+    if each.many:
+        return _list
+    return {date: _day, datetime: _moment, timedelta: _length}.get(each.kind)
+
+
+def takes_text(command: click.Command) -> bool:
+    """Whether one of its arguments is a text, which may begin with ``-``."""
+    return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
+
+
+def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...]) -> list[Any]:
+    return list(values)
+
+
+def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
+    if value is None:
+        return None
+    day = read_date(value)
+    if day is None:
+        message = f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21."
+        raise click.BadParameter(message)
+    return day
+
+
+def remember_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Note whether JSON is asked for: errors follow that too."""
+    ctx.meta["catmem.json"] = is_json = value is not None and value.startswith("json")
+    if is_json:
+        import logging
+
+        # What is logged, and has no other place to go, would stand before the JSON of stderr, which says the same.
+        logger = logging.getLogger("catmem")
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
+    return value
+
+
+def _remember_root(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    ctx.meta["catmem.root"] = value
+    return value
+
+
+def _words(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str | None:
+    return _text(ctx, param, " ".join(value))
+
+
+def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The text of an argument, or what standard input holds for ``-``, which can be read once."""
+    if value != "-":
+        return value
+    if "catmem.stdin" in ctx.meta:
+        raise click.UsageError(f"{ctx.meta['catmem.stdin']} is - too, and standard input holds one text.", ctx)
+    ctx.meta["catmem.stdin"] = param.human_readable_name
+    # What comes out of a program ends in a newline that is no part of the text.
+    return _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
+
+
+def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    from catmem.files import read_bounded
+
+    if value is None or value == "-":
+        return _text(ctx, param, value)
+    return _decoded(read_bounded(value, DEFAULT_LIMITS.file_bytes), value)
+
+
+def _decoded(data: bytes, place: str) -> str:
+    try:
+        return decode(data)
+    except (NotUtf8Error, TooLargeError) as error:
+        error.path, error.hint = place, "Nothing was done. Give a text in UTF-8, of 16 MiB at most."
+        raise
+
+
+def _tags(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str | list[str] | None] | None:
+    """``KEY=VALUE`` each, ``KEY=[a, b]`` for a list, and ``None`` for ``KEY=``."""
+    tags: dict[str, str | list[str] | None] = {}
+    for given in values:
+        key, equals, value = given.partition("=")
+        if not (key and equals):
+            raise click.BadParameter(f"{given!r} is not of the form KEY=VALUE.")
+        if key in tags:
+            raise click.BadParameter(f"{key!r} is given twice. A list is written {key}=[a, b].")
+        tags[key] = _tag_list(value) if value.startswith("[") else value or None
+    return tags or None
+
+
+def _tag_list(value: str) -> list[str]:
+    # A list is written as it stands in a file, with quotes where a value holds a comma.
+    from catmem.syntax.tags import read_pairs
+
+    pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
+    if len(pairs) != 1 or isinstance(pairs[0][1], str):
+        message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
+        raise click.BadParameter(message)
+    return list(pairs[0][1])
+
+
+def _length(_ctx: click.Context, _param: click.Parameter, value: str | None) -> timedelta | None:
+    if value is None:
+        return None
+    found = _read_length(value)
+    if found is None:
+        message = f"{value!r} is not a length of time. Write it as 30m, 2h, 1h30m or 1d."
+        raise click.BadParameter(message)
+    return found
+
+
+def _read_length(value: str) -> timedelta | None:
+    match = _LENGTH.fullmatch(value)
+    if not value or match is None:
+        return None
+    numbers = [int(each or 0) for each in match.groups()]
+    return timedelta(days=numbers[0], hours=numbers[1], minutes=numbers[2], seconds=numbers[3])
+
+
+def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    ago = _read_length(value)
+    try:
+        if ago is not None:
+            return clock.now() - ago
+        moment = datetime.fromisoformat(value)
+        # Without a zone it is UTC, as the log writes it.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = (
+            f"{value!r} is no moment. Write a day (2026-11-21), a time in UTC (2026-11-21T12:00:00Z), or how long ago "
+            "it was (30m, 2h, 1d)."
+        )
+        raise click.BadParameter(message) from None

@@ -1,0 +1,109 @@
+"""Parameters that several operations share, and what several of them tell."""
+
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
+
+from catmem.errors import UnknownNameError
+from catmem.ops.table import ONLY_COMMAND, Call, P
+
+if TYPE_CHECKING:
+    from catmem.workspace.profile_memory import Reading
+
+Target: TypeAlias = Literal["user", "memory"]
+AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE")]
+OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
+Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
+Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
+AnyProfile = Annotated[
+    str | None,
+    P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME"),
+]
+Entity = Annotated[str, P("PROFILE/user or PROFILE/memory, or an entity that catmem.yaml declares.", argument=True)]
+Actor = Annotated[
+    str | None,
+    P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=True),
+]
+FoundTarget = Annotated[
+    Target | None,
+    P(
+        "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md.",
+        "-t --target",
+    ),
+]
+NarrowCategory = Annotated[str | None, P("Look for the entry in this category only.", "-c --category", metavar="SLUG")]
+DryRun = Annotated[bool, P("Write nothing; show what would change.", at=ONLY_COMMAND)]
+AllowSecret = Annotated[
+    bool,
+    P(
+        "Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
+        "refused elsewhere; see secrets in catmem.yaml.",
+        at=ONLY_COMMAND,
+    ),
+]
+Reason = Annotated[str | None, P("Why, for the history and for the person who approves.", metavar="TEXT")]
+
+
+class How(TypedDict, total=False):
+    """How a write is made; see ``catmem.writing.written.How``."""
+
+    expected: Annotated[
+        str | None,
+        P(
+            "What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
+            "longer that, nothing is written (exit status 3).",
+            metavar="REVISION|DIGEST",
+        ),
+    ]
+    on_drift: Annotated[
+        Literal["adopt", "refuse", "merge"] | None,
+        P(
+            "If another program changed the file: go on unless it concerns this entry (adopt), refuse once, or make "
+            "the change on what is there now even if --expected is older (merge). By default what catmem.yaml says, "
+            "else adopt.",
+            at=ONLY_COMMAND,
+        ),
+    ]
+    on_stale: Annotated[
+        Literal["refuse", "branch"] | None,
+        P(
+            "If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
+            "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
+            at=ONLY_COMMAND,
+        ),
+    ]
+    reason: Reason
+    proposes: Annotated[bool, P("Have it wait as a proposal for a person.", "--propose", at=ONLY_COMMAND)]
+    dry_run: DryRun
+
+
+def refuse_undeclared(call: Call, category: str | None) -> None:
+    """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
+    from catmem.config.json_schema import shown
+    from catmem.names import slugify
+    from catmem.writing.terms import category_hint
+
+    taxonomy = call.root.config.taxonomy
+    if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
+        raise UnknownNameError(
+            f"the category {shown(category)} is not declared in catmem.yaml",
+            code="unknown_category",
+            hint=category_hint(slugify(category), taxonomy),
+        )
+
+
+def tell_of_file(call: Call, file: "Reading") -> None:
+    """Say why the history of a file was not looked at, if it was not."""
+    if file.warning is not None:
+        call.tell(f"warning: {file.warning}")
+
+
+def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:
+    """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
+    from catmem.workspace.stores import backend_of
+
+    if backend_of(call.root.config).has_files:
+        return
+    from catmem.workspace.unread import row_notes
+
+    for note in row_notes(call.root, profile, target):
+        call.tell(f"warning: {note}")

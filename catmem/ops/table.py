@@ -1,0 +1,332 @@
+"""The table of operations: everything that is said of one thing that a caller can do, and the call of it.
+
+A row is a function with typed keyword parameters. ``operation`` reads its signature; the doors (command line, HTTP,
+tools of a model) are made of what it says. Its first parameter is the ``Call``: who asks, and of which root. What it
+gives is an ``Outcome``, or a value that becomes one. ``docs/first-change.md`` writes a row.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from catmem.config.json_schema import nearest, shown
+from catmem.errors import CatmemError, ForbiddenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.drift_guard import ToolSession
+
+Door: TypeAlias = Literal["command", "http", "tool"]
+Opens: TypeAlias = Literal["root", "read", "store", "look"]
+"""How a command opens its root: to read its files, with its store, or with that and no word of what nobody reads."""
+Schema: TypeAlias = dict[str, Any]
+_KINDS = (str, int, bool, date, datetime, timedelta)
+REQUIRED = object()
+
+
+@dataclass(frozen=True, slots=True)
+class P:
+    """What the doors say of a parameter, beside its name, type and default: those stand in the signature.
+
+    ``names`` are those of an option, such as ``-c --category``; without a long one the parameter's own name is it. An
+    ``argument`` has none. ``brief`` is for models, and ``http`` for the API, where these say another thing. ``at`` are
+    the doors that have the parameter; at others it has its default.
+    """
+
+    said: str = ""
+    names: str = ""
+    argument: bool = False
+    metavar: str | None = None
+    stdin: bool = False
+    """``-`` stands for what standard input holds; a text of several ``words`` may have them apart."""
+    words: bool = False
+    file: bool = False
+    """The text of a file that is named, or of standard input for ``-``."""
+    tags: bool = False
+    """``KEY=VALUE`` each."""
+    path: bool = False
+    """The name of a file, and not of a folder."""
+    shows_default: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    form: Schema = field(default_factory=dict)
+    """What its JSON Schema says besides: a pattern, a length."""
+    brief: str | None = None
+    http: str | None = None
+    called: str | None = None
+    """Its name over HTTP and for models, where Python has that word or another one is known there."""
+    at: frozenset[Door] = frozenset({"command", "http", "tool"})
+    caller: bool = False
+    """It names the profile that acts: an option of the command line, and at other doors whoever calls."""
+    read: Callable[[Any], Any] | None = None
+    """Makes the value of what the command line gives. Raises ``UsageError``."""
+
+
+ONLY_COMMAND: frozenset[Door] = frozenset({"command"})
+NO_COMMAND: frozenset[Door] = frozenset({"http", "tool"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a row: ``kind`` is its type, and ``many`` that it is a list of them."""
+
+    name: str
+    kind: Any
+    many: bool
+    default: Any
+    said: P
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def called(self) -> str:
+        """Its name over HTTP and for models."""
+        return self.said.called or self.name
+
+    @property
+    def schema(self) -> Schema:
+        """Its JSON Schema."""
+        form: Schema = (
+            {"type": "string", "enum": list(typing.get_args(self.kind))}
+            if typing.get_origin(self.kind) is Literal
+            else {"type": {int: "integer", bool: "boolean", dict: "object"}.get(self.kind, "string")}
+        )
+        if self.kind is date:
+            form["format"] = "date"
+        limits = {"minimum": self.said.minimum, "maximum": self.said.maximum}
+        form |= {name: value for name, value in limits.items() if value is not None} | self.said.form
+        return {"type": "array", "items": form} if self.many else form
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """The path of an operation in the API. ``gives`` names the form of its answer (``schemas/answers``).
+
+    ``statuses`` say which status a code of an error has here, where that is another than everywhere. ``own_body``
+    names a form for a body that is no list of parameters.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    gives: str
+    said: str
+    refusals: Sequence[int] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    as_text: bool = False
+    own_body: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The tool of an operation, for models. ``gives`` are the fields of its answer that a schema names."""
+
+    name: str
+    title: str
+    said: str
+    gives: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
+    """A second call changes nothing more."""
+    destroys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A row: what a caller can do, at which doors. ``people`` says what a profile may not do here, and why."""
+
+    name: str
+    run: Callable[..., Any]
+    parameters: Mapping[str, Parameter]
+    examples: Sequence[str] = ()
+    opens: Opens = "store"
+    people: tuple[str, str] | None = None
+    http: Http | None = None
+    tool: Tool | None = None
+    command: bool = True
+    formats: bool = True
+    """Whether the command has ``--format``."""
+    rooted: bool = True
+    """And ``--root``."""
+
+    @property
+    def help(self) -> str:
+        """What the function says of itself."""
+        return self.run.__doc__ or ""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes anything over HTTP."""
+        return self.http is not None and self.http.method == "POST"
+
+    def at(self, door: Door) -> list[Parameter]:
+        """The parameters that a door has."""
+        return [each for each in self.parameters.values() if door in each.said.at and not _filled(each, door)]
+
+
+def _filled(each: Parameter, door: Door) -> bool:
+    return each.said.caller and door != "command"
+
+
+class UsageError(CatmemError):
+    """What was asked for cannot be meant: options that exclude each other, a value that is none."""
+
+    code = "bad_parameter"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done or found, for every door.
+
+    ``value`` is what renderers know; ``data`` is JSON-ready, by default what its ``to_dict`` says. ``problems`` could
+    not be looked at, and are said in the end; ``status`` is the exit status of findings.
+    """
+
+    value: Any
+    data: Any = None
+    problems: Sequence[CatmemError] = ()
+    status: int = 0
+
+    def to_json(self) -> Any:  # noqa: ANN401 - JSON-ready data
+        """All of it, as JSON-ready data: for a person."""
+        if self.data is None:
+            self.data = self.value.to_dict() if hasattr(self.value, "to_dict") else self.value
+        return self.data
+
+
+def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none
+    raise UsageError(f"{name} asks a person, and is for the command line")
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of an operation: who asks (``None``: a person), what for, and where notes go.
+
+    ``opener`` gives the root. ``given`` are the names of what the caller said. ``for_program``: JSON is asked for.
+    """
+
+    operation: Operation
+    opener: Callable[[Opens], Workspace]
+    actor: str | None = None
+    given: frozenset[str] = frozenset()
+    for_program: bool = False
+    tell: Callable[[str], None] = lambda _: None
+    stdin: Callable[[int], bytes] = lambda _: b""
+    """What standard input holds, one byte more than a limit at most."""
+    named_root: str | None = None
+    """The root that ``--root`` names."""
+    dialogue: Callable[[str], Any] = _no_dialogue
+    """The dialogue of a name, which asks a person."""
+    session: ToolSession | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    _root: Workspace | None = None
+
+    @property
+    def root(self) -> Workspace:
+        """The root, opened as the row says."""
+        return self.open(self.operation.opens)
+
+    def open(self, how: Opens) -> Workspace:
+        """The root, opened in another way."""
+        if self._root is None:
+            self._root = self.opener(how)
+        return self._root
+
+    def refuse_beside(self, name: str, *others: str, why: str) -> None:
+        """Raise ``UsageError`` for a parameter that is given beside others; ``why`` says what it is for."""
+        beside = [option_of(self.operation.parameters[each]) for each in others if each in self.given]
+        if name in self.given and beside:
+            raise UsageError(
+                f"{option_of(self.operation.parameters[name])} does not go with {', '.join(beside)}: {why}"
+            )
+
+
+def option_of(parameter: Parameter) -> str:
+    """The long name of its option."""
+    named = [each for each in parameter.said.names.split() if each.startswith("--")]
+    return named[-1] if named else f"--{parameter.name.replace('_', '-')}"
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""The rows that are imported, by name; ``catmem.commands`` says which module has which."""
+FAMILIES: dict[str, tuple[str, Sequence[str]]] = {}
+"""Commands that only hold others, such as ``key`` of ``key new``: what they say of themselves, and examples."""
+STREAMED = object()
+"""As ``data``: the renderer prints JSON too, as it comes."""
+
+
+def family(name: str, said: str, examples: Sequence[str]) -> None:
+    """Declare a command that holds the rows whose names begin with its own."""
+    FAMILIES[name] = said, examples
+
+
+def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: ANN401 - as Operation has them
+    """Make a function a row. Raises ``TypeError``, with its place, for a parameter that no door could read."""
+
+    def add(run: Callable[..., Any]) -> Callable[..., Any]:
+        OPERATIONS[name] = made = Operation(name, run, _parameters(name, run), **row)
+        run.operation = made  # type: ignore[attr-defined]
+        return run
+
+    return add
+
+
+def _parameters(name: str, run: Callable[..., Any]) -> dict[str, Parameter]:
+    hints = {each: hint for each, hint in run.__annotations__.items() if each not in {"return", "call"}}
+    more = hints.pop("how", None)
+    if more is not None:
+        hints |= typing.get_args(more)[0].__annotations__
+    defaults = run.__kwdefaults__ or {}
+    optional = defaults if more is None else {**dict.fromkeys(typing.get_args(more)[0].__annotations__), **defaults}
+    return {each: _parameter(name, run, each, hint, optional.get(each, REQUIRED)) for each, hint in hints.items()}
+
+
+def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401
+    place = f"{sys.modules[run.__module__].__file__}:{run.__code__.co_firstlineno}"
+    if typing.get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], P):
+        raise TypeError(f"{place}: the operation {name!r} does not say with Annotated[TYPE, P(...)] what {called} is")
+    kind, many = hint.__origin__, False
+    if typing.get_origin(kind) in {typing.Union, types.UnionType}:
+        kind = next(each for each in typing.get_args(kind) if each is not type(None))
+    if typing.get_origin(kind) is list:
+        kind, many = typing.get_args(kind)[0], True
+    if typing.get_origin(kind) is dict:
+        kind = dict
+    if kind not in {*_KINDS, dict} and typing.get_origin(kind) is not Literal:
+        raise TypeError(f"{place}: {called} of the operation {name!r} is of a type that no door can read: {hint}")
+    return Parameter(called, kind, many, default, hint.__metadata__[0])
+
+
+def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
+    """Do what is asked: decide who may, fill in the caller and defaults, and run. Every door comes through here."""
+    row = asked.operation
+    if row.people is not None and asked.actor is not None:
+        verb, why = row.people
+        raise ForbiddenError(f"{asked.actor} may not {verb}", hint=why)
+    for name in values:
+        if name not in row.parameters:
+            raise UsageError(untaken(row.name, name, row.parameters))
+    complete = {
+        each.name: values.get(each.name, None if each.required else each.default) for each in row.parameters.values()
+    }
+    for each in row.parameters.values():
+        if each.said.caller and each.name not in values:
+            complete[each.name] = asked.actor
+    asked.values = complete
+    done = row.run(asked, **complete)
+    return done if isinstance(done, Outcome) else Outcome(done)
+
+
+def untaken(what: str, name: str, takes: Mapping[str, Any]) -> str:
+    """That there is no such parameter, and which there are."""
+    near = nearest(name, takes)
+    meant = f"did you mean {near!r}? " if near else ""
+    return f"{what} takes no {shown(name)}: {meant}it takes {', '.join(takes)}"

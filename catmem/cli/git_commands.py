@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from catmem.cli.command import Command
-from catmem.cli.options import common_options, given_root
+from catmem.cli.door import given_root
+from catmem.cli.options import common_options
 from catmem.cli.output import emit_json, first_line, in_json, printable, say
 from catmem.errors import CatmemError, EditError, UnreadableError
 

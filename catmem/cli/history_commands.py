@@ -13,6 +13,7 @@ import click
 
 from catmem import clock
 from catmem.cli.command import Command
+from catmem.cli.door import given_root
 from catmem.cli.options import (
     actor_option,
     common_options,
@@ -20,7 +21,6 @@ from catmem.cli.options import (
     entity_argument,
     expected_option,
     format_choice,
-    given_root,
     open_with_store,
     open_workspace,
     root_option,

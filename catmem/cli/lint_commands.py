@@ -16,7 +16,8 @@ import click
 
 from catmem import __version__
 from catmem.cli.command import Command
-from catmem.cli.options import as_of_option, format_choice, format_option, given_root, refuse_beside, root_option
+from catmem.cli.door import given_root
+from catmem.cli.options import as_of_option, format_choice, format_option, refuse_beside, root_option
 from catmem.cli.output import columns, emit, emit_json, in_json, print_unreadable, printable, say, shown_path, text_diff
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors

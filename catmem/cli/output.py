@@ -282,7 +282,7 @@ def _undo_line(written: Written) -> str:
 def _root_words() -> str:
     from shlex import quote
 
-    from catmem.cli.options import given_root
+    from catmem.cli.door import given_root
 
     root = given_root()
     return f" --root {quote(root)}" if root else ""

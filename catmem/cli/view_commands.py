@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.command import Command
+from catmem.cli.door import given_root
 from catmem.cli.options import (
     as_of_option,
     category_option,
     common_options,
-    given_root,
     open_to_read,
     open_with_store,
     open_workspace,

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.command import Group
-from catmem.cli.options import (
-    as_of_option,
-    common_options,
-    dry_run_option,
-    format_option,
-    given_root,
-    replace_cloned_option,
-)
+from catmem.cli.door import given_root
+from catmem.cli.options import as_of_option, common_options, dry_run_option, format_option, replace_cloned_option
 from catmem.cli.output import (
     columns,
     emit,

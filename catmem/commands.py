@@ -72,7 +72,6 @@ COMMANDS = {name: said for commands in GROUPS.values() for name, said in command
 
 MODULES = {
     "audit_commands": ("audit", "rollout"),
-    "branch_commands": ("branches", "merge"),
     "credential_commands": ("key", "token"),
     "envelope_commands": ("write", "envelope", "role-hash"),
     "git_commands": ("merge-driver",),
@@ -87,6 +86,8 @@ MODULES = {
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
 
-OPERATION_MODULES = {
+OPERATION_MODULES: dict[str, tuple[str, ...]] = {
+    "memory": (),
+    "branches": ("branches", "merge"),
     "entries": ("add", "replace", "remove", "move", "verify"),
 }

@@ -66,6 +66,14 @@ def kits_text() -> str:
     return (_PACKAGE / "workspace" / "kits.yaml").read_text(encoding="utf-8")
 
 
+def api_forms() -> dict[str, Any]:
+    """The forms of what the API gives (``catmem/server/api/forms.yaml``)."""
+    import yaml
+
+    parsed: dict[str, Any] = yaml.safe_load((_PACKAGE / "server" / "api" / "forms.yaml").read_text(encoding="utf-8"))
+    return parsed
+
+
 def threat_table(name: str) -> str:
     """A table of the threat scan (``catmem/threats/<name>``)."""
     return (_PACKAGE / "threats" / name).read_text(encoding="utf-8")

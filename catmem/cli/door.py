@@ -17,7 +17,7 @@ from catmem.cli.command import Command, Group
 from catmem.cli.output import emit_json, in_json, print_unreadable, read_stdin, say
 from catmem.clock import read_date
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
-from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, UsageError, call, option_of
+from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stopped, UsageError, call, option_of
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ def _callback(row: Operation) -> Callable[..., None]:
             done = _asking_about_secrets(asked, values)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None
+        except Stopped as stop:
+            say(str(stop))
+            ctx.exit(stop.status)
         show(asked, done)
         status = max(print_unreadable(done.problems), done.status)
         if status:

@@ -1,14 +1,24 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
 from catmem.ops.table import ONLY_COMMAND, Call, P
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from catmem.workspace.profile_memory import Reading
 
+PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
+ENTITY = {
+    "maxLength": 100,
+    "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
+}
+REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
+CATEGORY = {"minLength": 1, "maxLength": 1024}
+"""What the JSON Schemas of names say."""
 Target: TypeAlias = Literal["user", "memory"]
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE")]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
@@ -23,6 +33,14 @@ Actor = Annotated[
     str | None,
     P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=True),
 ]
+EntityId = Annotated[
+    str,
+    P(
+        "The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
+        form=ENTITY,
+    ),
+]
+ApiDay = Annotated[date | None, P("The day that states are for, YYYY-MM-DD; today by default.")]
 FoundTarget = Annotated[
     Target | None,
     P(
@@ -107,3 +125,8 @@ def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:
 
     for note in row_notes(call.root, profile, target):
         call.tell(f"warning: {note}")
+
+
+def without_texts(conflict: "Mapping[str, Any]") -> dict[str, Any]:
+    """A conflict for an agent: it may merge, but its selectors say what it is shown."""
+    return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}

@@ -12,7 +12,8 @@ import types
 import typing
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.json_schema import nearest, shown
 from catmem.errors import CatmemError, ForbiddenError
@@ -20,6 +21,7 @@ from catmem.errors import CatmemError, ForbiddenError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from catmem.envelopes.builder import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
 
@@ -63,6 +65,8 @@ class P:
     called: str | None = None
     """Its name over HTTP and for models, where Python has that word or another one is known there."""
     at: frozenset[Door] = frozenset({"command", "http", "tool"})
+    needed: bool = False
+    """Over HTTP it has to be there, though the command may go without it."""
     caller: bool = False
     """It names the profile that acts: an option of the command line, and at other doors whoever calls."""
     read: Callable[[Any], Any] | None = None
@@ -96,6 +100,8 @@ class Parameter:
     @property
     def schema(self) -> Schema:
         """Its JSON Schema."""
+        if "anyOf" in self.said.form:
+            return self.said.form
         form: Schema = (
             {"type": "string", "enum": list(typing.get_args(self.kind))}
             if typing.get_origin(self.kind) is Literal
@@ -104,26 +110,35 @@ class Parameter:
         if self.kind is date:
             form["format"] = "date"
         limits = {"minimum": self.said.minimum, "maximum": self.said.maximum}
-        form |= {name: value for name, value in limits.items() if value is not None} | self.said.form
-        return {"type": "array", "items": form} if self.many else form
+        form |= {name: value for name, value in limits.items() if value is not None}
+        if self.many:
+            return {"type": "array", **self.said.form, "items": form | self.said.form.get("items", {})}
+        return form | self.said.form
 
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """The path of an operation in the API. ``gives`` names the form of its answer (``schemas/answers``).
+    """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
-    ``statuses`` say which status a code of an error has here, where that is another than everywhere. ``own_body``
-    names a form for a body that is no list of parameters.
+    ``gives`` is a name of ``server/api/forms.yaml``. ``statuses`` say which status a code of an error has here, where
+    that is another than everywhere. ``as_text``: a caller may have its ``text``. ``conditional``: its body is one of
+    its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
     """
 
     method: Literal["GET", "POST"]
     path: str
-    gives: str
+    summary: str
     said: str
+    gives: str
     refusals: Sequence[int] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
+    name: str | None = None
+    """Its ``operationId``, where that is another than the row's name."""
+    body: str | None = None
+    body_said: str = ""
+    """The name and the description of the form of its body."""
     as_text: bool = False
-    own_body: str | None = None
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,19 +202,51 @@ class Outcome:
     """What was done or found, for every door.
 
     ``value`` is what renderers know; ``data`` is JSON-ready, by default what its ``to_dict`` says. ``problems`` could
-    not be looked at, and are said in the end; ``status`` is the exit status of findings.
+    not be looked at, and are said in the end; ``status`` is the exit status of findings. Over HTTP ``revision`` is
+    what the ETag says, or ``unrecorded``, the digest of a text that has none, which no caller sees; ``waiting`` is the
+    proposal as which a write waits; ``conflict`` says that a part was refused.
     """
 
     value: Any
     data: Any = None
     problems: Sequence[CatmemError] = ()
     status: int = 0
+    revision: str | None = None
+    unrecorded: str | None = None
+    waiting: str | None = None
+    conflict: bool = False
 
     def to_json(self) -> Any:  # noqa: ANN401 - JSON-ready data
         """All of it, as JSON-ready data: for a person."""
         if self.data is None:
             self.data = self.value.to_dict() if hasattr(self.value, "to_dict") else self.value
         return self.data
+
+    def seen_by(self, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
+        """What the caller may be told of it. An agent is told nothing of a type that ``seen`` has no rule for."""
+        if call.actor is None:
+            return self.to_json()
+        from catmem.ops.seen import told
+
+        return told(self.value, call)
+
+
+class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
+    """A person does not go on; ``status`` is the exit status of that."""
+
+    def __init__(self, said: str, status: int) -> None:
+        """``said`` tells what became of it."""
+        super().__init__(said)
+        self.status = status
+
+
+class Wire(NamedTuple):
+    """The JSON of a request's body, its bytes, what ``If-Match`` says, and the ``op_id`` of ``Idempotency-Key``."""
+
+    value: Any = None
+    size: int = 0
+    match: WriteBase | None = None
+    retry: str | None = None
 
 
 def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none
@@ -215,7 +262,10 @@ class Call:
 
     operation: Operation
     opener: Callable[[Opens], Workspace]
+    door: Door = "command"
     actor: str | None = None
+    agent: str | None = None
+    """The name under which the caller writes, where it is another than the actor's."""
     given: frozenset[str] = frozenset()
     for_program: bool = False
     tell: Callable[[str], None] = lambda _: None
@@ -226,6 +276,8 @@ class Call:
     dialogue: Callable[[str], Any] = _no_dialogue
     """The dialogue of a name, which asks a person."""
     session: ToolSession | None = None
+    wire: Wire | None = None
+    """What a request says beside its parameters."""
     values: dict[str, Any] = field(default_factory=dict)
     _root: Workspace | None = None
 
@@ -261,6 +313,17 @@ FAMILIES: dict[str, tuple[str, Sequence[str]]] = {}
 """Commands that only hold others, such as ``key`` of ``key new``: what they say of themselves, and examples."""
 STREAMED = object()
 """As ``data``: the renderer prints JSON too, as it comes."""
+
+
+def load_all() -> None:
+    """Import every row: those of catmem, and those of plugins."""
+    from catmem.commands import OPERATION_MODULES
+    from catmem.registry import at, registry
+
+    for group in OPERATION_MODULES:
+        import_module(f"catmem.ops.{group}")
+    for place in registry().commands.values():
+        at(place.place)
 
 
 def family(name: str, said: str, examples: Sequence[str]) -> None:

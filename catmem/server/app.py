@@ -19,10 +19,10 @@ from starlette.routing import Route
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.registry import at, registry
-from catmem.server.api.endpoint import AnswerCache, refuse_query
 from catmem.server.caller import KEY, Caller
 from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
+from catmem.server.requests import refuse_query
 from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
 from catmem.workspace.next_steps import next_steps
@@ -72,7 +72,6 @@ def create_app(
     app.state.tokens = tokens
     app.state.identify = identify
     app.state.workers = Workers()
-    app.state.answers = AnswerCache()
     app.state.sessions = Sessions(workspace, most=None)
     for caller in () if tokens is None else tokens.agents():
         app.state.sessions.session((caller.token_id, caller.profile), str(caller.profile))

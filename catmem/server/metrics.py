@@ -28,9 +28,9 @@ from catmem.audit.counts import BOUNDS, CONFLICTS, OTHER
 from catmem.audit.log_queries import LogCounts
 from catmem.audit.lost_overwrites import lost_overwrites
 from catmem.errors import CatmemError, RequestError
-from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
+from catmem.server.requests import refuse_query
 from catmem.workspace.survey import damages, survey
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem.errors import CatmemError, RequestError
-from catmem.server.api.endpoint import bad_parameter, read_values
 from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
+from catmem.server.requests import bad_parameter, read_values
 from catmem.server.serving import CONNECTIONS
 from catmem.workspace.change_feed import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
 from catmem.workspace.root import discreet

@@ -17,9 +17,9 @@ from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
 from catmem.plugins.page.recent_changes import recent_change
 from catmem.plugins.page.rendering import rendered, theme_of
-from catmem.server.api.endpoint import OF_THE_BODY, Parameter, bad_parameter, is_known, read_values
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
+from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, is_known, read_values
 from catmem.workspace.history import entity_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def of_entity(entity: str) -> dict[str, Any]:
 
 def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a view. ``takes`` is what its query may say, beside what was just done."""
-    known = [Parameter(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
+    known = [Field(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
 
     async def endpoint(request: Request) -> Response:
         try:

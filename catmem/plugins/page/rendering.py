@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse
 from catmem.names import category_name
 from catmem.plugins.page import formats
 from catmem.plugins.page.recent_changes import proposal_of
-from catmem.server.api.endpoint import Parameter, read_values
+from catmem.server.requests import Field, read_values
 from catmem.text import counted, plural, printable
 from catmem.workspace.changed_entries import did
 
@@ -83,7 +83,7 @@ _COOKIE = "catmem_theme"
 _THEMES = ("auto", "light", "dark")
 """``auto`` is what the system of the person says."""
 
-_TAKES = [Parameter(name, "", {"type": "string", "maxLength": 65_536}) for name in ("theme", "back")]
+_TAKES = [Field(name, "", {"type": "string", "maxLength": 65_536}) for name in ("theme", "back")]
 _YEAR = 365 * 24 * 3600
 
 

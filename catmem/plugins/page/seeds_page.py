@@ -16,7 +16,7 @@ from catmem.plugins.page.writing import Did, bad_form
 from catmem.seeding.applying import apply_shown, file_is_due, shown_digest
 from catmem.seeding.order import seed_order
 from catmem.seeding.slices import conflict_id
-from catmem.server.api.endpoint import bad_parameter
+from catmem.server.requests import bad_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

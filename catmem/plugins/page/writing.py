@@ -26,8 +26,8 @@ from catmem.plugins.page.formats import own_address, with_query
 from catmem.plugins.page.page_view import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
 from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.plugins.page.refusal import FormRefusal, plain_refusal, refusal_of
-from catmem.server.api.endpoint import read_values, refuse_other_type
 from catmem.server.guard import DEADLINE, in_thread
+from catmem.server.requests import read_values, refuse_other_type
 from catmem.workspace.history import entity_of
 from catmem.writing.matching import checked_expected, is_digest
 

@@ -9,182 +9,42 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem import __version__
-from catmem.server.api import answers
-from catmem.server.api.endpoint import (
-    JSON_TYPE,
-    TEXT_TYPE,
-    WRITE,
-    Endpoint,
-    Parameter,
-    is_known,
-    refuse_query,
-    routes_of,
-    tag_of,
-    to_json,
-)
-from catmem.server.api.forms import ANSWERS, CATEGORY, DAY, ENTITY, PROFILE, REVISION, TARGET, TEXT, part, taken
+from catmem.envelopes.builder import FIELDS
+from catmem.ops.shared import ENTITY
+from catmem.resources import api_forms, schema
+from catmem.server.api.door import endpoints, routes_of
+from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-_ENTITY = Parameter(
-    "entity_id",
-    "The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
-    ENTITY,
-    required=True,
-)
-_AS_OF = Parameter("as_of", "The day that states are for, YYYY-MM-DD; today by default.", DAY)
-_LIMIT = Parameter("limit", "How many at most.", {"type": "integer", "minimum": 1, "maximum": 100_000})
-_OFFSET = Parameter("offset", "How many to pass over.", {"type": "integer", "minimum": 0, "maximum": 10_000_000})
-_NEWEST = Parameter("limit", "How many at most; 100 by default.", {"type": "integer", "minimum": 1, "maximum": 10_000})
-_STYLE = Parameter("style", "Instead of the profile's own.", {"type": "string", "enum": ["markdown", "xml", "hermes"]})
-_PROPOSAL = Parameter("id", "Which one, such as p-1f0c2a4b6d.", TEXT, required=True, place="path")
-_TARGET = Parameter("target", "Keep to one of the files: user or memory.", TARGET)
+    from catmem.server.api.door import Endpoint
 
-IF_MATCH = Parameter(
+IF_MATCH = Field(
     "If-Match",
     "The ETag of what the write is made on: it says the same as prev_rev.",
     {"type": "string"},
     place="header",
 )
-RETRY = Parameter("Idempotency-Key", "The same as op_id.", {"type": "string"}, place="header")
-IF_NONE_MATCH = Parameter(
+RETRY = Field("Idempotency-Key", "The same as op_id.", {"type": "string"}, place="header")
+IF_NONE_MATCH = Field(
     "If-None-Match", "The ETag of what the caller has: if it is still the answer, it is not sent again (304).",
     {"type": "string"}, place="header",
 )  # fmt: skip
 
-_SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
-_READS = (404,)
-_WRITES = (400, 409, 413, 415, 422)
-
 EVENTS = (
-    Parameter(
+    Field(
         "entity_id",
         "Only these, with commas between; PROFILE/user@REVISION begins with an event if it is at another one by now.",
         {"type": "string", "maxLength": 65_536},
     ),
-    Parameter(
+    Field(
         "Last-Event-ID", "The id that a stream began with: the caller comes back, and learns that it missed events.",
         {"type": "string"}, place="header",
     ),
 )  # fmt: skip
 """What the stream of events takes (``server.sse``)."""
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        "GET", "/mem/head", "head", "Which revision an entity is at",
-        "What to give as prev_rev. recorded says whether the text is still that of the revision.",
-        answers.head, "Head", (_ENTITY,), refusals=_READS,
-    ),
-    Endpoint(
-        "POST", "/mem/write", "write", "Make a write",
-        "An envelope, or a plain write of which the server makes one. Written as one revision, or refused: 409 with "
-        "reason and head for what is there now (412 where If-Match says what it is made on). 202: it waits, and a "
-        "person decides; Location says where to ask. A retry under the same op_id gets the first answer again.",
-        answers.write, "Written",
-        (Parameter("confirm", "Write what alert would refuse, and a person's secret.", {"type": "boolean"}),),
-        body="Write", refusals=(*_WRITES, 404, 412, 428), statuses={"unknown_revision": 409},
-    ),
-    Endpoint(
-        "GET", "/mem/read", "read", "Read the entries of an entity",
-        "The entries that the caller sees, in file order, each with its state.",
-        answers.read, "Read",
-        (
-            _ENTITY,
-            Parameter("category", "Only entries of this category.", {"type": "string", "maxLength": 1024}),
-            Parameter("revision", "An old revision: for a person and a profile of tier 1.", REVISION),
-            _OFFSET, _LIMIT, _AS_OF,
-        ),
-        refusals=_READS,
-    ),
-    Endpoint(
-        "GET", "/mem/log", "log", "List revisions",
-        "The newest first. A bounded profile is shown those that it wrote.",
-        answers.log, "Log",
-        (_ENTITY, _NEWEST),
-        refusals=_READS,
-    ),
-    Endpoint(
-        "GET", "/mem/branches", "branches", "List branches that are not merged",
-        "Of an entity, or of all. For a person and a profile of tier 1.",
-        answers.branches, "Branches", (Parameter("entity_id", "Of this entity only.", ENTITY),), refusals=_READS,
-    ),
-    Endpoint(
-        "POST", "/mem/merge", "merge", "Merge branches into the head",
-        "For a person and a profile of tier 1. A conflict that nothing decides is a 409, and nothing is written.",
-        answers.merge, "Merged", body="Merge", refusals=(*_WRITES, 404), statuses={"unknown_agent": 422},
-    ),
-    Endpoint(
-        "GET", "/mem/proposals", "proposals", "List writes that wait for a person",
-        "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
-        answers.proposals, "Proposals",
-    ),
-    Endpoint(
-        "GET", "/mem/proposals/{id}", "proposal", "What became of one",
-        "Its changes, and how it was decided.", answers.proposal, "Proposal", (_PROPOSAL,), refusals=_READS,
-    ),
-    Endpoint(
-        "POST", "/mem/proposals/{id}/approve", "approve", "Write what a proposal says",
-        "For a person, and a profile that may_approve what others propose. 409 if an entry that it changes is stale.",
-        answers.approve, "Decided", (_PROPOSAL,), body="Approve", refusals=(*_WRITES, 404),
-    ),
-    Endpoint(
-        "POST", "/mem/proposals/{id}/reject", "reject", "Close a proposal",
-        "For the same. Its proposer withdraws it so, and is shown the reason of others.",
-        answers.reject, "Decided", (_PROPOSAL,), body="Reject", refusals=(*_WRITES, 404),
-    ),
-    Endpoint(
-        "GET", "/prompt/{profile}", "prompt", "The prompt of a profile",
-        "As text, or, where the caller accepts JSON alone, with its digest and the role of the profile. A profile is "
-        "given its own.",
-        answers.prompt, "Prompt",
-        (
-            Parameter("profile", "Whose prompt.", PROFILE, required=True, place="path"),
-            Parameter("from", "Of the files of this profile; for a person and tier 1.", PROFILE),
-            Parameter(
-                "categories", "Only these, as selectors of a profile with commas between.",
-                {"type": "string", "maxLength": 65_536},
-            ),
-            Parameter("budget", "At most so many characters.", {"type": "integer", "minimum": 1, "maximum": 10**9}),
-            _STYLE,
-            _AS_OF,
-        ),
-        as_text=True, refusals=(*_READS, 422), statuses={"selector": 422},
-    ),
-    Endpoint(
-        "GET", "/seed", "seed_plan", "What a seed would do",
-        "Entry by entry; nothing is written. For a person.",
-        answers.seed_plan, "SeedPlan",
-        (
-            Parameter("source", "Whose files are copied from.", PROFILE, required=True),
-            Parameter("targets", "Who gets a slice, separated by commas.", {"type": "string", "maxLength": 65_536}),
-            _TARGET,
-            Parameter(
-                "categories", "Only these categories, separated by commas.", {"type": "string", "maxLength": 65_536}
-            ),
-            Parameter("category", "Only this category.", CATEGORY),
-            Parameter("fit", "Leave out what would put a file over its limit.", {"type": "boolean"}),
-            _AS_OF,
-        ),
-        refusals=(400, 404, 422), statuses=_SEED_STATUSES,
-    ),
-    Endpoint(
-        "POST", "/seed", "seed", "Seed other profiles",
-        "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
-        "are seeded.",
-        answers.seed, "Seeded", body="Seed", refusals=(*_WRITES, 404), statuses=_SEED_STATUSES,
-    ),
-    Endpoint(
-        "GET", "/lint", "lint", "What lint finds in the root",
-        "For a person.", answers.lint, "Lint", (_AS_OF,),
-    ),
-    Endpoint(
-        "GET", "/status", "status", "What is next for a person",
-        "In the order in which it is best done. For a person.", answers.status, "NextSteps", (_AS_OF,),
-    ),
-)  # fmt: skip
-
 
 # --- the document --------------------------------------------------------------------------------------------------
 
@@ -222,8 +82,9 @@ _PLAIN = {
 def document() -> dict[str, Any]:
     """The document, OpenAPI 3.1."""
     paths: dict[str, dict[str, Any]] = {}
-    for each in ENDPOINTS:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+    found = endpoints()
+    for each in found:
+        paths.setdefault(each.http.path, {})[each.http.method.lower()] = _operation(each)
     for path, (name, said) in _PLAIN.items():
         answers = {"200": _json("It does.", "Status"), **_refused([503])}
         paths[path] = {"get": {"operationId": name, "summary": said, "security": [], "responses": answers}}
@@ -234,7 +95,7 @@ def document() -> dict[str, Any]:
         "info": {"title": "catmem", "version": __version__, "description": _SAID},
         "paths": paths,
         "components": {
-            "schemas": dict(sorted({**ANSWERS, **taken()}.items())),
+            "schemas": dict(sorted({**_answers(), **_bodies(found)}.items())),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}, {}],
@@ -242,35 +103,32 @@ def document() -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [*endpoint.parameters]
-    if endpoint.body == WRITE:
-        parameters += [IF_MATCH, RETRY]
-    if not endpoint.writes:
-        parameters.append(IF_NONE_MATCH)
-    given = _json("Done." if endpoint.writes else "What was asked for.", endpoint.gives)
+    http, parameters = endpoint.http, endpoint.fields
+    parameters += [IF_MATCH, RETRY] if http.conditional else [] if endpoint.writes else [IF_NONE_MATCH]
+    given = _json("Done." if endpoint.writes else "What was asked for.", http.gives)
     given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "Names this answer."}}
-    if endpoint.as_text:
+    if http.as_text:
         given["content"] = {TEXT_TYPE: {"schema": {"type": "string"}}, **given["content"]}
     answers = {"200": given}
     if not endpoint.writes:
         answers["304"] = {"description": "The caller has it already."}
-    if endpoint.name == "write":
+    if http.conditional:
         place = {"schema": {"type": "string"}, "description": "Where to ask what became of it."}
-        answers["202"] = _json("It waits, and a person decides.", endpoint.gives) | {"headers": {"Location": place}}
+        answers["202"] = _json("It waits, and a person decides.", http.gives) | {"headers": {"Location": place}}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
-        "summary": endpoint.summary,
-        "description": endpoint.said,
+        "summary": http.summary,
+        "description": http.said,
         "parameters": [_parameter(each) for each in parameters],
-        "responses": {**answers, **_refused([*_ALWAYS, *endpoint.refusals])},
+        "responses": {**answers, **_refused([*_ALWAYS, *http.refusals])},
     }
-    if endpoint.name == "seed":
+    if http.gives == "Seeded":
         operation["responses"]["409"] = {
             "description": "Some files were refused; the answer says which.",
-            "content": {JSON_TYPE: {"schema": {"anyOf": [part("Error"), part("Seeded")]}}},
+            "content": {JSON_TYPE: {"schema": {"anyOf": [_part("Error"), _part("Seeded")]}}},
         }
-    if endpoint.body is not None:
-        content = {JSON_TYPE: {"schema": part(endpoint.body)}}
+    if endpoint.writes:
+        content = {JSON_TYPE: {"schema": _part("Write" if http.conditional else str(http.body))}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -302,7 +160,7 @@ def _events() -> dict[str, Any]:
     }
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Field) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "in": parameter.place,
@@ -313,11 +171,71 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _json(said: str, form: str) -> dict[str, Any]:
-    return {"description": said, "content": {JSON_TYPE: {"schema": part(form)}}}
+    return {"description": said, "content": {JSON_TYPE: {"schema": _part(form)}}}
 
 
 def _refused(statuses: list[int]) -> dict[str, Any]:
     return {str(status): _json(_REFUSALS[status], "Error") for status in sorted(set(statuses))}
+
+
+def _part(name: str) -> dict[str, Any]:
+    """A reference to a form."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _answers() -> dict[str, Any]:
+    """The forms of answers: JSON Schemas by name."""
+    return {name: _table(said) for name, said in api_forms().items()}
+
+
+def _table(said: dict[str, Any]) -> dict[str, Any]:
+    always = said.get("always", {})
+    form = {"type": "object", "description": said["description"], "properties": always | said.get("more", {})}
+    form |= {"required": list(always)} if always else {}
+    return form if said.get("open") else form | {"additionalProperties": False}
+
+
+_PLAIN_FIELDS = {
+    "entity_id": "What is written: PROFILE/user or PROFILE/memory (PROFILE alone means PROFILE/user), or an entity "
+    "that catmem.yaml declares.",
+    "content": "Operations, or the JSON form of a document, or a whole text, as in an envelope. Of an entity that "
+    "catmem.yaml declares its text, or any JSON value.",
+    "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
+    "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
+    "op_id": "A name of the writer's own for this write, the same in a retry. Idempotency-Key can say it too.",
+    "alert": "Refuse the write once if the new text has little in common with the old one.",
+}
+_REASON = {"type": "string", "maxLength": 500, "description": "Why, for the history and for the person who decides."}
+
+
+def _bodies(found: list[Endpoint]) -> dict[str, Any]:
+    """The forms of bodies, with those that they refer to: the envelope is that of ``schemas/envelope.schema.json``."""
+    envelope = {key: value for key, value in schema("envelope").items() if not key.startswith("$")}
+    definitions = schema("envelope")["$defs"]
+    forms = {"Envelope": envelope, **{f"Envelope_{name}": form for name, form in definitions.items()}}
+    forms = {name: _led(form) for name, form in forms.items()}
+    fields = forms["Envelope"]["properties"]
+    plain = {name: {**fields[name], "description": _PLAIN_FIELDS[name]} for name in FIELDS} | {"reason": _REASON}
+    plain["entity_id"] |= ENTITY
+    written = {
+        "type": "object",
+        "description": "A write whose envelope the server makes, for the caller.",
+        "properties": plain,
+        "required": list(FIELDS[:2]),
+        "additionalProperties": False,
+    }
+    bodies = {str(each.http.body): each.body for each in found if each.body is not None}
+    return {**forms, "PlainWrite": written, "Write": {"anyOf": [_part("Envelope"), _part("PlainWrite")]}, **bodies}
+
+
+def _led(form: Any) -> Any:  # noqa: ANN401 - any part of a JSON Schema
+    """The same with references that lead to components."""
+    if isinstance(form, dict):
+        return {
+            key: value.replace("#/$defs/", "#/components/schemas/Envelope_") if key == "$ref" else _led(value)
+            for key, value in form.items()
+        }
+    return [_led(each) for each in form] if isinstance(form, list) else form
 
 
 @cache
@@ -337,4 +255,4 @@ async def _serve(request: Request) -> Response:
 
 def routes() -> list[BaseRoute]:
     """The routes of the API, and that of its document."""
-    return [*routes_of(ENDPOINTS), Route(PATH, _serve, methods=["GET"], name="openapi")]
+    return [*routes_of(endpoints()), Route(PATH, _serve, methods=["GET"], name="openapi")]

@@ -1,0 +1,1 @@
+"""Dialogues with a person, each asked for by its name."""

@@ -1,0 +1,130 @@
+"""Branches and merges, as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from catmem import clock
+from catmem.cli.output import CONFLICT_REASONS, columns, conflict_lines, emit, printable, say, text_diff
+from catmem.ops.branches import Branches, Merged, MergedAll
+from catmem.text import counted
+
+if TYPE_CHECKING:
+    from catmem.merging.branches import Branch
+    from catmem.merging.decisions import ContentDisagreement, Disagreement
+    from catmem.merging.merging import Joined
+    from catmem.merging.merging_all import LeftBranch
+    from catmem.ops.table import Call
+
+_HOUR = 3_600
+_DAY = 24 * _HOUR
+"""In seconds."""
+_IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
+
+
+def _branches(value: Branches, _: Call) -> None:
+    found = value.found
+    now = clock.now()
+    emit(columns([_row(branch, now) for branch in found]))
+    if found:
+        example = f"catmem merge {found[0].entity}"
+        say(f"'{example} --dry-run' shows what a merge would do, '{example}' does it.")
+    else:
+        say("No branch is left to merge.")
+
+
+def _row(branch: Branch, now: datetime) -> tuple[str, ...]:
+    origin = f"from {', '.join(branch.parents)}" if branch.parents else "from nothing"
+    entries = "" if branch.entries is None else counted(branch.entries, "entry")
+    outlook = {
+        "merges": "merges by itself",
+        "conflicts": counted(branch.conflicts or 0, "conflict"),
+        "nothing new": "nothing new: the file says it too",
+        "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
+    }[branch.state]
+    age, agent = _age(branch.timestamp, now), printable(branch.who)
+    return branch.entity, branch.revision, origin, agent, age, branch.op, entries, outlook
+
+
+def _age(timestamp: str, now: datetime) -> str:
+    """How long ago that was, in hours or days; clocks may differ, so what lies ahead is new."""
+    seconds = int((now - datetime.fromisoformat(timestamp)).total_seconds())
+    if seconds < _HOUR:
+        return "< 1 h"
+    return f"{seconds // _HOUR} h" if seconds < _DAY else f"{seconds // _DAY} d"
+
+
+def _merged(value: Merged, _: Call) -> None:
+    _show_merged(value.joined, dry_run=value.dry_run)
+    if value.elsewhere is not None:
+        say(f"{value.elsewhere} has some: catmem merge {value.elsewhere}")
+
+
+def _show_merged(joined: Joined, *, dry_run: bool) -> None:
+    plan = joined.plan
+    for warning in plan.warnings:
+        say(f"warning: {warning}")
+    for note in joined.notes:
+        say(note)
+    if not plan.merged:
+        say(f"No branch of {joined.entity} is left to merge." if not joined.notes else "Nothing was written.")
+        return
+    if dry_run:
+        _show_tried_out(joined)
+        return
+    done = "dropped" if plan.drop else "merged"
+    same = "" if joined.changed else ", and no byte of the file changed"
+    emit(printable(f"{done} {', '.join(plan.merged)} in {joined.entity} (revision {joined.revision}){same}\n"))
+    if plan.settled:
+        say(f"{counted(len(plan.settled), 'conflict')} decided:")
+    for found, answer in plan.settled:
+        say(f"  {conflict_line(found)}: {answer if isinstance(answer, str) else 'edited'}")
+
+
+def _merged_all(value: MergedAll, _: Call) -> None:
+    found = value.found
+    for joined in found.merged:
+        _show_merged(joined, dry_run=value.dry_run)
+    for each in found.left:
+        _show_left(each)
+    if found.left:
+        count, first = counted(len(found.left), "branch", "branches"), found.left[0]
+        say(f"{count} left. 'catmem merge {first.entity} {first.branch} --interactive' asks who wins a conflict;")
+        say("--precedence AGENT,AGENT, --ours, --theirs and --keep-both decide without questions, with --all too.")
+    elif not found.merged:
+        say("No branch is left to merge.")
+
+
+def _show_left(each: LeftBranch) -> None:
+    if each.error is not None:
+        why = f"error[{each.error.code}]: {each.error.message}"
+    else:
+        why = counted(len(each.conflicts), "conflict")
+    emit(printable(f"left {each.branch} in {each.entity}: {why}\n"))
+
+
+def _show_tried_out(joined: Joined) -> None:
+    plan, said = joined.plan, joined.to_dict()
+    left = counted(len(plan.conflicts), "conflict")
+    emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
+    if plan.conflicts:
+        say(f"{left} to decide, of which the text above holds what it can of both sides:")
+        say("\n".join(conflict_lines(said["conflicts"])))
+    if plan.settled:
+        say(f"{counted(len(plan.settled), 'conflict')} decided:")
+        say("\n".join(conflict_lines(said["settled"])))
+    if len(plan.merged) > 1 and (plan.conflicts or plan.settled):
+        say(_IN_TURN)
+    done = "would be closed" if plan.drop else "would be merged" if not plan.conflicts else "cannot be merged yet"
+    say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
+
+
+def conflict_line(found: Disagreement | ContentDisagreement) -> str:
+    """A conflict in a line, without its texts."""
+    said = found.to_dict()
+    where = f" in {said['category']}" if said["category"] else ""
+    return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
+
+
+TEXTS = {Branches: _branches, Merged: _merged, MergedAll: _merged_all}

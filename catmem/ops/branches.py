@@ -1,0 +1,226 @@
+"""Operations on branches: list those that are not merged, and merge them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.errors import MergeConflictError
+from catmem.names import is_declared
+from catmem.ops.memory import WRITES, entity_for, with_head
+from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, without_texts
+from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+
+if TYPE_CHECKING:
+    from catmem.merging.branches import Branch
+    from catmem.merging.decisions import How
+    from catmem.merging.merging import Joined
+    from catmem.merging.merging_all import JoinedAll
+
+CONFLICT = 3
+"""The exit status where somebody has to decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Branches that are not merged yet."""
+
+    found: Sequence["Branch"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"branches": [branch.to_dict() for branch in self.found]}
+
+
+@operation(
+    "branches",
+    examples=("catmem branches", "catmem branches trinity/user --format json"),
+    http=Http(
+        "GET",
+        "/mem/branches",
+        "List branches that are not merged",
+        "Of an entity, or of all. For a person and a profile of tier 1.",
+        "Branches",
+        refusals=(404,),
+    ),
+)
+def branches(
+    call: Call,
+    *,
+    entity: Annotated[
+        str | None,
+        P(argument=True, metavar="[ENTITY]", http="Of this entity only.", called="entity_id", form=ENTITY),
+    ] = None,
+) -> Outcome:
+    """List the branches of ENTITY, or of all files, that are not merged yet: name, origin, who, age, what, outlook.
+
+    A branch is a write that was made on an older revision (--on-stale branch, or on_stale in catmem.yaml). What it says
+    is not in the file until 'catmem merge' brings the two together. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
+    alone means PROFILE/user.
+    """
+    from catmem.merging.branches import branches_of_all
+    from catmem.workspace.history import refuse_bounded
+
+    if call.actor is not None and entity is not None and is_declared(entity):
+        entity_for(call, entity)
+    elif call.actor is not None:
+        refuse_bounded(call.root, call.actor, "look at branches")
+    if entity is not None:
+        return Outcome(Branches(call.root.branches(entity)))
+    found = branches_of_all(call.root)
+    return Outcome(Branches(found.branches), problems=found.unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a merge of one entity did; ``elsewhere`` is an entity that has branches, where this one has none."""
+
+    joined: "Joined"
+    dry_run: bool
+    elsewhere: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**self.joined.to_dict(), "dry_run": self.dry_run}
+
+
+@dataclass(frozen=True, slots=True)
+class MergedAll:
+    """What a merge of all entities did."""
+
+    found: "JoinedAll"
+    dry_run: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**self.found.to_dict(), "dry_run": self.dry_run}
+
+
+def _agents(named: str) -> list[str]:
+    names = [name.strip() for name in named.split(",") if name.strip()]
+    if not names:
+        raise UsageError("--precedence needs the name of an agent, or several with commas between.")
+    return names
+
+
+@operation(
+    "merge",
+    examples=(
+        "catmem merge trinity",
+        "catmem merge trinity/user 8a --dry-run",
+        "catmem merge trinity --precedence auditor,planner",
+        "catmem merge trinity --interactive",
+        "catmem merge trinity 8a --drop",
+        "catmem merge --all --dry-run",
+    ),
+    http=Http(
+        "POST",
+        "/mem/merge",
+        "Merge branches into the head",
+        "For a person and a profile of tier 1. A conflict that nothing decides is a 409, and nothing is written.",
+        "Merged",
+        body="Merge",
+        body_said="Which branches are merged, and what becomes of conflicts.",
+        refusals=(*WRITES, 404),
+        statuses={"unknown_agent": 422},
+    ),
+)
+def merge(
+    call: Call,
+    *,
+    entity: Annotated[
+        str | None, P(argument=True, metavar="[ENTITY]", called="entity_id", form=ENTITY, needed=True)
+    ] = None,
+    branches: Annotated[
+        list[str] | None,
+        P(
+            argument=True,
+            metavar="[BRANCH]...",
+            http="All, if none is named.",
+            form={"items": {"pattern": "^[1-9][0-9]{0,11}[a-z]{1,8}$"}, "maxItems": 100},
+        ),
+    ] = None,
+    precedence: Annotated[
+        str | list[str] | None,
+        P(
+            "Of a conflict the side wins whose agent, the last that changed the entry there, stands first here; agents "
+            "that are not named come last, and of one agent's two changes the later wins.",
+            metavar="AGENT,AGENT",
+            read=_agents,
+            http="ours is the head, theirs the branch; or agents, the first before all others.",
+            form={
+                "anyOf": [
+                    {"enum": ["ours", "theirs", "both"]},
+                    {"type": "array", "items": {"type": "string", **PROFILE}, "minItems": 1, "maxItems": 100},
+                ]
+            },
+        ),
+    ] = None,
+    ours: Annotated[bool, P("In conflicts, what the file says wins.", at=ONLY_COMMAND)] = False,
+    theirs: Annotated[bool, P("In conflicts, what the branch says wins.", at=ONLY_COMMAND)] = False,
+    keep_both: Annotated[
+        bool,
+        P("In conflicts, keep both versions; of two tags, categories or titles that of the file.", at=ONLY_COMMAND),
+    ] = False,
+    interactive: Annotated[bool, P("Show each conflict, and ask.", "-i --interactive", at=ONLY_COMMAND)] = False,
+    drop: Annotated[
+        bool,
+        P(
+            "Close the branches, and take nothing from them; the history keeps them.",
+            http="Close the branches, and take nothing from them.",
+        ),
+    ] = False,
+    every: Annotated[
+        bool, P("Merge the branches of all files that merge by themselves.", "--all", at=ONLY_COMMAND)
+    ] = False,
+    allow_secret: AllowSecret = False,
+    actor: Actor = None,
+    dry_run: Annotated[
+        bool, P("Write nothing; show what would change.", http="Write nothing, and tell what would be.")
+    ] = False,
+) -> Outcome:
+    """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
+
+    What was changed on one side only, or alike on both, merges by itself. Where both changed the same entry nothing is
+    written until you say who wins: --precedence, --ours, --theirs, --keep-both or --interactive. Exit status 3 if that
+    is left open. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists
+    what there is to merge.
+
+    With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
+    those with conflicts are left, with exit status 3.
+    """
+    from catmem.merging.branches import branches_of_all
+
+    if every == (entity is not None):
+        raise UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
+    if every and (drop or interactive):
+        raise UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
+    words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}
+    sides = [word for word, given in words.items() if given]
+    if (precedence is not None) + len(sides) + interactive + (drop and call.door == "command") > 1:
+        raise UsageError("--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other.")
+    if interactive and call.for_program:
+        raise UsageError("--interactive is for people; programs decide with --precedence, --ours or --theirs.")
+    chosen: How = sides[0] if sides else precedence
+    if drop and not branches and call.door == "command":
+        raise UsageError("Name the branches that --drop closes.")
+    root = call.root
+    if interactive:
+        chosen = call.dialogue("merge")(root.config, {"actor": actor, "allow_secret": allow_secret})
+    if entity is None:
+        everything = root.merge_all(precedence=chosen, actor=actor, dry_run=dry_run)
+        status = CONFLICT if everything.left else 0
+        return Outcome(MergedAll(everything, dry_run), problems=everything.unreadable, status=status)
+    how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": dry_run}
+    try:
+        with with_head(call, {"entity_id": entity}):
+            # The dialogue has asked about each secret.
+            joined = root.merge(entity, branches or (), allow_secret=interactive, **how)
+    except MergeConflictError as error:
+        if call.actor is not None and not is_declared(entity):
+            error.conflicts = tuple(map(without_texts, error.conflicts))
+        raise
+    others = [] if joined.plan.merged or branches or call.for_program else branches_of_all(root)[0]
+    value = Merged(joined, dry_run, others[0].entity if others else None)
+    status = CONFLICT if joined.plan.conflicts else 0
+    data = joined.to_dict() if call.door == "http" else None
+    return Outcome(value, data, status=status, revision=joined.revision)

@@ -1,0 +1,690 @@
+"""Operations on entities over HTTP: where one is, what it says, and a write as an envelope or a plain one."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
+from catmem.names import is_declared, is_name
+from catmem.ops.shared import CATEGORY, PROFILE, REVISION, ApiDay, EntityId, Target
+from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
+from catmem.store.contract import revision_number
+
+if TYPE_CHECKING:
+    from catmem.config.profile import Profile
+    from catmem.envelopes.builder import WriteBase
+    from catmem.model.document import Entry
+    from catmem.staleness.freshness import Freshness
+    from catmem.store.contract import Revision
+    from catmem.writing.written import Written
+
+WRITES = (400, 409, 413, 415, 422)
+"""Statuses with which a path that takes a body may refuse."""
+
+
+# --- who may know of what --------------------------------------------------------------------------------------------
+
+
+def asking(call: Call) -> "Profile | None":
+    """The profile that asks."""
+    return None if call.actor is None else call.root.profile(call.actor)
+
+
+def entity_for(call: Call, name: str) -> str:
+    """The entity of a name, if the one who asks may know of it.
+
+    Another profile's file is refused in the same words whether it is there or not.
+    """
+    from catmem.config.access import Rights
+    from catmem.workspace.history import declared_of, entity_of
+
+    if ":" in name:
+        return declared_of(call.root, name, asking(call)).name
+    Rights(asking(call), "user", call.root.config.taxonomy).refuse_other_owner(name.partition("/")[0])
+    return entity_of(call.root, name)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Which revision an entity is at; ``recorded`` is false after an external change."""
+
+    entity: str
+    head: "Revision | None"
+    recorded: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet)."""
+        head, number = self.head, "0" if self.head is None else self.head.revision
+        said = {
+            "entity": self.entity,
+            "revision": number,
+            "mem_rev": revision_number(number),
+            "recorded": self.recorded,
+        }
+        if head is not None:
+            said |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
+        return said
+
+
+@operation(
+    "head",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/head",
+        "Which revision an entity is at",
+        "What to give as prev_rev. recorded says whether the text is still that of the revision.",
+        "Head",
+        refusals=(404,),
+    ),
+)
+def head(call: Call, *, entity_id: EntityId) -> Outcome:
+    """Say which revision an entity is at. Raises ``UnknownNameError``."""
+    entity, store = entity_for(call, entity_id), call.root.store
+    now, found = store.read(entity), store.head(entity)
+    if found is not None and now.revision not in {None, found.revision}:
+        # The head may be ahead of the file, and a write on it would drop what the caller has not read.
+        found = next(each for each in store.log(entity) if each.revision == now.revision)
+    return Outcome(Head(entity, found, now.revision is not None), revision=now.revision, unrecorded=now.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRead:
+    """The entries of a memory file that the caller sees, each with its state.
+
+    ``revision`` is ``None`` for a text that no history has yet; ``digest`` and ``text`` are of the whole file.
+    """
+
+    entity: str
+    revision: str | None
+    digest: str
+    text: str
+    entries: Sequence[tuple["Entry", "Freshness"]]
+    total: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; a hostile text as it stands, with ``threats``."""
+        from catmem.workspace.seen_entry import entry_dict, rules_in
+
+        rows = [
+            {**entry_dict(entry, to_agent=False), "threats": list(rules_in([entry.body])), **age.to_dict()}
+            for entry, age in self.entries
+        ]
+        whole = {"digest": self.digest, "text": self.text}
+        return {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}
+
+
+@dataclass(frozen=True, slots=True)
+class ContentRead:
+    """The content of a declared entity, which every reader is given."""
+
+    entity: str
+    revision: str | None
+    digest: str
+    content: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        number = {} if self.revision is None else {"mem_rev": revision_number(self.revision)}
+        said = {"entity": self.entity, "revision": self.revision, **number, "digest": self.digest}
+        return {**said, "content": self.content}
+
+
+@operation(
+    "read",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/read",
+        "Read the entries of an entity",
+        "The entries that the caller sees, in file order, each with its state.",
+        "Read",
+        refusals=(404,),
+    ),
+)
+def read(
+    call: Call,
+    *,
+    entity_id: EntityId,
+    category: Annotated[str | None, P("Only entries of this category.", form={"maxLength": 1024})] = None,
+    revision: Annotated[str | None, P("An old revision: for a person and a profile of tier 1.", form=REVISION)] = None,
+    offset: Annotated[int, P("How many to pass over.", minimum=0, maximum=10_000_000)] = 0,
+    limit: Annotated[int | None, P("How many at most.", minimum=1, maximum=100_000)] = None,
+    as_of: ApiDay = None,
+) -> Outcome:
+    """Read the entries of an entity that the caller sees.
+
+    Raises ``UnknownNameError``, ``ForbiddenError``, ``UnknownRevisionError`` and what reading raises.
+    """
+    from catmem import clock
+    from catmem.config.access import Rights
+    from catmem.entities.contents import content_of
+    from catmem.staleness.freshness import freshness
+    from catmem.workspace.history import refuse_bounded
+    from catmem.workspace.profile_memory import parsed_at
+
+    root, entity, profile = call.root, entity_for(call, entity_id), asking(call)
+    if revision is not None and call.actor is not None and not is_declared(entity):
+        refuse_bounded(root, call.actor, "read old revisions")
+    now = root.store.read(entity, revision)
+    if is_declared(entity):
+        content = content_of(root.config.entities[entity], now.data)
+        value: Any = ContentRead(entity, now.revision, now.digest, content)
+    else:
+        named, _, target = entity.partition("/")
+        owner = profile if profile is not None and profile.name == named else root.profile(named)
+        measure, day = profile or owner, as_of or clock.today()
+        document = parsed_at(root, now.data, root.path_of(owner, target))
+        entries = Rights(profile, target, root.config.taxonomy).in_sight(document)
+        if category is not None:
+            wanted = root.config.taxonomy.category(category)
+            entries = tuple(entry for entry in entries if entry.category == wanted)
+        shown = entries[offset : None if limit is None else offset + limit]
+        rows = [(entry, freshness(entry, measure, root.config, as_of=day)) for entry in shown]
+        value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries))
+    return Outcome(value, revision=now.revision, unrecorded=now.digest)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any JSON value
+    """Have a refusal for what is there now say what is at the head of the entity that a body names.
+
+    An agent hears no digest of a whole file, of which it may not see all; of a declared entity it reads all.
+    """
+    try:
+        yield
+    except RefusedError as error:
+        if error.found is not None:
+            named = str(value["entity_id"])
+            entity = f"{named}/user" if is_name(named) else named
+            now = call.root.store.head(entity)
+            error.head = {"rev": 0 if now is None else revision_number(now.revision)}
+            if now is not None and (call.actor is None or is_declared(entity)):
+                error.head |= {"hash": now.digest}
+        raise
+
+
+@operation(
+    "submit",
+    command=False,
+    http=Http(
+        "POST",
+        "/mem/write",
+        "Make a write",
+        "An envelope, or a plain write of which the server makes one. Written as one revision, or refused: 409 with "
+        "reason and head for what is there now (412 where If-Match says what it is made on). 202: it waits, and a "
+        "person decides; Location says where to ask. A retry under the same op_id gets the first answer again.",
+        "Written",
+        refusals=(*WRITES, 404, 412, 428),
+        statuses={"unknown_revision": 409},
+        name="write",
+        conditional=True,
+    ),
+)
+def submit(
+    call: Call, *, confirm: Annotated[bool, P("Write what alert would refuse, and a person's secret.")] = False
+) -> Outcome:
+    """Make the write of an envelope, or of a plain write, which is the body."""
+    wire = call.wire or Wire()
+    from catmem.ops.seen import submitted
+
+    with with_head(call, wire.value):
+        written = _submitted(call, wire, confirm=confirm)
+    if call.actor is not None and call.session is not None:
+        call.session.wrote(written.entries)
+    return Outcome(
+        written,
+        submitted(written, to_agent=False),
+        revision=written.revision if written.waiting is None else None,
+        waiting=written.waiting,
+    )
+
+
+def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
+    from catmem.config.json_schema import shown
+    from catmem.envelopes.builder import is_plain, plain_envelope
+    from catmem.envelopes.submitting import Sender, submit, submit_read
+
+    sender = None if call.actor is None else Sender(str(call.agent), call.actor)
+    made: Callable[..., Written]
+    value, entity = wire.value, ""
+    if isinstance(value, dict) and is_plain(value):
+        fields = dict(value)
+        reason = fields.pop("reason", None)
+        if not (reason is None or isinstance(reason, str)):
+            raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
+        if wire.retry is not None and fields.setdefault("op_id", wire.retry) != wire.retry:
+            raise _contrary("Idempotency-Key", "op_id")
+        envelope = plain_envelope(call.root, fields, sender, _base(fields, wire))
+        entity, made = envelope.entity_id, partial(submit_read, call.root, envelope, reason=reason)
+    else:
+        if isinstance(value, dict):
+            if wire.match is not None and str(value.get("prev_rev")) != wire.match.revision:
+                raise _contrary("If-Match", "prev_rev")
+            if wire.retry is not None and value.get("op_id") != wire.retry:
+                raise _contrary("Idempotency-Key", "op_id")
+            entity = str(value.get("entity_id"))
+        made = partial(submit, call.root, value, size=wire.size)
+    try:
+        return made(confirm=confirm, sender=sender, session=call.session)
+    except UnknownRevisionError as error:
+        # To a writer that is an old view like any other: it has to learn what is at the head.
+        now = call.root.store.head(entity)
+        found = "0" if now is None else now.revision
+        raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
+
+
+def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
+    """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
+    from catmem.envelopes.builder import FIELDS, base_named
+
+    if wire.match is None:
+        if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):
+            raise RequestError(
+                428,
+                "nothing says what this write is made on",
+                code="no_base",
+                hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
+            )
+        return None
+    if base_named(fields) is not None and str(base_named(fields)) != wire.match.revision:
+        raise _contrary("If-Match", "prev_rev")
+    return wire.match
+
+
+def _contrary(header: str, field: str) -> RequestError:
+    return RequestError(
+        400,
+        f"{header} is not what {field} says",
+        code="bad_precondition",
+        hint=f"Nothing was written. Give the same, or leave {header} out.",
+    )
+
+
+# --- transitional ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Revisions of an entity, the newest first; ``limit`` are told of."""
+
+    entity: str
+    revisions: "Iterable[Revision]"
+    limit: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"entity": self.entity, "revisions": [each.to_dict() for each in islice(self.revisions, self.limit)]}
+
+
+@operation(
+    "http log",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/log",
+        "List revisions",
+        "The newest first. A bounded profile is shown those that it wrote.",
+        "Log",
+        refusals=(404,),
+    ),
+)
+def log(
+    call: Call,
+    *,
+    entity_id: EntityId,
+    limit: Annotated[int, P("How many at most; 100 by default.", minimum=1, maximum=10_000)] = 100,
+) -> Log:
+    """List the newest revisions of an entity."""
+    entity = entity_for(call, entity_id)
+    return Log(entity, call.root.store.log(entity), limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosed:
+    """What the caller may know of proposals, or of one."""
+
+    data: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.data
+
+
+_PROPOSAL = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
+
+
+@operation(
+    "http proposals",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/proposals",
+        "List writes that wait for a person",
+        "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
+        "Proposals",
+    ),
+)
+def proposals(call: Call) -> Outcome:
+    """List what waits for a person, as far as the caller may know of it."""
+    from catmem.proposals.disclosure import disclosed_all
+
+    known, unreadable = disclosed_all(call.root, call.actor)
+    return Outcome(Disclosed({"proposals": list(map(of_entity, known))}), problems=unreadable)
+
+
+def of_entity(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same with the name that the API has for an entity."""
+    return {("entity_id" if name == "entity" else name): value for name, value in answer.items()}
+
+
+@operation(
+    "proposal",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/proposals/{id}",
+        "What became of one",
+        "Its changes, and how it was decided.",
+        "Proposal",
+        refusals=(404,),
+    ),
+)
+def proposal(call: Call, *, name: _PROPOSAL) -> Disclosed:
+    """Show one proposal, also one that was decided."""
+    from catmem.proposals.disclosure import disclosed
+
+    return Disclosed(disclosed(call.root, name, call.actor))
+
+
+@operation(
+    "approve",
+    command=False,
+    http=Http(
+        "POST",
+        "/mem/proposals/{id}/approve",
+        "Write what a proposal says",
+        "For a person, and a profile that may_approve what others propose. 409 if an entry that it changes is stale.",
+        "Decided",
+        body="Approve",
+        body_said="How.",
+        refusals=(*WRITES, 404),
+    ),
+)
+def approve(
+    call: Call,
+    *,
+    name: _PROPOSAL,
+    words: Annotated[str | None, P("Other words for the one entry that the proposal makes.")] = None,
+) -> Outcome:
+    """Write what a proposal says."""
+    done = call.root.approve(name, words=words, actor=call.actor)
+    return Outcome(done, revision=done.revision)
+
+
+@operation(
+    "reject",
+    command=False,
+    http=Http(
+        "POST",
+        "/mem/proposals/{id}/reject",
+        "Close a proposal",
+        "For the same. Its proposer withdraws it so, and is shown the reason of others.",
+        "Decided",
+        body="Reject",
+        body_said="How.",
+        refusals=(*WRITES, 404),
+    ),
+)
+def reject(
+    call: Call,
+    *,
+    name: _PROPOSAL,
+    reason: Annotated[str | None, P("Why, for the proposer.", form={"maxLength": 500})] = None,
+) -> Outcome:
+    """Close a proposal, or withdraw it."""
+    done = call.root.reject(name, reason=reason, actor=call.actor)
+    return Outcome(done, revision=done.revision)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead:
+    """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
+
+    data: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.data
+
+
+@operation(
+    "http prompt",
+    command=False,
+    http=Http(
+        "GET",
+        "/prompt/{profile}",
+        "The prompt of a profile",
+        "As text, or, where the caller accepts JSON alone, with its digest and the role of the profile. A profile is "
+        "given its own.",
+        "Prompt",
+        as_text=True,
+        refusals=(404, 422),
+        statuses={"selector": 422},
+    ),
+)
+def prompt(
+    call: Call,
+    *,
+    profile: Annotated[str, P("Whose prompt.", form=PROFILE)],
+    source: Annotated[
+        str | None, P("Of the files of this profile; for a person and tier 1.", called="from", form=PROFILE)
+    ] = None,
+    categories: Annotated[list[str] | None, P("Only these, as selectors of a profile with commas between.")] = None,
+    budget: Annotated[int | None, P("At most so many characters.", minimum=1, maximum=10**9)] = None,
+    style: Annotated[Literal["markdown", "xml", "hermes"] | None, P("Instead of the profile's own.")] = None,
+    as_of: ApiDay = None,
+) -> PromptRead:
+    """Give a profile's prompt, and the role that its envelopes name; a person also what the prompt is made of.
+
+    A profile is given its own, one of tier 1 only its own as well: what others see is none of its business. The files
+    of another profile (``source``) are for a person and for tier 1. ``categories`` and ``budget`` narrow it.
+    """
+    from catmem.config.access import Rights
+    from catmem.envelopes.agents import role_hash
+    from catmem.errors import ForbiddenError
+    from catmem.staleness.freshness import advice
+    from catmem.workspace.profile_memory import read_memory
+    from catmem.writing.drift_guard import SHOWN, shown_by_prompt
+
+    root, actor, taxonomy = call.root, call.actor, call.root.config.taxonomy
+    if actor is not None and profile != actor:
+        Rights(asking(call), "user", taxonomy).refuse_other_owner(profile)
+        raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
+    own = root.profile(profile)
+    if actor is not None and source is not None:
+        Rights(own, "user", taxonomy).refuse_other_owner(source)
+    memory = read_memory(root, profile, source=source)
+    made = memory.narrowed(categories or (), budget).prompt(as_of=as_of, style=style)
+    said = made.to_dict()
+    warnings: list[str] = []
+    for target, document in memory.documents.items():
+        rights = Rights(None if actor is None else own, target, taxonomy)
+        warnings += rights.unmerged(f"the {target} file", document.text, root.parse)
+    role = {"profile": own.name, "role_id": own.name, "role_hash": role_hash(own)}
+    shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
+    if actor is None:
+        return PromptRead({**shown, "manifest": said["manifest"]})
+    whole = {SHOWN: shown_by_prompt(made, memory.documents)}
+    rows = (row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
+    return PromptRead(shown | whole | advice(rows))
+
+
+_SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
+_Fit = Annotated[bool, P("Leave out what would put a file over its limit.")]
+_OneFile = Annotated[Target | None, P("Keep to one of the files: user or memory.")]
+
+
+@operation(
+    "seed-plan",
+    command=False,
+    people=(
+        "look at what a seed would do",
+        "It quotes files of other profiles, so it is for a person.",
+    ),
+    http=Http(
+        "GET",
+        "/seed",
+        "What a seed would do",
+        "Entry by entry; nothing is written. For a person.",
+        "SeedPlan",
+        refusals=(400, 404, 422),
+        statuses=_SEED_STATUSES,
+    ),
+)
+def seed_plan(
+    call: Call,
+    *,
+    source: Annotated[str, P("Whose files are copied from.", form=PROFILE)],
+    targets: Annotated[list[str] | None, P("Who gets a slice, separated by commas.")] = None,
+    target: _OneFile = None,
+    categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
+    category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
+    fit: _Fit = False,
+    as_of: ApiDay = None,
+) -> Any:  # noqa: ANN401 - a plan
+    """Say what a seed would do, entry by entry; nothing is written."""
+    kept = _categories(categories, category)
+    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=kept, fit=fit)
+
+
+def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
+    """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
+    if named is not None and one is not None:
+        raise RequestError(
+            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
+        )
+    return named if one is None else [one]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedTold:
+    """What a seed did: for a person all, for an agent numbers and no texts."""
+
+    data: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.data
+
+
+@operation(
+    "http seed",
+    command=False,
+    http=Http(
+        "POST",
+        "/seed",
+        "Seed other profiles",
+        "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
+        "are seeded.",
+        "Seeded",
+        body="Seed",
+        body_said="Whose slices go to whom.",
+        refusals=(*WRITES, 404),
+        statuses=_SEED_STATUSES,
+    ),
+)
+def seed(
+    call: Call,
+    *,
+    source: Annotated[str, P(form=PROFILE)],
+    targets: Annotated[
+        list[str] | None,
+        P(
+            "By default all that name the source in seed_from, but those of tier 3.",
+            form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
+        ),
+    ] = None,
+    target: Annotated[Target | None, P("Keep to one of the files.")] = None,
+    categories: Annotated[
+        list[str] | None,
+        P(
+            "Only these; entries of other categories are neither copied nor removed.",
+            form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
+        ),
+    ] = None,
+    category: Annotated[str | None, P("The same for one category.", form=CATEGORY)] = None,
+    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.")] = None,
+    fit: _Fit = False,
+) -> Outcome:
+    """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
+    from catmem.errors import ForbiddenError
+    from catmem.seeding.applying import seed_answer
+
+    kept = _categories(categories, category)
+    if call.actor is None:
+        plan = call.root.plan_seed(source, targets, target=target, resolve=resolve, categories=kept, fit=fit)
+        answer = call.root.apply_seed(plan).to_dict()
+        errors = [*(each["error"] for each in answer["refused"]), *answer["unreadable"]]
+        if errors:
+            answer |= {"code": errors[0]["code"], "message": "some files were not seeded"}
+        return Outcome(SeedTold(answer), conflict=bool(errors))
+    if source != call.actor or resolve is not None:
+        raise ForbiddenError(
+            f"{call.actor} may not seed that",
+            hint="A profile of tier 1 seeds from its own files, and settles nothing.",
+        )
+    answer = seed_answer(call.root, call.actor, targets, target, kept, fit=fit)
+    if not answer["success"]:
+        answer |= {"code": answer["reason"], "message": answer["error"]}
+    return Outcome(SeedTold(answer), conflict=not answer["success"])
+
+
+@operation(
+    "http lint",
+    command=False,
+    people=("lint", "Lint looks at everything, so it is for a person."),
+    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
+)
+def lint(call: Call, *, as_of: ApiDay = None) -> Any:  # noqa: ANN401 - JSON-ready data
+    """Say what lint finds in the whole root, without secrets."""
+    from catmem.linting.renderers import Report, render
+    from catmem.linting.root_lint import Linter
+
+    linter = Linter.open(call.root.root, search=False, as_of=as_of)
+    try:
+        found = linter.run()
+        text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
+    finally:
+        linter.close()
+    return {**json.loads(text), "errors": [each.to_dict() for each in found.errors]}
+
+
+@operation(
+    "http status",
+    command=False,
+    people=("ask what is next", "It tells of everybody's files."),
+    http=Http(
+        "GET",
+        "/status",
+        "What is next for a person",
+        "In the order in which it is best done. For a person.",
+        "NextSteps",
+    ),
+)
+def status(call: Call, *, as_of: ApiDay = None) -> Any:  # noqa: ANN401 - JSON-ready data
+    """Say what is next for a person."""
+    from catmem.workspace.next_steps import next_steps
+
+    found = next_steps(call.root, as_of)
+    return {**found.to_dict(), "unreadable": [error.to_dict() for error in found.unreadable]}

@@ -1,0 +1,132 @@
+"""What an agent may be told of each kind of outcome: the one place that decides it.
+
+An agent is told no digest of a whole memory file, no text of an entry that its profile does not see, none in which the
+threat scan finds something, and no person's name. Of a declared entity every reader is told all.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from catmem.config.access import Rights
+from catmem.errors import ForbiddenError
+from catmem.names import is_declared
+from catmem.ops.shared import without_texts
+from catmem.staleness.freshness import advice
+from catmem.store.contract import DECISION, revision_number
+from catmem.workspace.seen_entry import entry_dict
+from catmem.writing.written import advice_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from catmem.ops.branches import Branches, Merged
+    from catmem.ops.memory import ContentRead, EntityRead, Head, Log
+    from catmem.ops.table import Call
+    from catmem.store.contract import Revision
+    from catmem.writing.written import Written
+
+
+def told(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What the agent that calls may be told of a value. Raises ``ForbiddenError`` for a kind that has no rule."""
+    rule = _RULES.get(type(value).__name__)
+    if rule is None:
+        raise ForbiddenError(
+            f"{call.actor} may not be told of {call.operation.name}", hint="It is for a person.", code="forbidden"
+        )
+    return rule(value, call)
+
+
+def _head(value: Head, _: Call) -> dict[str, Any]:
+    said = value.to_dict()
+    if is_declared(value.entity):
+        return said
+    return {name: said[name] for name in ("entity", "revision", "mem_rev", "recorded")}
+
+
+def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
+    rows = [entry_dict(entry, to_agent=True) | age.to_dict() for entry, age in value.entries]
+    said = {"entity": value.entity, "revision": value.revision, "entries": rows, "total": value.total}
+    return said | advice(row["state"] for row in rows)
+
+
+def _content_read(value: ContentRead, _: Call) -> dict[str, Any]:
+    return value.to_dict()
+
+
+def _log(value: Log, call: Call) -> dict[str, Any]:
+    """A bounded profile is told of the revisions that it wrote itself, and no profile what they did.
+
+    Their notes may name categories that it does not see. What waits for a person, and what became of it, is not among
+    them: the name of its branch would tell of others.
+    """
+    found = iter(value.revisions)
+    rights = Rights(call.root.profile(str(call.actor)), "user", call.root.config.taxonomy)
+    if not (is_declared(value.entity) or rights.unbounded):
+        found = (
+            each
+            for each in found
+            if each.note.get("actor") == call.actor and not (each.is_proposal or DECISION in each.note)
+        )
+    return {"entity": value.entity, "revisions": [_discreet(each) for each in islice(found, value.limit)]}
+
+
+def _discreet(revision: Revision) -> dict[str, Any]:
+    names = ("revision", "parents", "timestamp", "op", "agent", "op_id")
+    return {name: getattr(revision, name) for name in names} | {"parents": list(revision.parents)}
+
+
+def _written(value: Written, call: Call) -> dict[str, Any]:
+    said = submitted(value, to_agent=True)
+    return said | advice_on(call.root, value, str(call.actor)) if call.session is not None else said
+
+
+def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
+    """What a write over HTTP did."""
+    answer = written.to_dict()
+    return {
+        "entity": written.entity,
+        "revision": written.revision,
+        "mem_rev": revision_number(written.revision or "0"),
+        "changed": written.changed,
+        "branch": written.branch,
+        "repeated": written.repeated,
+        "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
+        "usage": answer["usage"],
+        "notes": answer["notes"],
+        **({"warnings": answer["warnings"]} if answer["warnings"] or not to_agent else {}),
+        **({} if written.crowded is None else {"prompt": answer["prompt"]}),
+        **({} if to_agent and not is_declared(written.entity) else {"digest": written.digest}),
+        **({} if written.waiting is None else {"waiting": written.waiting}),
+    }
+
+
+def _merged(merged: Merged, call: Call) -> dict[str, Any]:
+    """Of a merge an agent is given no texts: its selectors say what it is shown."""
+    value = merged.joined
+    said = value.to_dict()
+    if is_declared(value.entity):
+        return said
+    del said["digest"], said["warnings"]  # a warning may quote entries; this one does not:
+    rights = Rights(call.root.profile(str(call.actor)), value.entity.partition("/")[2], call.root.config.taxonomy)
+    unmerged = rights.unmerged(value.entity, value.plan.after, call.root.parse)
+    said |= {"warnings": list(unmerged)} if unmerged else {}
+    return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
+
+
+def _branches(value: Branches, _: Call) -> dict[str, Any]:
+    rows = value.to_dict()["branches"]
+    return {"branches": [{name: said for name, said in row.items() if name != "person"} for row in rows]}
+
+
+def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What was made for the caller alone: proposals as far as it may know of them, its own prompt, what a seed did."""
+    return value.to_dict()
+
+
+_RULES: dict[str, Callable[[Any, Call], Any]] = {
+    "Head": _head, "EntityRead": _entity_read, "ContentRead": _content_read, "Log": _log, "Written": _written,
+    "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "PromptRead": _plain, "SeedTold": _plain,
+    "Branches": _branches,
+}  # fmt: skip

@@ -1,0 +1,301 @@
+"""The door of HTTP: the routes of the table's rows, from a request to its answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from catmem.config.json_schema import faults_by
+from catmem.config.yamlfile import key_text
+from catmem.envelopes.builder import WriteBase, is_plain
+from catmem.envelopes.parsing import fields_in, json_of
+from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
+from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all
+from catmem.server.caller import caller_of
+from catmem.server.error_responses import answer_of
+from catmem.server.guard import in_thread
+from catmem.server.requests import (
+    JSON_TYPE,
+    OF_THE_BODY,
+    TEXT_TYPE,
+    Field,
+    bad_parameter,
+    is_known,
+    query_of,
+    read_match,
+    read_values,
+    refuse_other_type,
+    tag_of,
+    to_json,
+    unrecorded,
+)
+from catmem.workspace.root import discreet
+from catmem.writing.drift_guard import shown_in
+from catmem.writing.matching import is_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.datastructures import State
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from catmem.ops.table import Http, Operation, Parameter, Schema
+    from catmem.server.caller import Caller
+    from catmem.server.requests import Place
+    from catmem.writing.drift_guard import ToolSession
+
+CONDITIONS = frozenset({"if-match", "idempotency-key"})
+_LIST: Schema = {"type": "string", "maxLength": 65_536}
+"""A list in an address: its parts with commas between."""
+_NO_STORE = {"Cache-Control": "no-store"}
+_CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
+
+
+class Endpoint(NamedTuple):
+    """A row with its path."""
+
+    row: Operation
+    http: Http
+
+    @property
+    def name(self) -> str:
+        """Its ``operationId``."""
+        return (self.http.name or self.row.name).replace("-", "_").removeprefix("http ")
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything."""
+        return self.http.method == "POST"
+
+    @property
+    def fields(self) -> list[Field]:
+        """What its address gives: of one that writes, what stands in its path, and what its own form leaves out."""
+        found = []
+        for each in self.row.at("http"):
+            in_path = f"{{{each.called}}}" in self.http.path
+            if in_path or not self.writes or self.http.conditional:
+                form = _LIST if each.many else each.schema
+                place: Place = "path" if in_path else "query"
+                found.append(Field(each.called, each.said.http or each.said.said, form, each.required, place))
+        return found
+
+    @property
+    def body(self) -> Schema | None:
+        """The form of its body; ``None`` where it takes none, or one of its own."""
+        if not self.writes or self.http.conditional:
+            return None
+        inside = [each for each in self.row.at("http") if f"{{{each.called}}}" not in self.http.path]
+        form: Schema = {
+            "type": "object",
+            "description": self.http.body_said,
+            "properties": {each.called: _described(each) for each in inside},
+        }
+        needed = [each.called for each in inside if each.required or each.said.needed]
+        return {**form, **({"required": needed} if needed else {}), "additionalProperties": False}
+
+
+def _described(each: Parameter) -> Schema:
+    said = each.said.http or each.said.said
+    return {**each.schema, "description": said} if said else each.schema
+
+
+def endpoints() -> list[Endpoint]:
+    """The rows that have a path."""
+    load_all()
+    return [Endpoint(row, row.http) for row in OPERATIONS.values() if row.http is not None]
+
+
+def routes_of(found: list[Endpoint]) -> list[BaseRoute]:
+    """A route for each path, with all of its methods: so that a 405 names them."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for each in found:
+        paths.setdefault(each.http.path, {})[each.http.method] = each
+    return [Route(path, _served(there), methods=[*there], name=path) for path, there in paths.items()]
+
+
+def _served(there: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        return await _respond(request, there["POST" if request.method == "POST" else "GET"])
+
+    return serve
+
+
+async def _respond(request: Request, endpoint: Endpoint) -> Response:
+    caller, (values, wire) = caller_of(request), await _asked(request, endpoint)
+    accept = request.headers.get("accept", "")
+    as_text = endpoint.http.as_text and not (JSON_TYPE in accept and TEXT_TYPE not in accept)
+    try:
+        sent, shown, session = await in_thread(
+            request, _made, endpoint, request.app.state, caller, values, wire, as_text
+        )
+    except CatmemError as error:
+        status = _status(endpoint, wire, error)
+        if status is None:
+            raise
+        return JSONResponse(answer_of(error, bounded=not caller.is_person, status=status)[1], status, _NO_STORE)
+    if not endpoint.writes and is_known(request.headers.get("if-none-match"), sent.headers["etag"]):
+        return Response(None, 304, {name: value for name, value in sent.headers.items() if name not in OF_THE_BODY})
+    if session is not None and request.method != "HEAD":  # what is sent without a body shows nothing
+        session.learn(shown)
+    return sent
+
+
+async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], Wire]:
+    """What a request asks for. Raises ``RequestError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
+    headers, http = request.headers, endpoint.http
+    given = [*query_of(request), *((name, str(value)) for name, value in request.path_params.items())]
+    values = read_values(endpoint.fields, given)
+    if not endpoint.writes:
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+            raise RequestError(
+                400, f"{http.method} {http.path} takes no body", code="bad_body",
+                hint="Nothing was done. Give what is asked for as parameters of the address.",
+            )  # fmt: skip
+        return values, Wire()
+    refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
+    if not http.conditional and (conditions := CONDITIONS.intersection(headers)):
+        raise RequestError(
+            400,
+            f"this path takes no {min(conditions)}",
+            code="bad_precondition",
+            hint="Nothing was done. Leave the header out: it is for /mem/write.",
+        )
+    match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
+    return values, Wire(
+        await request.body(),
+        match=None if match is None else WriteBase(match.revision, match.fits),
+        retry=None if retry is None else retry.strip().strip('"'),
+    )
+
+
+def _status(endpoint: Endpoint, wire: Wire, error: CatmemError) -> int | None:
+    """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
+    if wire.match is not None and _is_stale(error):
+        return 412
+    return endpoint.http.statuses.get(error.code)
+
+
+def _is_stale(error: CatmemError) -> bool:
+    """Whether a write was refused for what it was made on."""
+    if isinstance(error, OperationCollisionError):
+        # Of an op_id that was used for something else ``expected`` is a digest, or hidden.
+        return error.expected is not None and not is_digest(error.expected)
+    return error.code in {"stale_prev", "drift", "unknown_revision"}
+
+
+def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
+    endpoint: Endpoint,
+    state: State,
+    caller: Caller,
+    values: dict[str, Any],
+    wire: Wire,
+    as_text: bool,  # noqa: FBT001
+) -> tuple[Response, frozenset[Any], ToolSession | None]:
+    """The answer, what the entries say that it shows whole, and the conversation of an agent."""
+    session = None
+    if caller.profile is not None:
+        session = state.sessions.session((caller.token_id, caller.profile), caller.profile)
+    if endpoint.http.conditional:
+        value = json_in(wire.value)
+        if isinstance(value, dict) and is_plain(value):
+            value = object_in(value, wire.value)
+        wire = wire._replace(value=value, size=len(wire.value))
+    elif endpoint.body is not None:
+        values |= _fields(wire.value, json.dumps(endpoint.body))
+    named = {each.called: each for each in endpoint.row.parameters.values()}
+    values = {
+        named[name].name: _parts(value) if named[name].many and isinstance(value, str) else value
+        for name, value in values.items()
+    }
+    asked = Call(
+        endpoint.row,
+        lambda _: state.workspace,
+        "http",
+        caller.profile,
+        caller.agent,
+        frozenset(values),
+        for_program=True,
+        session=session,
+        wire=wire,
+    )
+    with discreet(state.workspace, caller.profile):
+        try:
+            done = call(asked, values)
+        except UsageError as error:
+            raise bad_parameter(error.message, error.hint or "See /openapi.json.") from None
+        data = done.seen_by(asked)
+        shown = frozenset(shown_in(data))
+        return _encoded(endpoint, done, data, as_text=as_text), shown, session
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text: bool) -> Response:
+    data = {("entity_id" if name == "entity" else name): value for name, value in data.items()}
+    if done.problems and "unreadable" not in data:
+        data["unreadable"] = [error.to_dict() for error in done.problems]
+    body = data["text"].encode(errors="backslashreplace") if as_text else to_json(data)
+    base = done.revision
+    if base is None and done.unrecorded is not None:
+        base = unrecorded(done.unrecorded)
+    headers = dict(_NO_STORE if endpoint.writes else _CACHED)
+    if not endpoint.writes:
+        headers["ETag"] = tag_of(body, base)
+    elif base is not None:
+        # What was written is no answer that a caller could ask for again: its tag says where it is, and nothing else.
+        headers["ETag"] = f'"{base}"'
+    if done.waiting is not None:
+        headers["Location"] = f"/mem/proposals/{done.waiting}"
+    if as_text and data["warnings"]:
+        headers["Catmem-Warning"] = "; ".join(data["warnings"])
+    status = 409 if done.conflict else 202 if done.waiting is not None else 200
+    return Response(body, status, headers, TEXT_TYPE if as_text else JSON_TYPE)
+
+
+# --- bodies ----------------------------------------------------------------------------------------------------------
+
+
+def json_in(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """The JSON value that a body is. Raises ``RequestError`` 400 (``bad_json``)."""
+    try:
+        return json_of(body.decode())
+    except UnicodeDecodeError as error:
+        raise _bad_json(f"the body is not UTF-8: byte {error.start}") from None
+    except EnvelopeError as error:
+        place = "" if error.line is None else f" (line {error.line}, column {error.column})"
+        raise _bad_json(f"the body is not JSON that can be read: {error.message}{place}") from None
+
+
+def object_in(value: Any, body: bytes) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """The object that a body is. Raises ``RequestError`` 400 for what is nested without end, or half a character."""
+    try:
+        return fields_in(value, len(body))
+    except EnvelopeError as error:
+        if error.key is not None:
+            raise  # the value of one field is wrong, and the whole is JSON
+        raise _bad_json(error.message.replace("the envelope", "the body")) from None
+
+
+def _bad_json(message: str) -> RequestError:
+    return RequestError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
+
+
+def _fields(body: bytes, form: str) -> dict[str, Any]:
+    """The body as its form has it. Raises ``RequestError`` 400, and 422 (``bad_body``)."""
+    value = json_in(body)
+    for key, message, hint in faults_by(form, value):
+        where = key_text(key) or ""
+        where = where if where.isprintable() else ""  # the message shows it, with escapes
+        raise RequestError(
+            422,
+            f"{where}: {message}" if where else message,
+            code="bad_body",
+            hint=hint or "Nothing was done. /openapi.json has the fields.",
+        )
+    return object_in(value, body)

@@ -1,0 +1,213 @@
+"""What a request says: parameters by name, ETags, a body. Each is read here, or refused with what it has to be.
+
+The tag of an entity is ``"7-1f0c…"``: the revision, and a digest of the answer, which is another one for each caller
+and day. A text that no history has yet has ``u`` and a keyed digest in the place of the revision: it tells whether it
+is the same text, and nothing else of it, for the key is made anew with each process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import parse_qsl
+
+from catmem.config.json_schema import is_date, nearest, shown
+from catmem.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+
+    from catmem.store.contract import Snapshot
+
+Schema: TypeAlias = dict[str, Any]
+"""A JSON Schema as OpenAPI 3.1 takes it."""
+Place: TypeAlias = Literal["query", "path", "header"]
+JSON_TYPE = "application/json"
+TEXT_TYPE = "text/plain"
+OF_THE_BODY = frozenset({"content-type", "content-length"})
+_MOST_PARAMETERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value that a request gives by name. ``schema`` is a text, an integer, a boolean or a date."""
+
+    name: str
+    said: str
+    schema: Schema
+    required: bool = False
+    place: Place = "query"
+
+
+# --- parameters ----------------------------------------------------------------------------------------------------
+
+
+def read_values(parameters: Sequence[Field], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``).
+
+    What is unknown, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
+    """
+    known = {each.name: each for each in parameters if each.place != "header"}
+    values: dict[str, Any] = {}
+    for name, text in given:
+        if name not in known:
+            near = nearest(name, known)
+            takes = f"It takes {', '.join(known)}." if known else "It takes none."
+            raise bad_parameter(
+                f"there is no parameter {shown(name)}", f"Did you mean {near!r}? {takes}" if near else takes
+            )
+        if name in values:
+            raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
+        values[name] = _value(known[name], text)
+    for name, parameter in known.items():
+        if parameter.required and name not in values:
+            raise bad_parameter(f"the parameter {name} is missing", parameter.said)
+    return values
+
+
+def refuse_query(request: Request) -> None:
+    """Raise ``RequestError`` 400 (``bad_parameter``) for parameters where a path takes none."""
+    read_values((), request.query_params.multi_items())
+
+
+def bad_parameter(message: str, hint: str) -> RequestError:
+    """The refusal of a parameter that cannot be meant."""
+    return RequestError(400, message, code="bad_parameter", hint=hint)
+
+
+def _value(parameter: Field, text: str) -> Any:  # noqa: ANN401 - as its schema says
+    schema = parameter.schema
+    match schema.get("type"):
+        case "integer":
+            fits = _is_number(text) and schema.get("minimum", 0) <= int(text) <= schema["maximum"]
+            value: Any = int(text) if fits else None
+        case "boolean":
+            fits, value = text in {"true", "false"}, text == "true"
+        case _ if schema.get("format") == "date":
+            fits = is_date(text)
+            value = date.fromisoformat(text) if fits else None
+        case _:
+            fits, value = _is_text(schema, text), text
+    if not fits:
+        raise bad_parameter(f"{parameter.name} is {shown(text)}, and has to be {_wanted(schema)}", parameter.said)
+    return value
+
+
+def _wanted(schema: Schema) -> str:
+    """What a parameter may be, in words."""
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if schema.get("type") == "integer":
+        return f"a number from {schema.get('minimum', 0)} to {schema['maximum']:,}"
+    if schema.get("type") == "boolean":
+        return "true or false"
+    if schema.get("format") == "date":
+        return "a day such as 2026-11-21"
+    return "a text that the parameter can be"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len("9" * 12)
+
+
+def _is_text(schema: Schema, text: str) -> bool:
+    if "enum" in schema:
+        return text in schema["enum"]
+    long = len(text) > schema.get("maxLength", 1024) or len(text) < schema.get("minLength", 0)
+    return not long and ("pattern" not in schema or bool(_pattern(schema["pattern"]).search(text)))
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    # `$` alone would let a newline pass at the end.
+    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
+
+
+# --- etags ---------------------------------------------------------------------------------------------------------
+
+_KEY = secrets.token_bytes(32)
+_LENGTH = 16
+_TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{16})?"')
+_ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+class IfMatch(NamedTuple):
+    """What ``If-Match`` names: a revision, or else a text that has none."""
+
+    revision: str | None
+    unrecorded: str | None = None
+
+    def fits(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot is the text that has no revision."""
+        return self.unrecorded is not None and hmac.compare_digest(self.unrecorded, unrecorded(snapshot.digest))
+
+
+def unrecorded(digest: str) -> str:
+    """What stands in a tag for a text without a revision."""
+    return "u" + hmac.digest(_KEY, digest.encode(), "sha256").hex()[:32]
+
+
+def tag_of(body: bytes, base: str | None = None) -> str:
+    """The tag of an answer; ``base`` is the revision that it shows, or ``unrecorded`` of its text."""
+    digest = hashlib.sha256(body).hexdigest()[:_LENGTH]
+    return f'"{digest}"' if base is None else f'"{base}-{digest}"'
+
+
+def read_match(headers: Sequence[str]) -> IfMatch | None:
+    """What ``If-Match`` says, which may stand in several headers.
+
+    Raises ``RequestError`` 400 (``bad_precondition``) for more than one tag, and for ``*``.
+    """
+    if not headers:
+        return None
+    header = ", ".join(headers)
+    found = _TAG.fullmatch(header.strip())
+    if found is None:
+        raise RequestError(
+            400,
+            f"If-Match is {shown(header)}",
+            code="bad_precondition",
+            hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
+        )
+    base = found["base"]
+    return IfMatch(None, base) if base.startswith("u") else IfMatch(base)
+
+
+def is_known(header: str | None, tag: str) -> bool:
+    """Whether ``If-None-Match`` says that the caller has the answer of this tag."""
+    if header is None:
+        return False
+    return header.strip() == "*" or tag in _ANY_TAG.findall(header)
+
+
+def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:
+    """Raise ``RequestError`` 415 (``unsupported_media``) for a body of another type."""
+    found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if found != kind:
+        message = f"the body is {shown(found) if found else 'of no type'}, and has to be {called}"
+        raise RequestError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
+
+
+def query_of(request: Request) -> list[tuple[str, str]]:
+    """The parameters of an address, as they stand there. Raises ``RequestError`` 400 (``bad_parameter``)."""
+    text: bytes = request.scope["query_string"]
+    try:
+        options: dict[str, Any] = {"keep_blank_values": True, "errors": "strict", "strict_parsing": True}
+        return parse_qsl(text.decode(), max_num_fields=_MOST_PARAMETERS, **options) if text else []
+    except ValueError:
+        raise bad_parameter("the query cannot be read", "Write it as NAME=VALUE, joined by &, in UTF-8.") from None
+
+
+def to_json(data: Any) -> bytes:  # noqa: ANN401 - JSON-ready data
+    """Data as JSON in UTF-8; half a character, which a file may hold, as an escape."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode() if text.isascii() else text.encode(errors="backslashreplace")

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from catmem.model.version import Conflict
     from catmem.prompt.prompt import Prompt, build_prompt
     from catmem.store.envelope import Envelope
+    from catmem.tools.memory_tool import memory_tool
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.memory_tool import memory_tool
     from catmem.writing.operation import Operation
     from catmem.writing.written import Written
 
@@ -67,7 +67,7 @@ _HOMES = {
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),
     "catmem.writing.operation": ("Operation",),
-    "catmem.writing.memory_tool": ("memory_tool",),
+    "catmem.tools.memory_tool": ("memory_tool",),
     "catmem.workspace.workspace": ("Workspace",),
     "catmem.writing.written": ("Written",),
     "catmem.store.envelope": ("Envelope",),

@@ -88,6 +88,7 @@ MODULES = {
 
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
+    "recall": (),
     "branches": ("branches", "merge"),
     "entries": ("add", "replace", "remove", "move", "verify"),
 }

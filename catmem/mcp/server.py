@@ -35,10 +35,10 @@ from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.introduction import instructions
 from catmem.mcp.sort_prompt import sort_question
-from catmem.mcp.tools import TOOLS, call_tool, tools_of
+from catmem.mcp.tools import all_tools, call_tool, tools_of
 from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.ops.table import ask
 from catmem.staleness.freshness import advice
-from catmem.workspace.answering import prompt_answer
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
 from catmem.writing.drift_guard import Sessions, shown_in, words_of_entry
@@ -165,7 +165,7 @@ class _Memory:
         return types.ListToolsResult(tools=await self._read(lambda: tools_of(self.workspace, self.profile)))
 
     async def call_tool(self, ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        if params.name not in {tool.name for tool in TOOLS}:
+        if params.name not in {tool.name for tool in all_tools()}:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         session = self._session(ctx)
         try:
@@ -241,7 +241,7 @@ class _Memory:
         return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
-        answer = prompt_answer(self.workspace, self.profile, self.profile, **how).make()
+        answer: dict[str, Any] = ask(self.workspace, "http prompt", self.profile, profile=self.profile, **how)
         session.learn(shown_in(answer))
         return answer
 

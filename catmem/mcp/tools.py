@@ -1,221 +1,87 @@
-"""The tools of the MCP server: their names, schemas and hints, and the one way from a call to an answer.
-
-Each tool is one action of the ``memory`` tool. What an argument may be is said in the schema of that one; here stands
-which tool takes which, in words that are true of that tool.
-"""
+"""The tools that a profile may use, one an operation: their schemas and hints, and the call of one by its name."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
 from catmem.config.selector import is_pattern
+from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.writing.memory_tool import GIVEN_TAGS, TOOL_SCHEMA, memory_tool
+from catmem.ops.table import OPERATIONS, Call, call, load_all
+from catmem.tools.memory_tool import GIVEN_TAGS, memory_tool, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from catmem.ops.table import Operation, Parameter
+    from catmem.ops.table import Tool as Offer
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
 
-_WHICH = "Text that only it has, or its id (b2:...)."
-_NARROWS = "Only this category."
-_OWN_TARGET = "user: facts on the user (default); memory: notes."
-_THIS_TARGET = "Default: both."
-_EITHER_TARGET = "user: facts on the user; memory: notes. Default: both."
-_OFFSET = "Entries to skip."
-_HOW = {
-    "target": _THIS_TARGET,
-    "expected": "Revision you saw; old: refused.",
-    "op_id": "Same for a repeat.",
-    "reason": "Why.",
-}
-
-
-class _Kind(NamedTuple):
-    """One tool: the action it stands for, what it says of itself, and its arguments with a line on each."""
-
-    action: str
-    title: str
-    said: str
-    takes: Mapping[str, str]
-    needs: tuple[str, ...]
-    hints: ToolAnnotations
-    gives: Mapping[str, Any]
-
-
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
-_OF_WAITING = frozenset({"reason", "proposal"})
-"""Arguments that are offered where ``catmem.yaml`` has writes wait for a person, and taken everywhere."""
-_TEXT = {"type": "string"}
-# What a refusal has instead is not repeated in each: every call pays for what a model is shown.
-_LIST = {"type": "array"}
-_FOUND = {"entries": _LIST, "total": {"type": "integer"}}
-_WRITTEN = {"entries": _LIST, "changed": {"type": "boolean"}}
-_SEEDED = {"files": _LIST}
-
-_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-# Of several entries that say the same, the first is meant: a second call may change the next.
-_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
-_SEEDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-
-_KINDS = {
-    "memory_search": _Kind(
-        "search",
-        "Search memory",
-        "Find entries, the best and newest first.",
-        {
-            "query": 'Words, any of which is enough; a "quoted phrase" must be there.',
-            "target": _EITHER_TARGET,
-            "category": _NARROWS,
-            "state": "Only this state.",
-            "offset": _OFFSET,
-        },
-        ("query",),
-        _READS,
-        _FOUND,
-    ),
-    "memory_list": _Kind(
-        "list",
-        "List memory",
-        "List what is on file, with ids, states and revision, in the prompt or not.",
-        {"target": _OWN_TARGET, "category": _NARROWS, "offset": _OFFSET, "proposal": "Yours that wait: all, or an id."},
-        (),
-        _READS,
-        _FOUND,
-    ),
-    "memory_add": _Kind(
-        "add",
-        "Add to memory",
-        "Remember one fact for later. A text that is there already is not added again.",
-        {
-            "content": "The fact, in a sentence or two.",
-            "category": "Where the entry goes.",
-            "tags": f"By name: {GIVEN_TAGS}.",
-            **_HOW,
-            "target": "user: facts on the user; memory: notes. Default: by category.",
-        },
-        ("content",),
-        _ADDS,
-        _WRITTEN,
-    ),
-    "memory_replace": _Kind(
-        "replace",
-        "Replace in memory",
-        "Give one entry other text or tags.",
-        {
-            "old_text": _WHICH,
-            "content": "The whole new text; without it only tags change.",
-            "category": _NARROWS,
-            "tags": "Tags by name; null takes one away.",
-            "confirm": "After semantic_collision: write it.",
-            **_HOW,
-        },
-        ("old_text",),
-        _CHANGES,
-        _WRITTEN,
-    ),
-    "memory_remove": _Kind(
-        "remove",
-        "Remove from memory",
-        "Remove one entry that is wrong or of no more use.",
-        {"old_text": _WHICH, "category": _NARROWS, **_HOW},
-        ("old_text",),
-        _CHANGES,
-        _WRITTEN,
-    ),
-    "memory_move": _Kind(
-        "move",
-        "Move in memory",
-        "Put one entry into another category; its text and tags stay.",
-        {"old_text": _WHICH, "category": "Where the entry goes to.", **_HOW},
-        ("old_text", "category"),
-        _CHANGES,
-        _WRITTEN,
-    ),
-    "memory_verify": _Kind(
-        "verify",
-        "Verify memory",
-        "Say that one entry was checked today and still holds.",
-        {
-            "old_text": _WHICH,
-            "evidence": "What you checked it against.",
-            "category": _NARROWS,
-            "target": _THIS_TARGET,
-            "expected": _HOW["expected"],
-        },
-        ("old_text",),
-        _ADDS,
-        _WRITTEN,
-    ),
-    "memory_seed": _Kind(
-        "seed",
-        "Seed other profiles",
-        "Copy slices of your files to profiles seeded from you (tier 1 only).",
-        {
-            "targets": "Profiles; by default all seeded from you.",
-            "target": _EITHER_TARGET,
-            "categories": "Only these.",
-            "category": _NARROWS,
-            "fit": "Leave out what is over a file's limit.",
-        },
-        (),
-        _SEEDS,
-        _SEEDED,
-    ),
-    "memory_prompt": _Kind(
-        "prompt",
-        "Slice of memory",
-        "Give a slice of what you see as text, for an agent without a profile.",
-        {
-            "categories": "Only these, or patterns (rules-*, !rules-pay).",
-            "budget": "Most characters.",
-            "from": "The profile whose files it is made of (tier 1 only).",
-        },
-        (),
-        _READS,
-        {"text": _TEXT},
-    ),
-}
+"""What a schema says of an argument. Its limits are not repeated: every call pays for what a model is shown."""
+_BOTH = ("type", True)
+"""A type beside an enum, which says it too."""
+_MOST_NAMED = 64
+_ORDER = ("search", "list", "add", "replace", "remove", "move", "verify", "seed", "prompt")
 
 
-def _tool(name: str, kind: _Kind, rights: Rights | None = None, *, waits: bool = True) -> Tool:
+def _rows() -> dict[str, tuple[Operation, Offer]]:
+    """The rows that have a tool, by its name; those of the memory tool first."""
+    load_all()
+    found = [(row, row.tool) for row in OPERATIONS.values() if row.tool is not None]
+    found.sort(key=lambda each: _ORDER.index(each[1].action) if each[1].action in _ORDER else len(_ORDER))
+    return {offer.name: (row, offer) for row, offer in found}
+
+
+def _takes(row: Operation, offer: Offer) -> list[Parameter]:
+    return [each for each in row.at("tool") if each.called not in offer.without]
+
+
+def _tool(row: Operation, offer: Offer, rights: Rights | None = None, *, waits: bool = True) -> Tool:
     """``waits``: a write may have to wait for a person."""
-    takes_also = kind.takes.items() if waits else [each for each in kind.takes.items() if each[0] not in _OF_WAITING]
-    properties = {argument: {**_form(argument), "description": said} for argument, said in takes_also}
-    if rights is not None:
-        if name in _INTO:
-            properties["category"] |= _writable(rights)
-        if not rights.unbounded:
-            properties.pop("from", None)
+    properties: dict[str, Any] = {}
+    for each in _takes(row, offer):
+        if (each.said.where_writes_wait and not waits) or (each.said.unbounded and rights and not rights.unbounded):
+            continue
+        form = {
+            key: value for key, value in each.schema.items() if key in _SHOWN and (key, "enum" in each.schema) != _BOTH
+        }
+        if each.many:
+            form["items"] = {"type": each.schema["items"]["type"]}
+        said = (each.said.brief or each.said.said).format(given_tags=GIVEN_TAGS)
+        properties[each.called] = {**form, "description": said}
+    if rights is not None and offer.into:
+        properties["category"] |= _writable(rights)
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    gives = {"type": "object", "properties": {"success": {"type": "boolean"}, **kind.gives}}
+    needs = [each.called for each in _takes(row, offer) if each.required or each.said.needed]
+    gives = {name: {"type": kind} for name, kind in offer.gives.items()}
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    changes = ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=offer.destroys,
+        # Of several entries that say the same, the first is meant: a second call may change the next.
+        idempotent_hint=True if offer.repeats else None,
+        open_world_hint=False,
+    )
     return Tool(
-        name=name,
-        title=kind.title,
-        description=kind.said,
-        input_schema={**takes, "required": list(kind.needs)} if kind.needs else takes,
-        output_schema=gives,
-        annotations=kind.hints,
+        name=offer.name,
+        title=offer.title,
+        description=offer.said,
+        input_schema={**takes, "required": needs} if needs else takes,
+        # What a refusal has instead is not repeated in each: every call pays for what a model is shown.
+        output_schema={"type": "object", "properties": {"success": {"type": "boolean"}, **gives}},
+        annotations=changes if offer.writes else reads,
     )
 
 
-def _form(argument: str) -> dict[str, Any]:
-    """What an argument may be. Its limits are not repeated here: every call pays for what a model is shown."""
-    return {key: value for key, value in TOOL_SCHEMA["properties"][argument].items() if key in _SHOWN}
-
-
-TOOLS = tuple(_tool(name, kind) for name, kind in _KINDS.items())
-"""All tools, as a profile that may do anything in an open taxonomy without categories is shown them."""
-
-_INTO = frozenset({"memory_add", "memory_move"})
-"""Those in which the category is where an entry goes."""
-_MOST_NAMED = 64
+def all_tools() -> list[Tool]:
+    """All tools, as a profile that may do anything in an open taxonomy without categories is shown them."""
+    return [_tool(row, offer) for row, offer in _rows().values()]
 
 
 def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
@@ -228,15 +94,19 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
     names = rights[0].writable_names()
     changes = any(each.changes for each in rights)
     may = {
-        "memory_add": rights[0].unbounded or bool(names),
-        "memory_replace": changes,
-        "memory_remove": changes,
-        "memory_move": changes and (rights[0].unbounded or rights[0].only_category() is None),
-        "memory_verify": rights[0].may_verify,
-        "memory_seed": rights[0].unbounded,
+        "add": rights[0].unbounded or bool(names),
+        "replace": changes,
+        "remove": changes,
+        "move": changes and (rights[0].unbounded or rights[0].only_category() is None),
+        "verify": rights[0].may_verify,
+        "seed": rights[0].unbounded,
     }
     waits = workspace.config.approval is not None
-    return [_tool(name, kind, rights[0], waits=waits) for name, kind in _KINDS.items() if may.get(name, True)]
+    return [
+        _tool(row, offer, rights[0], waits=waits)
+        for row, offer in _rows().values()
+        if row.people is None and may.get(str(offer.action), True)
+    ]
 
 
 def _writable(rights: Rights) -> dict[str, Any]:
@@ -254,20 +124,28 @@ def _writable(rights: Rights) -> dict[str, Any]:
 def call_tool(
     workspace: Workspace, profile: str, name: str, arguments: Mapping[str, Any], session: ToolSession
 ) -> dict[str, Any]:
-    """The answer of the tool ``name`` (a name of ``TOOLS``), as ``memory_tool`` gives it.
+    """The answer of the tool ``name`` (one of ``all_tools``): for an action of the memory tool, what that answers.
 
     An argument that the tool does not take is refused here, also one that another action would have a use for: what is
     quietly left out may be what the caller meant most.
     """
-    kind = _KINDS[name]
-    unknown = [argument for argument in arguments if argument not in kind.takes]
+    row, offer = _rows()[name]
+    takes = [each.called for each in _takes(row, offer)]
+    unknown = [argument for argument in arguments if argument not in takes]
     if unknown:
-        near = nearest(unknown[0], kind.takes)
+        near = nearest(unknown[0], takes)
         return {
             "success": False,
             "error": f"{name} takes no argument {shown(unknown[0])}",
             "reason": "bad_arguments",
-            "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(kind.takes)}.",
+            "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(takes)}.",
         }
-    action = "proposals" if kind.action == "list" and arguments.get("proposal") is not None else kind.action
-    return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
+    if offer.action is not None:
+        action = "proposals" if offer.action == "list" and arguments.get("proposal") is not None else offer.action
+        return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
+    values = {each.name: arguments[each.called] for each in row.at("tool") if arguments.get(each.called) is not None}
+    asked = Call(row, lambda _: workspace, "tool", profile, profile, frozenset(values), session=session)
+    try:
+        return {"success": True, **call(asked, values).seen_by(asked)}
+    except CatmemError as error:
+        return refusal(error)

@@ -3,21 +3,87 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from catmem.ops.shared import Actor, AllowSecret, FoundTarget, How, NarrowCategory, Profile, Target
-from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, UsageError, operation
+from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, How, NarrowCategory, Profile, Target
+from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
+from catmem.writing.matching import is_digest
+from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.writing.written import Written
 
-_OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True)]
+_WHICH = "Text that only it has, or its id (b2:...)."
+_OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
+_TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": {"type": "string"}}}
 _WRITTEN = {"entries": "array", "changed": "boolean"}
 
 
-def _outcome(written: "Written", how: How) -> Outcome:
-    return Outcome(written, {**written.to_dict(), "dry_run": how["dry_run"] or False})
+def write(
+    call: Call,
+    profile: str,
+    operations: Sequence[Operation],
+    target: str | None,
+    **how: Any,  # noqa: ANN401 - see How
+) -> Outcome:
+    """Make changes as one revision: as the command line says, or as a model in its conversation."""
+    from catmem.writing.write import write_operations
+
+    session = call.session
+    if session is not None:
+        target = _found(call, operations, target, how.get("expected"))
+        how |= {"session": session, "proposes": session.proposes}
+    written = write_operations(call.root, profile, operations, target=target, **how)
+    return Outcome(written, {**written.to_dict(), "dry_run": how.get("dry_run") or False} if session is None else None)
+
+
+def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | None) -> str:
+    """The file that a model's changes mean, which an answer shows if they are refused."""
+    from catmem.writing import gate
+    from catmem.writing.operation import asked_by
+    from catmem.writing.terms import terms_of
+    from catmem.writing.write import found_target
+
+    profile, is_open = str(call.actor), target is None and expected is None
+    with gate.checks(
+        call.root, f"{profile}/{'*' if is_open else target or 'user'}", op=asked_by(operations), agent=profile
+    ):
+        if expected is not None and is_digest(expected):
+            _refuse_digest(call)
+        if is_open:
+            in_file = partial(terms_of, call.root, profile, actor=call.root.profile(profile))
+            target = found_target(call.root, operations, in_file, call.values.get("op_id"))
+    call.values["target"] = target or "user"
+    return target or "user"
+
+
+def _refuse_digest(call: Call) -> None:
+    """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
+    from catmem.config.access import Rights
+    from catmem.errors import EditError
+
+    if not Rights(call.root.profile(str(call.actor)), "user", call.root.config.taxonomy).unbounded:
+        raise EditError(
+            "expected is a digest, and has to be a revision here",
+            code="bad_expected",
+            hint="Give the revision that an answer named, or leave expected out.",
+        )
+
+
+@operation("operations", command=False)
+def several(
+    call: Call,
+    *,
+    operations: Annotated[list[Any], P(brief="Several changes, all or none.")],
+    profile: Profile,
+    actor: Actor = None,
+    target: FoundTarget = None,
+    **how: Unpack[How],
+) -> Outcome:
+    """Make several changes as one revision."""
+    return write(call, profile, operations, target, actor=actor, **how)
 
 
 @operation(
@@ -27,14 +93,24 @@ def _outcome(written: "Written", how: How) -> Outcome:
         "catmem add -p trinity -c workflow-rules-finance --tag expires=2026-12-31 'Travel goes to cost centre 410.'",
         "catmem add -p trinity -c workflow-rules-finance --tag domain=finance - < fact.txt",
     ),
+    tool=Tool(
+        "memory_add",
+        "Add to memory",
+        "Remember one fact for later. A text that is there already is not added again.",
+        _WRITTEN,
+        action="add",
+        writes=True,
+        repeats=True,
+        into=True,
+    ),
 )
 def add(
     call: Call,
     *,
-    content: Annotated[str, P(argument=True, metavar="TEXT", stdin=True)],
+    content: Annotated[str, P(argument=True, metavar="TEXT", stdin=True, brief="The fact, in a sentence or two.")],
     profile: Profile,
     actor: Actor = None,
-    target: FoundTarget = None,
+    target: AddTarget = None,
     category: Annotated[
         str | None,
         P(
@@ -42,11 +118,19 @@ def add(
             "sections it needs none.",
             "-c --category",
             metavar="SLUG",
+            brief="Where the entry goes.",
         ),
     ] = None,
     tags: Annotated[
         dict[str, Any] | None,
-        P("A tag; KEY=[a, b] for a list. Can be given several times.", "--tag", metavar="KEY=VALUE", tags=True),
+        P(
+            "A tag; KEY=[a, b] for a list. Can be given several times.",
+            "--tag",
+            metavar="KEY=VALUE",
+            tags=True,
+            form=_TAGS,
+            brief="By name: {given_tags}.",
+        ),
     ] = None,
     as_of: Annotated[
         date | None,
@@ -62,9 +146,8 @@ def add(
     given = {key: value for key, value in (tags or {}).items() if value is not None}
     if len(given) != len(tags or {}):
         raise UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
-    more: dict[str, Any] = {"actor": actor, "allow_secret": allow_secret, **how}
-    done = call.root.add(profile, content, target=target, category=category, tags=given or None, as_of=as_of, **more)
-    return _outcome(done, how)
+    operation = Operation("add", content=content, category=category, tags=given or None, as_of=as_of)
+    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
 
 
 @operation(
@@ -73,12 +156,30 @@ def add(
         "catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'",
         "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner=",
     ),
+    tool=Tool(
+        "memory_replace",
+        "Replace in memory",
+        "Give one entry other text or tags.",
+        _WRITTEN,
+        action="replace",
+        writes=True,
+        destroys=True,
+    ),
 )
 def replace(
     call: Call,
     *,
     old: _OLD,
-    new: Annotated[str | None, P(argument=True, metavar="[NEW]", stdin=True)] = None,
+    new: Annotated[
+        str | None,
+        P(
+            argument=True,
+            metavar="[NEW]",
+            stdin=True,
+            called="content",
+            brief="The whole new text; without it only tags change.",
+        ),
+    ] = None,
     profile: Profile,
     actor: Actor = None,
     target: FoundTarget = None,
@@ -90,10 +191,16 @@ def replace(
             "--tag",
             metavar="KEY=VALUE",
             tags=True,
+            form=_TAGS,
+            brief="Tags by name; null takes one away.",
         ),
     ] = None,
     confirm: Annotated[
-        bool, P("Write NEW also if it has little in common with the entry (see semantic_alert).")
+        bool,
+        P(
+            "Write NEW also if it has little in common with the entry (see semantic_alert).",
+            brief="After semantic_collision: write it.",
+        ),
     ] = False,
     allow_secret: AllowSecret = False,
     **how: Unpack[How],
@@ -106,12 +213,23 @@ def replace(
     """
     if new is None and tags is None:
         raise UsageError("Give the new words, or tags with --tag, or both.")
-    more: dict[str, Any] = {"actor": actor, "allow_secret": allow_secret, **how}
-    done = call.root.replace(profile, old, new, target=target, category=category, tags=tags, confirm=confirm, **more)
-    return _outcome(done, how)
+    operation = Operation("replace", new, old, category, tags=tags, confirm=confirm or None)
+    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
 
 
-@operation("remove", examples=("catmem remove -p trinity 'Book travel to cost centre'",))
+@operation(
+    "remove",
+    examples=("catmem remove -p trinity 'Book travel to cost centre'",),
+    tool=Tool(
+        "memory_remove",
+        "Remove from memory",
+        "Remove one entry that is wrong or of no more use.",
+        _WRITTEN,
+        action="remove",
+        writes=True,
+        destroys=True,
+    ),
+)
 def remove(
     call: Call,
     *,
@@ -126,11 +244,24 @@ def remove(
 
     It stays in the history: 'catmem restore' brings it back, and 'catmem purge' is for what must be forgotten.
     """
-    more: dict[str, Any] = {"actor": actor, **how}
-    return _outcome(call.root.remove(profile, old, target=target, category=category, **more), how)
+    operation = Operation("remove", old_text=old, category=category)
+    return write(call, profile, [operation], target, actor=actor, **how)
 
 
-@operation("move", examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",))
+@operation(
+    "move",
+    examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",),
+    tool=Tool(
+        "memory_move",
+        "Move in memory",
+        "Put one entry into another category; its text and tags stay.",
+        _WRITTEN,
+        action="move",
+        writes=True,
+        destroys=True,
+        into=True,
+    ),
+)
 def move(
     call: Call,
     *,
@@ -138,16 +269,18 @@ def move(
     profile: Profile,
     actor: Actor = None,
     target: FoundTarget = None,
-    category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG")],
-    source: Annotated[str | None, P("Look for the entry in this category only.", "--from", metavar="SLUG")] = None,
+    category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where the entry goes to.")],
+    source: Annotated[
+        str | None, P("Look for the entry in this category only.", "--from", metavar="SLUG", at=ONLY_COMMAND)
+    ] = None,
     **how: Unpack[How],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    more: dict[str, Any] = {"actor": actor, **how}
-    return _outcome(call.root.move(profile, old, category, target=target, category=source, **more), how)
+    operation = Operation("move", old_text=old, category=source, to_category=category)
+    return write(call, profile, [operation], target, actor=actor, **how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +310,33 @@ class Verified:
         "catmem verify -p neo --search 'package manager'",
         "catmem verify -p neo uv --evidence 'uv.lock at 4f2c1d'",
     ),
+    tool=Tool(
+        "memory_verify",
+        "Verify memory",
+        "Say that one entry was checked today and still holds.",
+        _WRITTEN,
+        action="verify",
+        writes=True,
+        repeats=True,
+        without=frozenset({"op_id", "reason"}),
+    ),
 )
 def verify(
     call: Call,
     *,
-    old: Annotated[str | None, P(argument=True, metavar="[OLD]", stdin=True)] = None,
+    old: Annotated[
+        str | None,
+        P(argument=True, metavar="[OLD]", stdin=True, called="old_text", brief=_WHICH, needed=True),
+    ] = None,
     whole_category: Annotated[bool, P("Every entry of the category that -c names.", "--all", at=ONLY_COMMAND)] = False,
     query: Annotated[
         str | None,
-        P("Every entry that the profile sees and that has all words of QUERY.", "--search", metavar="QUERY"),
+        P(
+            "Every entry that the profile sees and that has all words of QUERY.",
+            "--search",
+            metavar="QUERY",
+            at=ONLY_COMMAND,
+        ),
     ] = None,
     profile: Profile,
     actor: Actor = None,
@@ -194,6 +345,7 @@ def verify(
         P(
             "USER.md or MEMORY.md. By default the one that holds the entry; with --all and --search both.",
             "-t --target",
+            brief="Default: both.",
         ),
     ] = None,
     category: NarrowCategory = None,
@@ -203,10 +355,16 @@ def verify(
             "The day on which it was found to hold, YYYY-MM-DD: not before its last verification and not after today, "
             "which is the default.",
             metavar="DATE",
+            at=ONLY_COMMAND,
         ),
     ] = None,
     evidence: Annotated[
-        str | None, P("What it was checked against; the history keeps it, and catmem log shows it.", metavar="TEXT")
+        str | None,
+        P(
+            "What it was checked against; the history keeps it, and catmem log shows it.",
+            metavar="TEXT",
+            brief="What you checked it against.",
+        ),
     ] = None,
     allow_secret: AllowSecret = False,
     **how: Unpack[How],
@@ -217,11 +375,13 @@ def verify(
     OLD: they verify many entries, in one revision a file, and --dry-run lists them.
     """
     _refuse_mixture(old, query, category, whole_category=whole_category)
-    more: dict[str, Any] = {"actor": actor, "allow_secret": allow_secret, "evidence": evidence, "as_of": as_of, **how}
+    more: dict[str, Any] = {"actor": actor, "allow_secret": allow_secret, **how}
     if old is not None:
-        written = call.root.verify(profile, old, target=target, category=category, **more)
-        _tell_of_source(call, [written])
-        return _outcome(written, how)
+        operation = Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence)
+        one = write(call, profile, [operation], target, **more)
+        _tell_of_source(call, [one.value])
+        return one
+    more |= {"evidence": evidence, "as_of": as_of}
     done = call.root.verify_all(profile, target=target, category=category, query=query, **more)
     _tell_of_source(call, done)
     newly = [(each, list(_newly(call, each)) if evidence is None else each.entries) for each in done]
@@ -244,7 +404,7 @@ def _tell_of_source(call: Call, done: Sequence["Written"]) -> None:
     """Where to verify the sources of seeded copies: a review asks there, and a seed brings the answer to all copies."""
     from catmem.seeding.lockfile import copies_in
 
-    for written in () if call.for_program else done:
+    for written in () if call.for_program or call.door != "command" else done:
         said = {(entry.category, entry.body) for entry in written.entries}
         before = call.root.parse(written.before).entries
         copies = copies_in(

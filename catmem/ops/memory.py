@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.names import is_declared, is_name
 from catmem.ops.shared import CATEGORY, PROFILE, REVISION, ApiDay, EntityId, Target
-from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
+from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Outcome, P, Tool, Wire, operation
 from catmem.store.contract import revision_number
+from catmem.writing.drift_guard import SHOWN
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
@@ -467,10 +469,22 @@ class PromptRead:
         """JSON-ready."""
         return self.data
 
+    def for_model(self) -> dict[str, Any]:
+        """What the memory tool answers."""
+        given = {name: value for name, value in self.data.items() if name in {"text", "warnings", "advice", SHOWN}}
+        return {"success": True, "action": "prompt", **given, "message": f"{len(self.data['text']):,} characters."}
+
 
 @operation(
     "http prompt",
     command=False,
+    tool=Tool(
+        "memory_prompt",
+        "Slice of memory",
+        "Give a slice of what you see as text, for an agent without a profile.",
+        {"text": "string"},
+        action="prompt",
+    ),
     http=Http(
         "GET",
         "/prompt/{profile}",
@@ -486,14 +500,31 @@ class PromptRead:
 def prompt(
     call: Call,
     *,
-    profile: Annotated[str, P("Whose prompt.", form=PROFILE)],
+    profile: Annotated[str, P("Whose prompt.", form=PROFILE, caller=ONLY_TOOL)],
     source: Annotated[
-        str | None, P("Of the files of this profile; for a person and tier 1.", called="from", form=PROFILE)
+        str | None,
+        P(
+            "Of the files of this profile; for a person and tier 1.",
+            called="from",
+            form=PROFILE,
+            brief="The profile whose files it is made of (tier 1 only).",
+            unbounded=True,
+        ),
     ] = None,
-    categories: Annotated[list[str] | None, P("Only these, as selectors of a profile with commas between.")] = None,
-    budget: Annotated[int | None, P("At most so many characters.", minimum=1, maximum=10**9)] = None,
-    style: Annotated[Literal["markdown", "xml", "hermes"] | None, P("Instead of the profile's own.")] = None,
-    as_of: ApiDay = None,
+    categories: Annotated[
+        list[str] | None,
+        P(
+            "Only these, as selectors of a profile with commas between.",
+            brief="Only these, or patterns (rules-*, !rules-pay).",
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None, P("At most so many characters.", minimum=1, maximum=10**9, brief="Most characters.")
+    ] = None,
+    style: Annotated[
+        Literal["markdown", "xml", "hermes"] | None, P("Instead of the profile's own.", at=NO_TOOL)
+    ] = None,
+    as_of: Annotated[date | None, P("The day that states are for, YYYY-MM-DD; today by default.", at=NO_TOOL)] = None,
 ) -> PromptRead:
     """Give a profile's prompt, and the role that its envelopes name; a person also what the prompt is made of.
 
@@ -505,7 +536,7 @@ def prompt(
     from catmem.errors import ForbiddenError
     from catmem.staleness.freshness import advice
     from catmem.workspace.profile_memory import read_memory
-    from catmem.writing.drift_guard import SHOWN, shown_by_prompt
+    from catmem.writing.drift_guard import shown_by_prompt
 
     root, actor, taxonomy = call.root, call.actor, call.root.config.taxonomy
     if actor is not None and profile != actor:
@@ -587,10 +618,24 @@ class SeedTold:
         """JSON-ready."""
         return self.data
 
+    def for_model(self) -> dict[str, Any]:
+        """What the memory tool answers."""
+        return self.data
+
 
 @operation(
     "http seed",
     command=False,
+    tool=Tool(
+        "memory_seed",
+        "Seed other profiles",
+        "Copy slices of your files to profiles seeded from you (tier 1 only).",
+        {"files": "array"},
+        action="seed",
+        writes=True,
+        repeats=True,
+        destroys=True,
+    ),
     http=Http(
         "POST",
         "/seed",
@@ -607,25 +652,35 @@ class SeedTold:
 def seed(
     call: Call,
     *,
-    source: Annotated[str, P(form=PROFILE)],
+    source: Annotated[str, P(form=PROFILE, caller=ONLY_TOOL)],
     targets: Annotated[
         list[str] | None,
         P(
             "By default all that name the source in seed_from, but those of tier 3.",
             form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
+            brief="Profiles; by default all seeded from you.",
         ),
     ] = None,
-    target: Annotated[Target | None, P("Keep to one of the files.")] = None,
+    target: Annotated[
+        Target | None, P("Keep to one of the files.", brief="user: facts on the user; memory: notes. Default: both.")
+    ] = None,
     categories: Annotated[
         list[str] | None,
         P(
             "Only these; entries of other categories are neither copied nor removed.",
             form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
+            brief="Only these.",
         ),
     ] = None,
-    category: Annotated[str | None, P("The same for one category.", form=CATEGORY)] = None,
-    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.")] = None,
-    fit: _Fit = False,
+    category: Annotated[str | None, P("The same for one category.", form=CATEGORY, brief="Only this category.")] = None,
+    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_TOOL)] = None,
+    fit: Annotated[
+        bool,
+        P(
+            "Leave out what would put a file over its limit.",
+            brief="Leave out what is over a file's limit.",
+        ),
+    ] = False,
 ) -> Outcome:
     """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
     from catmem.errors import ForbiddenError
@@ -639,13 +694,15 @@ def seed(
         if errors:
             answer |= {"code": errors[0]["code"], "message": "some files were not seeded"}
         return Outcome(SeedTold(answer), conflict=bool(errors))
+    if call.session is not None and call.session.proposes:
+        raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
     if source != call.actor or resolve is not None:
         raise ForbiddenError(
             f"{call.actor} may not seed that",
             hint="A profile of tier 1 seeds from its own files, and settles nothing.",
         )
     answer = seed_answer(call.root, call.actor, targets, target, kept, fit=fit)
-    if not answer["success"]:
+    if not answer["success"] and call.door == "http":
         answer |= {"code": answer["reason"], "message": answer["error"]}
     return Outcome(SeedTold(answer), conflict=not answer["success"])
 

@@ -4,7 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
-from catmem.ops.table import ONLY_COMMAND, Call, P
+from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, Call, P
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ Target: TypeAlias = Literal["user", "memory"]
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE")]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
 Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
-Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
+Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
 AnyProfile = Annotated[
     str | None,
     P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME"),
@@ -31,7 +31,7 @@ AnyProfile = Annotated[
 Entity = Annotated[str, P("PROFILE/user or PROFILE/memory, or an entity that catmem.yaml declares.", argument=True)]
 Actor = Annotated[
     str | None,
-    P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=True),
+    P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
 ]
 EntityId = Annotated[
     str,
@@ -46,9 +46,21 @@ FoundTarget = Annotated[
     P(
         "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md.",
         "-t --target",
+        brief="Default: both.",
     ),
 ]
-NarrowCategory = Annotated[str | None, P("Look for the entry in this category only.", "-c --category", metavar="SLUG")]
+AddTarget = Annotated[
+    Target | None,
+    P(
+        "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md.",
+        "-t --target",
+        brief="user: facts on the user; memory: notes. Default: by category.",
+    ),
+]
+NarrowCategory = Annotated[
+    str | None,
+    P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this category."),
+]
 DryRun = Annotated[bool, P("Write nothing; show what would change.", at=ONLY_COMMAND)]
 AllowSecret = Annotated[
     bool,
@@ -58,7 +70,15 @@ AllowSecret = Annotated[
         at=ONLY_COMMAND,
     ),
 ]
-Reason = Annotated[str | None, P("Why, for the history and for the person who approves.", metavar="TEXT")]
+Reason = Annotated[
+    str | None,
+    P(
+        "Why, for the history and for the person who approves.",
+        metavar="TEXT",
+        brief="Why.",
+        where_writes_wait=True,
+    ),
+]
 
 
 class How(TypedDict, total=False):
@@ -70,6 +90,7 @@ class How(TypedDict, total=False):
             "What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
             "longer that, nothing is written (exit status 3).",
             metavar="REVISION|DIGEST",
+            brief="Revision you saw; old: refused.",
         ),
     ]
     on_drift: Annotated[
@@ -89,6 +110,7 @@ class How(TypedDict, total=False):
             at=ONLY_COMMAND,
         ),
     ]
+    op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]
     reason: Reason
     proposes: Annotated[bool, P("Have it wait as a proposal for a person.", "--propose", at=ONLY_COMMAND)]
     dry_run: DryRun

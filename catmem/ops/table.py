@@ -65,15 +65,21 @@ class P:
     called: str | None = None
     """Its name over HTTP and for models, where Python has that word or another one is known there."""
     at: frozenset[Door] = frozenset({"command", "http", "tool"})
+    unbounded: bool = False
+    """A tool offers it to a profile of tier 1 alone."""
+    where_writes_wait: bool = False
+    """A tool offers it where ``catmem.yaml`` has writes wait for a person, and takes it everywhere."""
     needed: bool = False
-    """Over HTTP it has to be there, though the command may go without it."""
-    caller: bool = False
-    """It names the profile that acts: an option of the command line, and at other doors whoever calls."""
+    """At other doors it has to be there, though the command may go without it."""
+    caller: frozenset[Door] = frozenset()
+    """Doors at which it is not given: there it names the profile that calls."""
     read: Callable[[Any], Any] | None = None
     """Makes the value of what the command line gives. Raises ``UsageError``."""
 
 
 ONLY_COMMAND: frozenset[Door] = frozenset({"command"})
+ONLY_TOOL: frozenset[Door] = frozenset({"tool"})
+NO_TOOL: frozenset[Door] = frozenset({"command", "http"})
 NO_COMMAND: frozenset[Door] = frozenset({"http", "tool"})
 
 
@@ -143,15 +149,23 @@ class Http:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The tool of an operation, for models. ``gives`` are the fields of its answer that a schema names."""
+    """The tool of an operation, for models: its name, a ``title``, what is ``said``, and fields of its answer.
+
+    ``action`` is what the memory tool calls it; without one it is no action of that. ``writes``, ``repeats`` (a second
+    call changes nothing more) and ``destroys`` are hints; ``into``: its category is where an entry goes. ``without``
+    are arguments that the memory tool takes, and this tool does not offer.
+    """
 
     name: str
     title: str
     said: str
     gives: Mapping[str, str] = field(default_factory=dict)
+    action: str | None = None
+    writes: bool = False
     repeats: bool = False
-    """A second call changes nothing more."""
     destroys: bool = False
+    into: bool = False
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +198,7 @@ class Operation:
 
     def at(self, door: Door) -> list[Parameter]:
         """The parameters that a door has."""
-        return [each for each in self.parameters.values() if door in each.said.at and not _filled(each, door)]
-
-
-def _filled(each: Parameter, door: Door) -> bool:
-    return each.said.caller and door != "command"
+        return [each for each in self.parameters.values() if door in each.said.at - each.said.caller]
 
 
 class UsageError(CatmemError):
@@ -363,7 +373,7 @@ def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, defau
         kind, many = typing.get_args(kind)[0], True
     if typing.get_origin(kind) is dict:
         kind = dict
-    if kind not in {*_KINDS, dict} and typing.get_origin(kind) is not Literal:
+    if not (many and kind is Any) and kind not in {*_KINDS, dict} and typing.get_origin(kind) is not Literal:
         raise TypeError(f"{place}: {called} of the operation {name!r} is of a type that no door can read: {hint}")
     return Parameter(called, kind, many, default, hint.__metadata__[0])
 
@@ -381,7 +391,7 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
         each.name: values.get(each.name, None if each.required else each.default) for each in row.parameters.values()
     }
     for each in row.parameters.values():
-        if each.said.caller and each.name not in values:
+        if asked.door in each.said.caller:
             complete[each.name] = asked.actor
     asked.values = complete
     done = row.run(asked, **complete)
@@ -393,3 +403,11 @@ def untaken(what: str, name: str, takes: Mapping[str, Any]) -> str:
     near = nearest(name, takes)
     meant = f"did you mean {near!r}? " if near else ""
     return f"{what} takes no {shown(name)}: {meant}it takes {', '.join(takes)}"
+
+
+def ask(root: Workspace, name: str, actor: str | None = None, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data
+    """The library's door: what an operation tells the caller, a profile, or a person."""
+    if name not in OPERATIONS:
+        load_all()
+    asked = Call(OPERATIONS[name], lambda _: root, "http", actor, actor, frozenset(values), for_program=True)
+    return call(asked, values).seen_by(asked)

@@ -10,7 +10,7 @@ from benchmarks.__main__ import LONG, NAMES
 from catmem.mcp.tools import TOOLS
 from catmem.plugins.importers import SOURCES
 from catmem.resources import SCHEMA_NAMES, schema
-from catmem.writing.memory_tool import TOOL_SCHEMA
+from catmem.tools.memory_tool import TOOL_SCHEMA
 from tests.docs.pages import ROOT
 
 TAGS = list(schema("tags")["properties"])

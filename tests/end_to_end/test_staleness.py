@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from catmem.clock import today
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import memory_tool
 from tests.days import stand_still
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put

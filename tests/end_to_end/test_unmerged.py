@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from catmem.prompt.prompt import build_prompt
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import memory_tool
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.http_root import plain, served
 from tests.unit.server.page.forms import sent, shown

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from catmem.ops.table import ask
 from catmem.workspace import acting
-from catmem.workspace.answering import branches_answer
 from catmem.workspace.change_feed import News, heard
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
@@ -87,7 +87,7 @@ def test_a_branch_and_an_event_tell_the_name_to_people_alone(user, monkeypatch):
     assert "  Ada (person)  " in run("branches").stdout
     assert run_json("branches")["branches"][0]["person"] == "Ada"
     workspace = Workspace.open(".")
-    ((branch,),) = branches_answer(workspace, None, "boss").values()
+    ((branch,),) = ask(workspace, "branches", "boss").values()
     assert (branch["agent"], "person" in branch) == ("person", False)
     (record,) = workspace.store.branches("neo/user")[:1]
     news = [News("revision", "neo/user", record.revision, record.digest, record)]

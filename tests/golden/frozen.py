@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
-from catmem.mcp.tools import TOOLS
+from catmem.mcp.tools import all_tools
 from catmem.server.api.openapi import document
 from tests.docs.cli_reference import command_line
 from tests.docs.pages import ROOT
@@ -134,7 +134,7 @@ def promises() -> list[str]:
 FROZEN: dict[str, Callable[[Path], Any]] = {
     "commands": commands,
     "http": lambda _: http(),
-    "mcp": lambda _: [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS],
+    "mcp": lambda _: [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in all_tools()],
     "promises": lambda _: promises(),
 }
 

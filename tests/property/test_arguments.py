@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 import pytest
+from catmem.server.api.forms import BODIES
+from catmem.writing.tool_arguments import TAKES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,12 +16,10 @@ from catmem.errors import EditError
 from catmem.mcp.tools import TOOLS, call_tool
 from catmem.plugins.hermes.store_text import apply, read_text
 from catmem.plugins.page.site import CHANGES, VIEWS
-from catmem.server.api.forms import BODIES
 from catmem.server.api.openapi import ENDPOINTS
+from catmem.tools.memory_tool import _ACTIONS, TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import _ACTIONS, TOOL_SCHEMA, memory_tool
 from catmem.writing.operation import Operation
-from catmem.writing.tool_arguments import TAKES
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
 from tests.store.memory import InMemoryStore

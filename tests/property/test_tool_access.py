@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
 from catmem.model.document import parse
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
 from tests.property.strategies import bodies

@@ -32,9 +32,9 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
 from catmem.staleness.verifying import verify_all
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.days import stand_still
 from tests.property import waiting_worlds, worlds

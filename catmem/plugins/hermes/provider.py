@@ -33,9 +33,9 @@ from catmem.plugins.hermes.setup_homes import (
     write_settings,
 )
 from catmem.prompt.prompt import build_prompt
+from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.profile_memory import read_memory
 from catmem.writing.drift_guard import ToolSession, shown_by_prompt
-from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

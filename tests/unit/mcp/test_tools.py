@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from catmem.mcp.tools import TOOLS, call_tool
+from catmem.tools.memory_tool import TOOL_SCHEMA
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import TOOL_SCHEMA
 from tests.roots import text_of
 from tests.unit.mcp.talk import USER, root
 

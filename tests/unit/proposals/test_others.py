@@ -8,9 +8,9 @@ import pytest
 
 from catmem.errors import ApprovalError
 from catmem.store.contract import Change
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.http_root import AGENTS, served_root

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import TOOL_SCHEMA, memory_tool
 from tests.roots import make_root, put_bytes, text_of
 
 CONFIG = "approval: all\n"

@@ -11,10 +11,10 @@ from datetime import date
 import pytest
 
 from catmem.search.usage import EntryUse, count_used, read_usage, usage_key
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.unit.workspace.tree import holding
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.unit.seeding.seeds import LOCK_NAME, NEO, TEXT, bodies, everything, seed_root

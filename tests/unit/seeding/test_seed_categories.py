@@ -11,8 +11,8 @@ from catmem.mcp.tools import call_tool
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.planner import ephemeral
 from catmem.store.contract import Change
+from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from tests.http_root import served
 from tests.roots import make_root, put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everything, locked, seed, seed_root

@@ -10,7 +10,7 @@ from catmem.staleness import first_seen
 from catmem.staleness.ages import freshness_of
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import Change
-from catmem.writing.memory_tool import memory_tool
+from catmem.tools.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
 

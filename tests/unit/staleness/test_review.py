@@ -21,9 +21,9 @@ from catmem.errors import (
 )
 from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
-from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 
 DAY = date(2026, 11, 21)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.writing.memory_tool import memory_tool
+from catmem.tools.memory_tool import memory_tool
 from catmem.writing.written import crowded_out
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put

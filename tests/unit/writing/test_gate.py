@@ -14,6 +14,7 @@ from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedErr
 from catmem.linting.root_lint import Linter
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.formatting import apply_format, plan_format
 from catmem.workspace.history import restore
 from catmem.workspace.migrating import apply_migration, plan_file
@@ -21,7 +22,6 @@ from catmem.workspace.purging import purge
 from catmem.workspace.repairing import apply_repair, plan_repair
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
-from catmem.writing.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from catmem.errors import EditError
-from catmem.writing.memory_tool import memory_tool
+from catmem.tools.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from catmem.staleness.freshness import VERIFY_FIRST
+from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)

@@ -8,9 +8,9 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 

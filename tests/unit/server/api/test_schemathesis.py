@@ -19,8 +19,8 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
+from catmem.ops.shared import ENTITY, PROFILE
 from catmem.resources import schema
-from catmem.server.api.forms import ENTITY, PROFILE
 from catmem.server.api.openapi import document
 from tests.http_root import ADDRESS
 

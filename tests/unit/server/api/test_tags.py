@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import RequestError
-from catmem.server.api.endpoint import is_known, read_match, tag_of, unrecorded
+from catmem.server.requests import is_known, read_match, tag_of, unrecorded
 from catmem.store.contract import Snapshot
 
 TEXT = Snapshot.of(b"a text", None)

@@ -1,4 +1,4 @@
-"""The arguments of the memory tool, which a model wrote: checked, and turned into operations.
+"""The arguments of the memory tool, which a model wrote: checked against ``schemas/tool.schema.json``.
 
 Whatever is wrong raises ``EditError`` (``bad_arguments``) in words that the model can act on.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.config.json_schema import shown, validate
 from catmem.config.yamlfile import key_text
@@ -17,8 +17,6 @@ from catmem.writing.operation import Action, Operation, placed_expected, refuse_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from catmem.staleness.freshness import State
 
 _DEEPEST = 8
 _MOST_BYTES = 256 << 10
@@ -43,38 +41,13 @@ _NAMES = frozenset(schema("tool")["properties"])
 _OF_ONE_CHANGE = tuple(schema("tool")["properties"][BATCH]["items"]["properties"])
 
 
-class Call(NamedTuple):
-    """What a model asks for; ``operations`` is empty for an action that reads."""
+def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
+    """The action that a call asks for, and its arguments by name.
 
-    action: str
-    target: str
-    category: str | None
-    operations: tuple[Operation, ...]
-    expected: str | int | None
-    op_id: str | None
-    offset: int | None = None
-    query: str | None = None
-    state: State | None = None
-    anywhere: bool = False
-    """Whether no target was named, so that a search looks into both, and a seed goes to both."""
-    targets: tuple[str, ...] | None = None
-    """The profiles that a seed goes to; ``None`` is all that are seeded from this one."""
-    categories: tuple[str, ...] | None = None
-    """The categories that a seed or a prompt keeps to; ``category`` alone is one of them."""
-    fit: bool = False
-    """Whether a seed leaves out what is over a limit."""
-    source: str | None = None
-    """The profile of whose files a prompt is made; ``None`` is this one."""
-    budget: int | None = None
-    """Characters that a prompt may have."""
-    reason: str | None = None
-    proposal: str = "all"
-
-
-def read_arguments(arguments: object) -> Call:
-    """The call that the arguments make. Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``)."""
+    Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``).
+    """
     given = _fitting(arguments)
-    action = BATCH if BATCH in given else given.get("action")
+    action = BATCH if BATCH in given else given.pop("action", None)
     if action is None:
         raise _bad("the action is missing", "Give action, or several changes as operations.")
     if action == BATCH:
@@ -84,27 +57,18 @@ def read_arguments(arguments: object) -> Call:
                 f"operations stand beside {beside[0]}",
                 "Put every change into operations, and leave out what belongs to a single one.",
             )
-    refuse_untaken(action, (name for name in given if name != "action"), TAKES[action], "bad_arguments")
-    operations, expected = placed_expected(_operations(action, given), given.get("expected"))
-    return Call(
-        action,
-        given.get("target", "user"),
-        given.get("category"),
-        operations,
-        expected,
-        given.get("op_id"),
-        int(given["offset"]) if "offset" in given else None,
-        _query(action, given),
-        given.get("state"),
-        "target" not in given,
-        tuple(given["targets"]) if "targets" in given else None,
-        _categories(given),
-        given.get("fit", False),
-        given.get("from"),
-        None if "budget" not in given else int(given["budget"]),
-        given.get("reason"),
-        given.get("proposal", "all"),
-    )
+    refuse_untaken(action, given, TAKES[action], "bad_arguments")
+    if action == BATCH:
+        given[BATCH] = tuple(_operation(each, key_text((BATCH, n))) for n, each in enumerate(given[BATCH]))
+        placed_expected(given[BATCH], given.get("expected"))
+    elif action in get_args(Action):
+        _operation({**given, "action": action}, None)
+    if action == "search" and "query" not in given:
+        raise _bad("search needs query", "Give the words to look for.", "query")
+    if "category" in given and "categories" in given:
+        raise _bad("category stands beside categories", "Put every category into categories.", "category")
+    whole = {name: int(given[name]) for name in ("offset", "budget") if name in given}  # 3.0 is a number of entries too
+    return action, given | whole
 
 
 def _fitting(arguments: object) -> dict[str, Any]:
@@ -131,26 +95,6 @@ def _fitting(arguments: object) -> dict[str, Any]:
 def _used(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is null: some models name every argument, also those that they do not use. No name is made up."""
     return {name: value for name, value in arguments.items() if value is not None or name not in _NAMES}
-
-
-def _operations(action: str, given: Mapping[str, Any]) -> tuple[Operation, ...]:
-    if action == BATCH:
-        return tuple(_operation(each, key_text((BATCH, n))) for n, each in enumerate(given[BATCH]))
-    return (_operation(given, None),) if action in get_args(Action) else ()
-
-
-def _query(action: str, given: Mapping[str, Any]) -> str | None:
-    if action == "search" and "query" not in given:
-        raise _bad("search needs query", "Give the words to look for.", "query")
-    return given.get("query")
-
-
-def _categories(given: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Those that are named, in either way."""
-    if "category" in given and "categories" in given:
-        raise _bad("category stands beside categories", "Put every category into categories.", "category")
-    named = given.get("categories", [given["category"]] if "category" in given else None)
-    return None if named is None else tuple(named)
 
 
 def _operation(given: Mapping[str, Any], key: str | None) -> Operation:

@@ -1,0 +1,310 @@
+"""What a model is shown of its memory: lists, searches, proposals; bounded, and in words that it can act on."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem import clock
+from catmem.config.access import Rights, View, visible
+from catmem.config.json_schema import nearest
+from catmem.config.profile import limit_of
+from catmem.names import TARGETS, slugify
+from catmem.ops.shared import Target
+from catmem.ops.table import Call, P, Tool, operation
+from catmem.staleness.freshness import advice, freshness
+from catmem.text import size_of
+from catmem.workspace.seen_entry import entry_dict
+from catmem.writing.written import FileUsage
+
+if TYPE_CHECKING:
+    from catmem.model.document import Entry
+    from catmem.staleness.freshness import Freshness
+    from catmem.workspace.profile_memory import Reading
+    from catmem.workspace.seen_entry import SeenEntry
+
+MOST_ENTRIES = 50
+MOST_CHARACTERS = 8_000
+"""Of all entries of one answer, as JSON."""
+_LONGEST_BODY = 2_000
+_LONGEST_WHOLE = 60_000
+"""Characters of the entry at the offset that a list is asked for, so that an agent can read a long one."""
+_LONGEST_IN_LIST, _MOST_CHANGES = 300, 20
+"""Characters of each text of a proposal where several are listed, and changes of one that are shown."""
+_FRAME = 100
+"""Characters that an entry has in an answer at least, beside its body."""
+_NAMED = 50
+"""Categories that a message names at most."""
+_NOTHING = "Nothing was found. Try other words, or list what is there."
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
+_EITHER = "user: facts on the user; memory: notes. Default: both."
+_Narrow = Annotated[str | None, P(brief="Only this category.")]
+_Offset = Annotated[int | None, P(brief="Entries to skip.")]
+_ENTRIES = {"entries": "array", "total": "integer"}
+
+
+@operation(
+    "memory list",
+    command=False,
+    tool=Tool(
+        "memory_list",
+        "List memory",
+        "List what is on file, with ids, states and revision, in the prompt or not.",
+        _ENTRIES,
+        action="list",
+    ),
+)
+def listed(
+    call: Call,
+    *,
+    target: Annotated[Target, P(brief="user: facts on the user (default); memory: notes.")] = "user",
+    category: _Narrow = None,
+    offset: _Offset = None,
+    proposal: Annotated[str | None, P(brief="Yours that wait: all, or an id.", where_writes_wait=True)] = None,
+) -> dict[str, Any]:
+    """List what is on file, perhaps of one category; of all, also how many entries each category has."""
+    if proposal is not None:
+        said: dict[str, Any] = proposed(call, proposal=proposal)
+        return said
+    skipped = offset or 0
+    seen, view = sight(call, target, category, skipped, whole=offset is not None)
+    message = _counted(len(seen["entries"]), seen["total"], skipped)
+    if category is not None and not seen["total"]:
+        message += _categories(category, view.categories)
+    if category is None:
+        counts = Counter(entry.category for entry in view.entries)
+        seen["categories"] = {name: counts[name] for name in view.categories[:_NAMED]}
+    return {"success": True, "action": "list", **seen, "message": message}
+
+
+@operation(
+    "memory search",
+    command=False,
+    tool=Tool("memory_search", "Search memory", "Find entries, the best and newest first.", _ENTRIES, action="search"),
+)
+def searched(
+    call: Call,
+    *,
+    query: Annotated[str, P(brief='Words, any of which is enough; a "quoted phrase" must be there.')],
+    target: Annotated[Target | None, P(brief=_EITHER)] = None,
+    category: _Narrow = None,
+    state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P(brief="Only this state.")] = None,
+    offset: _Offset = None,
+) -> dict[str, Any]:
+    """Find entries, without what a prompt would withhold. What is shown counts as used."""
+    from catmem.search.search import search
+
+    skipped, day = offset or 0, clock.today()
+    found, total = search(
+        call.root,
+        str(call.actor),
+        query,
+        target=target,
+        category=category,
+        state=None if state is None else {state},
+        offset=skipped,
+        limit=MOST_ENTRIES,
+        as_of=day,
+        to_agent=True,
+        fit=may_fit,
+    )
+    shown, cut = shown_found(found, total, skipped)
+    message = _counted(len(shown), total, skipped) if total else _NOTHING
+    if category is not None and not total:
+        targets = TARGETS if target is None else (target,)
+        seen = [name for each in targets for name in call.root.view(str(call.actor), each).categories]
+        message += _categories(category, list(dict.fromkeys(seen)))
+    _count_used(call, found[: len(shown)], day)
+    advised = advice(each["state"] for each in shown)
+    return {
+        "success": True, "action": "search", "entries": shown, "total": total, **cut, **advised, "message": message,
+    }  # fmt: skip
+
+
+def _count_used(call: Call, found: "Sequence[SeenEntry]", day: date) -> None:
+    from catmem.search.usage import count_used
+
+    for target in dict.fromkeys(each.target for each in found):
+        shown = [each.entry for each in found if each.target == target]
+        count_used(call.root, f"{call.actor}/{target}", shown, day)
+
+
+_Proposal = Annotated[str, P(brief="The id of one (p-...).")]
+
+
+@operation("memory proposals", command=False)
+def proposed(call: Call, *, proposal: _Proposal = "all") -> dict[str, Any]:
+    """Say what became of the profile's proposals, of one or of all."""
+    from catmem.proposals.disclosure import disclosed, disclosed_all
+
+    actor = str(call.actor)
+    if proposal == "all":
+        known, longest = disclosed_all(call.root, actor, own=True)[0], _LONGEST_IN_LIST
+    else:
+        known, longest = [disclosed(call.root, proposal, actor, own=True)], _LONGEST_BODY
+    shown = _fitting(_cut_changes(each, longest) for each in known)
+    said = f"{len(shown)} of {len(known)} shown. A person decides on {sum(not each['decision'] for each in known)}."
+    return {"success": True, "action": "proposals", "proposals": shown, "message": said}
+
+
+@operation("memory withdraw", command=False)
+def withdrawn(
+    call: Call, *, proposal: _Proposal = "all", reason: Annotated[str | None, P(brief="Why.")] = None
+) -> dict[str, Any]:
+    """Take one of its own proposals back."""
+    from catmem.proposals.deciding import reject
+    from catmem.proposals.disclosure import disclosed
+
+    name = disclosed(call.root, proposal, str(call.actor), own=True)["id"]
+    done = reject(call.root, name, reason=reason, actor=call.actor)
+    said = f"Proposal {name} is withdrawn. The file is as it was."
+    return {"success": True, "action": "withdraw", "proposal": name, "state": done.verdict, "message": said}
+
+
+# --- what is on file -------------------------------------------------------------------------------------------------
+
+
+def view_of(call: Call, target: str) -> tuple["Reading", View]:
+    """A file as it is now, and what the profile sees of it."""
+    reading, profile = call.root.read(str(call.actor), target), call.root.profile(str(call.actor))
+    return reading, visible(reading.document, target, profile, call.root.config.taxonomy)
+
+
+def sight(
+    call: Call, target: str, category: str | None = None, offset: int = 0, *, whole: bool = False
+) -> tuple[dict[str, Any], View]:
+    """What the profile sees of its file now, perhaps of one category; ``whole`` is as in ``shown_entries``."""
+    root, profile = call.root, call.root.profile(str(call.actor))
+    reading, view = view_of(call, target)
+    entries = view.entries
+    if category is not None:
+        wanted = root.config.taxonomy.category(category)
+        entries = tuple(entry for entry in entries if entry.category == wanted)
+    usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
+    unmerged = Rights(profile, target, root.config.taxonomy).unmerged(reading.entity, reading.document.text, root.parse)
+    age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
+    shown, cut = shown_entries(entries, age, offset, whole=whole)
+    seen = {
+        "entity": reading.entity,
+        "revision": reading.revision,
+        "usage": usage_dict(usage),
+        "entries": shown,
+        "total": len(entries),
+        **cut,
+        **advice(each["state"] for each in shown),
+        **({"warnings": list(unmerged)} if unmerged else {}),
+    }
+    return seen, view
+
+
+# --- entries in an answer ------------------------------------------------------------------------------------------
+
+
+def shown_entries(
+    entries: Sequence["Entry"],
+    age: Callable[["Entry"], "Freshness"] | None = None,
+    offset: int = 0,
+    *,
+    whole: bool = False,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes.
+
+    And what the answer says of those after them that are left out, if any. With ``age`` each entry tells its state
+    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so; with ``whole`` not
+    the first.
+    """
+    rows = (
+        _cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY)
+        | ({} if age is None else age(entry).to_dict())
+        for index, entry in enumerate(entries[offset : offset + MOST_ENTRIES])
+    )
+    shown = _fitting(rows)
+    how = "list shows them" if age is None else f"list with offset {offset + len(shown)} shows them"
+    return shown, _left_out(len(entries) - offset - len(shown), how)
+
+
+def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it.
+
+    Each tells its target, and its state by all clocks. The search has left out what a prompt would withhold.
+    """
+    shown = _fitting(
+        {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **each.freshness.to_dict()}
+        for each in found
+    )
+    return shown, _left_out(total - offset - len(shown), f"search with offset {offset + len(shown)} shows them")
+
+
+def may_fit(entries: Iterable["Entry"]) -> int:
+    """How many of the entries an answer takes at most: all that ``shown_found`` shows are among them."""
+    count = size = 0
+    for entry in entries:
+        size += _FRAME + min(len(entry.body), _LONGEST_BODY)
+        if count and size > MOST_CHARACTERS:
+            break
+        count += 1
+    return count
+
+
+def usage_dict(usage: FileUsage) -> dict[str, Any]:
+    """``{"size": 1074, "limit": 1375, "text": "1,074/1,375 characters"}``."""
+    return {"size": usage.size, "limit": usage.limit, "text": str(usage)}
+
+
+def _fitting(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows, as many as an answer takes; one at least."""
+    shown: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        size += len(_json(row))
+        if shown and size > MOST_CHARACTERS:
+            break
+        shown.append(row)
+    return shown
+
+
+def _left_out(count: int, how: str) -> dict[str, Any]:
+    if count <= 0:
+        return {}
+    return {"entries_left_out": count, "entries_note": f"{count} more are not shown here; {how}."}
+
+
+def _cut(data: dict[str, Any], longest: int = _LONGEST_BODY) -> dict[str, Any]:
+    """The data of an entry, with a body and tags that leave room for others."""
+    if len(data["body"]) > longest:
+        data |= {"body": data["body"][:longest], "cut": True}
+    if len(_json(data["tags"])) > longest:
+        data |= {"tags": {}, "cut": True}
+    return data
+
+
+def _cut_changes(known: dict[str, Any], longest: int) -> dict[str, Any]:
+    """A proposal whose changes leave room for others."""
+    changes = [
+        {name: value[:longest] if isinstance(value, str) else value for name, value in change.items()}
+        for change in known["changes"][:_MOST_CHANGES]
+    ]
+    return known | {"changes": changes} | ({} if changes == known["changes"] else {"cut": True})
+
+
+def _counted(count: int, total: int, offset: int) -> str:
+    """How many entries of how many are shown, and how to see the rest."""
+    entries = "entry" if total == 1 else "entries"
+    if count == total:
+        return f"{total} {entries}."
+    start = f" from offset {offset}" if offset else ""
+    rest = f"; offset {offset + count} for the rest" if offset + count < total else ""
+    return f"{count} of {total} {entries}{start}{rest}."
+
+
+def _categories(named: str, seen: Sequence[str]) -> str:
+    """What to say of a category of which nothing is shown: in the same words whether it is there or not."""
+    if not seen:
+        return ""
+    near = nearest(slugify(named), seen)
+    meant = f" Did you mean {near!r}?" if near else ""
+    more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+    return f"{meant} Categories with entries that you see: {', '.join(seen[:_NAMED])}{more}."

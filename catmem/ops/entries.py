@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, How, NarrowCategory, Profile, Target
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
 from catmem.writing.matching import is_digest
-from catmem.writing.operation import Operation
+from catmem.writing.operation import Operation, placed_expected
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
@@ -33,13 +33,15 @@ def write(
 
     session = call.session
     if session is not None:
-        target = _found(call, operations, target, how.get("expected"))
+        operations, how["expected"] = placed_expected(operations, how.get("expected"))
+        call.values["expected"] = how["expected"]
+        target = _found(call, operations, target, how["expected"])
         how |= {"session": session, "proposes": session.proposes}
     written = write_operations(call.root, profile, operations, target=target, **how)
     return Outcome(written, {**written.to_dict(), "dry_run": how.get("dry_run") or False} if session is None else None)
 
 
-def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | None) -> str:
+def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
     from catmem.writing.operation import asked_by
@@ -50,7 +52,7 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     with gate.checks(
         call.root, f"{profile}/{'*' if is_open else target or 'user'}", op=asked_by(operations), agent=profile
     ):
-        if expected is not None and is_digest(expected):
+        if expected is not None and is_digest(str(expected)):
             _refuse_digest(call)
         if is_open:
             in_file = partial(terms_of, call.root, profile, actor=call.root.profile(profile))

@@ -7,17 +7,16 @@ import re
 from typing import Any
 
 import pytest
-from catmem.server.api.forms import BODIES
-from catmem.writing.tool_arguments import TAKES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import EditError
-from catmem.mcp.tools import TOOLS, call_tool
+from catmem.mcp.tools import all_tools, call_tool
 from catmem.plugins.hermes.store_text import apply, read_text
 from catmem.plugins.page.site import CHANGES, VIEWS
-from catmem.server.api.openapi import ENDPOINTS
-from catmem.tools.memory_tool import _ACTIONS, TOOL_SCHEMA, memory_tool
+from catmem.server.api.door import endpoints
+from catmem.tools.arguments import TAKES
+from catmem.tools.memory_tool import _ROWS, TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.operation import Operation
 from tests.http_root import Served, served
@@ -71,10 +70,10 @@ def store_of(workspace) -> list[tuple[str, str]]:
 def test_the_schema_and_the_check_are_one_table():
     assert {name for takes in TAKES.values() for name in takes} == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert set(TAKES) - {"operations"} == set(TOOL_SCHEMA["properties"]["action"]["enum"])
-    assert set(_ACTIONS) == set(TAKES)
+    assert set(_ROWS) == set(TAKES)
     assert set(VALUES) == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert "x-" not in json.dumps(TOOL_SCHEMA)
-    for tool in TOOLS:
+    for tool in all_tools():
         also = {"proposal"} if tool.name == "memory_list" else set()  # what waits is listed by it too
         assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")]) | also
 
@@ -125,7 +124,7 @@ def test_nothing_stands_beside_a_batch_that_is_not_for_it(workspace, name):
     assert store_of(workspace) == before
 
 
-@given(tool=st.sampled_from(TOOLS), name=names | st.just("action"), value=anything | st.none())
+@given(tool=st.sampled_from(all_tools()), name=names | st.just("action"), value=anything | st.none())
 def test_a_tool_of_mcp_refuses_what_it_does_not_take(workspace, tool, name, value):
     takes = tool.input_schema["properties"]
     if name in takes:
@@ -190,17 +189,19 @@ def client(server: Served):
     return server.client()
 
 
-PATHS = {each.name: each.path.replace("{profile}", "neo") for each in ENDPOINTS}
+ENDPOINTS = endpoints()
+PATHS = {each.name: each.http.path.replace("{profile}", "neo") for each in ENDPOINTS}
+BODIES = {each.http.body: each.body for each in ENDPOINTS if each.body is not None}
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.name)
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=names)
 def test_the_api_refuses_parameters_that_a_path_does_not_take(client, endpoint, name):
-    known = [each.name for each in endpoint.parameters if each.place != "header"]
+    known = [each.name for each in endpoint.fields]
     if name in known:
         return
-    answer = client.request(endpoint.method, PATHS[endpoint.name], params={name: "talk"})
+    answer = client.request(endpoint.http.method, PATHS[endpoint.name], params={name: "talk"})
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_parameter")
     assert name in answer.json()["message"]
     assert answer.json()["hint"].endswith(f"It takes {', '.join(known)}." if known else "It takes none.")
@@ -222,7 +223,7 @@ def test_the_api_refuses_fields_that_a_body_does_not_have(client, workspace, for
         return
     before = store_of(workspace)
     needed = {"Merge": {"entity_id": "boss/user"}, "Seed": {"source": "boss"}}.get(form, {})
-    path = next(each.path for each in ENDPOINTS if each.body == form)
+    path = next(each.http.path for each in ENDPOINTS if each.http.body == form)
     answer = client.post(path, json={**needed, name: value})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_body")
     assert name in answer.json()["message"]

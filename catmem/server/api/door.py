@@ -229,17 +229,17 @@ def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
             raise bad_parameter(error.message, error.hint or "See /openapi.json.") from None
         data = done.seen_by(asked)
         shown = frozenset(shown_in(data))
-        return _encoded(endpoint, done, data, as_text=as_text), shown, session
+        return _encoded(endpoint, done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session
 
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text: bool) -> Response:
+def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text: bool, to_agent: bool) -> Response:
     data = {("entity_id" if name == "entity" else name): value for name, value in data.items()}
     if done.problems and "unreadable" not in data:
-        data["unreadable"] = [error.to_dict() for error in done.problems]
+        data["unreadable"] = [{"code": error.code} if to_agent else error.to_dict() for error in done.problems]
     body = data["text"].encode(errors="backslashreplace") if as_text else to_json(data)
     base = done.revision
     if base is None and done.unrecorded is not None:

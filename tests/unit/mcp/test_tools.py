@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from catmem.mcp.tools import TOOLS, call_tool
+from catmem.mcp.tools import all_tools, call_tool
 from catmem.tools.memory_tool import TOOL_SCHEMA
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import text_of
 from tests.unit.mcp.talk import USER, root
 
-BY_NAME = {tool.name: tool for tool in TOOLS}
+BY_NAME = {tool.name: tool for tool in all_tools()}
 DOCS = Path(__file__).parents[3] / "docs"
 READING = {"memory_search", "memory_list", "memory_prompt"}
 
@@ -29,7 +29,7 @@ def test_every_action_of_the_memory_tool_is_a_tool():
 def test_the_pages_name_every_tool_and_what_it_takes():
     rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (.+?) \|$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
     assert {name: set(re.findall(r"`(\w+)`", takes)) for name, takes in rows} == {
-        tool.name: set(tool.input_schema["properties"]) for tool in TOOLS
+        tool.name: set(tool.input_schema["properties"]) for tool in all_tools()
     }
     assert set(re.findall(r"`(memory_\w+)`", (DOCS / "claude-code.md").read_text())) == set(BY_NAME)
 
@@ -41,11 +41,11 @@ def size(tools):
 
 
 def test_a_model_is_told_little_of_each_tool():
-    assert size(TOOLS) < 1_250 * len(TOOLS)
-    assert [tool.name for tool in TOOLS if size([tool]) >= 1_600] == []
+    assert size(all_tools()) < 1_250 * len(all_tools())
+    assert [tool.name for tool in all_tools() if size([tool]) >= 1_600] == []
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
 def test_schemas_are_schemas_and_every_argument_is_explained(tool):
     for contents in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(contents)
@@ -53,14 +53,14 @@ def test_schemas_are_schemas_and_every_argument_is_explained(tool):
     assert all(said["description"] for said in tool.input_schema["properties"].values())
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
 def test_arguments_are_of_the_form_that_the_memory_tool_takes(tool):
     for name, said in tool.input_schema["properties"].items():
         whole = TOOL_SCHEMA["properties"][name]
         assert {key: said[key] for key in said if key != "description"}.items() <= whole.items()
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=BY_NAME)
+@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
 def test_hints_say_which_tools_only_read_and_that_none_leaves_this_machine(tool):
     assert tool.annotations.read_only_hint is (tool.name in READING)
     assert tool.annotations.open_world_hint is False

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.model.document import parse
+from catmem.ops.recall import MOST_CHARACTERS, may_fit, shown_found
 from catmem.staleness.freshness import Freshness
-from catmem.tools.memory_tool import MOST_CHARACTERS, may_fit, shown_found
 from catmem.workspace.seen_entry import SeenEntry
 
 SIZES = st.lists(st.sampled_from([1, 40, 1_900, 2_000, 2_001, 3_900, MOST_CHARACTERS + 1]), min_size=1, max_size=60)

@@ -1,4 +1,4 @@
-"""An answer is not made again as long as all that it is made of is the same, and never given longer than that."""
+"""What a server answers is what it would answer if it had just been started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token, remove_tokens
 from catmem.store.contract import Change
-from catmem.workspace import answering
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files
 from tests.http_root import ADDRESS, AGENTS, plain
@@ -92,31 +91,6 @@ def made_anew(root, client) -> list[tuple[int, bytes]]:
     with closing(other.store):
         app = create_app(other, ServerSettings(tokens=root.tokens))
         return asked(TestClient(app, base_url=ADDRESS, headers=client.headers))
-
-
-# --- kept -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """What is made anew."""
-    found = []
-    for name in ("_entries", "ProfileMemory"):
-        real = getattr(answering, name)
-        monkeypatch.setattr(answering, name, lambda *args, real=real, **how: found.append(1) or real(*args, **how))
-    return found
-
-
-@pytest.mark.parametrize("path", [READ, PROMPT, READ + "&category=talk&limit=1", PROMPT + "?style=xml"])
-def test_what_was_answered_is_not_made_again(root, made, path):
-    client = root.client("neo")
-    first = client.get(path)
-    again = client.get(path)
-    assert (again.status_code, again.content, again.headers) == (200, first.content, first.headers)
-    assert len(made) == 1
-    client.get(path + ("&" if "?" in path else "?") + "as_of=2026-01-01")
-    client.get(path, headers={"Accept": "application/json"})
-    assert len(made) == (2 if "/mem" in path else 3)
 
 
 # --- never stale ----------------------------------------------------------------------------------------------------
@@ -255,17 +229,3 @@ def test_a_writer_reads_its_own_write_at_once(root):
         assert written.status_code == 200
         assert f"fact {number}" in client.get(READ).text
         assert client.get(HEAD).json()["revision"] == written.json()["revision"]
-
-
-# --- bounds ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_kept_takes_a_bounded_place(root):
-    client = root.client(None)
-    root.put("## Talk\n" + "\n§\n".join(f"{number} " + "many words " * 100 for number in range(500)) + "\n")
-    for offset in range(40):
-        client.get(f"{READ}&offset={offset}")
-    cache = root.app.state.answers
-    assert 0 < cache.size <= 16 << 20
-    assert len(cache._known) < 40
-    assert cache.size == sum(size for _, _, size in cache._known.values())

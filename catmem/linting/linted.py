@@ -10,7 +10,6 @@ from catmem.clock import read_date
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.linting.diagnostic import NOWHERE, Region
-from catmem.linting.similar import distinct_words
 from catmem.model.document import first_of_each, parse
 from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
@@ -46,14 +45,13 @@ class LintedEntry:
     ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = ("_tokens", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
+    __slots__ = ("body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
 
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
-        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
         self.tags: Mapping[str, TagValue] = _NO_TAGS
         self.dates: Mapping[str, date] = _NO_DATES
@@ -67,13 +65,6 @@ class LintedEntry:
         else:
             self.body = raw  # nearly every entry: the text as it stands
         self.words = " ".join(self.body.split())
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The distinct words in their order, in small letters and without punctuation."""
-        if self._tokens is None:
-            self._tokens = distinct_words(self.words)
-        return self._tokens
 
     @property
     def day(self) -> date | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config, Taxonomy
     from catmem.config.profile import Profile
     from catmem.config.yamlfile import KeyPath
-    from catmem.model.document import Document, Entry, Problem, TagValue
+    from catmem.model.document import Document, Entry, TagValue
     from catmem.syntax.scan import Header
     from catmem.threats import Scanner
 
@@ -159,11 +159,6 @@ class LintedFile(_Text):
     def tagged(self) -> tuple[LintedEntry, ...]:
         """The entries that have tags."""
         return tuple(entry for entry in self.entries if entry.tags)
-
-    @cached_property
-    def problems(self) -> tuple[Problem, ...]:
-        """What reading the document found to look wrong."""
-        return self.document.problems
 
     @cached_property
     def line_index(self) -> LineIndex:

@@ -29,17 +29,15 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find entries that say nothing: a test, a placeholder, a lone word."""
     words = context.options("CM203")["words"]
     for entry in file.entries:
-        body = entry.body
-        if len(body) > _SHORT and not body.startswith(_MAY_BEGIN_LONG):
+        if len(entry.body) > _SHORT and not entry.body.startswith(("Lorem", "lorem")):
             continue
-        what = _garbage(body, words)
+        what = _garbage(entry.body, words)
         if what:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
 _SHORT = 120
-_MAY_BEGIN_LONG = ("Lorem", "lorem")
 _FRAME = " \t\r\n.,;:!?…-\u2013\u2014*_~`'\"()[]{}<>#|/\\=+"
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|\[(?:insert|your|enter|add|describe|fill)\b[^\[\]\n]{0,80}\]|x{3,}|_{3,}"
@@ -83,9 +81,8 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
     for entry in file.entries:
         if not entry.body:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
-            yield Finding(
-                entry.start, entry.end, "this entry has tags and no text", "Give it a text, or remove it.", fix
-            )
+            message = "this entry has tags and no text"
+            yield Finding(entry.start, entry.end, message, "Give it a text, or remove it.", fix)
 
 
 _FEW_OWNERS = 8
@@ -118,27 +115,22 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
     for path, file in files.items():
         found: dict[str, list[tuple[LintedEntry, _Place]]] = {}
         for entry in file.entries if file.owner is not None else ():
-            if not entry.words:
-                continue
-            known = first.setdefault(entry.words, [])
-            same = (
-                place
-                for place in known
-                if place[0].path != path and not _seeded(place[0].owner, file.owner, context.profiles)
-            )
-            before = next(same, None)
-            if before is not None:
-                found.setdefault(before[0].path, []).append((entry, before))
-            if len(known) < _FEW_OWNERS and all(place[0].path != path for place in known):
+            known = first.setdefault(entry.words, []) if entry.words else []
+            in_others = [place for place in known if place[0].path != path]
+            for before in in_others:
+                if not _seeded(before[0].owner, file.owner, context.profiles):
+                    found.setdefault(before[0].path, []).append((entry, before))
+                    break
+            if len(in_others) == len(known) < _FEW_OWNERS:
                 known.append((file, entry))
-        for pairs in found.values():
-            many = f"{len(pairs):,} entries stand in" if len(pairs) > _FEW_IN_COMMON else ""
+        for other_path, pairs in found.items():
+            many = len(pairs) > _FEW_IN_COMMON
+            said = f"{len(pairs):,} entries stand in" if many else "this entry stands in"
             for entry, (other_file, other) in pairs[: 1 if many else None]:
-                said = many or "this entry stands in"
                 line = f"{'the first ' if many else ''}on line {other_file.line(other.start)}"
-                related = Related(other_file.path, other.start, other.end, "the other of the two")
+                related = Related(other_path, other.start, other.end, "the other of the two")
                 advice = "Keep each in one place." if many else "Keep it in one place."
-                message = f"{said} {other_file.path} too, {line}"
+                message = f"{said} {other_path} too, {line}"
                 yield Finding(entry.start, entry.end, message, advice, related=(related,), path=path)
 
 
@@ -146,5 +138,5 @@ def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile])
     """Whether two different profiles are tied by seeding: one from the other, or both from a third."""
     if one is None or other is None or one == other:
         return False
-    sources = [profiles[name].seed_from if name in profiles else None for name in (one, other)]
-    return one == sources[1] or other == sources[0] or (sources[0] is not None and sources[0] == sources[1])
+    mine, theirs = (profiles[name].seed_from if name in profiles else None for name in (one, other))
+    return one == theirs or other == mine or (mine is not None and mine == theirs)

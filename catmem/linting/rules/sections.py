@@ -26,13 +26,13 @@ _MOST_READINGS = 20
 # A first or last line that only the blanks around it kept from being a boundary.
 _EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
 
+_INDENT = 3
 _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
 
 
 @rule("CM102", "duplicate-section", fixes="safe")
 def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections whose category has a section above already."""
-    document = file.document
     if len(file.headers) == len({header.category for header in file.headers}):
         return
     first: dict[str, Section] = {}
@@ -40,13 +40,13 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     # Without fences and comments a line means the same wherever it stands. Else reading the file again has to show it,
     # for a few sections only: it takes time.
     plain = not any(opening in file.text for opening in ("```", "~~~", "<!--"))
-    for section in document.sections:
+    for section in file.document.sections:
         before = first.setdefault(section.category, section)
         if before is section:
             continue
         # One section of a category at a time, so that their order stays; the others in the next round.
         may_join = section.category not in joined and (plain or len(joined) < _MOST_READINGS)
-        fix = _join(file, document, before, section, plain=plain) if may_join else None
+        fix = _join(file, before, section, plain=plain) if may_join else None
         joined.add(section.category)
         message = f"a second section of category {section.category}; the first is on line {file.line(before.start)}"
         related = Related(file.path, before.start, before.header_end, "the first section is here")
@@ -55,8 +55,8 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
         )
 
 
-def _join(file: LintedFile, document: Document, first: Section, second: Section, *, plain: bool) -> Fix | None:
-    text, newline = document.text, document.newline
+def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> Fix | None:
+    document, text, newline = file.document, file.text, file.document.newline
     moving = _inside(file, second)
     moved = f"{newline}§{newline}".join(entry.raw for entry in moving)
     start, end = second.start, second.end
@@ -103,11 +103,12 @@ def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
     for section, near in undeclared_sections(document, taxonomy):
         hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
         message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
-        fix = _retitled(section, taxonomy.of_slug(near), context) if near else None
+        fix = _retitled(section, near, context) if near else None
         yield Finding(section.start, section.header_end, message, hint, fix)
 
 
-def _retitled(section: Section, category: str, context: Context) -> Fix:
+def _retitled(section: Section, near: str, context: Context) -> Fix:
+    category = context.taxonomy.of_slug(near)
     known = context.taxonomy.categories.get(category)
     title = known.title if known else category
     edit = TextEdit(section.start, section.header_end, f"## {title}")
@@ -157,9 +158,6 @@ def _headings(text: str, known: Container[int]) -> Iterator[re.Match[str]]:
         position = -1 if end < 0 else text.find("#", end)
 
 
-_INDENT = 3
-
-
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")
 def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections without entries."""
@@ -167,10 +165,8 @@ def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     for section in sections:
         if section.category == UNCATEGORIZED or _inside(file, section):
             continue
-        fix = None
-        if len(sections) > 1:
-            edit = TextEdit(section.start, section.end, "")
-            fix = Fix((edit,), safe=False, message="Remove the header")
+        edit = TextEdit(section.start, section.end, "")
+        fix = Fix((edit,), safe=False, message="Remove the header") if len(sections) > 1 else None
         message = f"the section {section.category} has no entries"
         yield Finding(section.start, section.header_end, message, "Remove it if nothing is to come.", fix)
 
@@ -178,7 +174,7 @@ def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
 @rule("CM111", "empty-slug")
 def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find level-2 headings without a letter or a number in their title."""
-    for problem in file.problems if file.document.scan.slugless else ():
+    for problem in file.document.problems if file.document.scan.slugless else ():
         if problem.rule == "empty-slug":
             yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
 
@@ -195,7 +191,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
     for section, near in undeclared_sections(document, taxonomy):
         if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
             message = f"the category {section.category} is not declared, and {near} is"
-            fix = _retitled(section, taxonomy.of_slug(near), context)
+            fix = _retitled(section, near, context)
             yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 

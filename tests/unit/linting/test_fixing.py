@@ -16,7 +16,7 @@ def fixed(text, *codes, unsafe=False):
     return fix_all(
         lambda _: text,
         lambda texts: lint(texts.get("USER.md", text), only(*codes)),
-        lambda _, words: parse(words),
+        parse,
         unsafe=unsafe,
     )
 
@@ -141,7 +141,5 @@ def test_a_fix_may_open_a_section_for_what_follows():
     ],
 )
 def test_which_findings_can_be_fixed(diagnostic, unsafe, can):
-    result = fix_all(
-        lambda _: "one", lambda texts: [] if texts else [diagnostic], lambda _, text: parse(text), unsafe=unsafe
-    )
+    result = fix_all(lambda _: "one", lambda texts: [] if texts else [diagnostic], parse, unsafe=unsafe)
     assert result.texts == ({"USER.md": "ne"} if can else {})

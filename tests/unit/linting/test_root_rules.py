@@ -15,7 +15,7 @@ from catmem.errors import CatmemError
 from catmem.linting.linted import Context, LintedFile, StoreFault
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import all_rules
-from catmem.linting.sources import LintRoot
+from catmem.linting.sources import LintRoot, LintSource
 from tests.golden.case import put
 
 CASES = Path(__file__).parents[2] / "conformance" / "lint"
@@ -53,7 +53,7 @@ class Scene(NamedTuple):
     def _memory(self) -> dict[str, LintedFile]:
         files = {}
         for name, source in self.root.sources().items():
-            if source.kind == "memory":
+            if isinstance(source, LintSource):
                 data, config = source.path.read_bytes(), self.root.config
                 files[name] = LintedFile.of(name, data, config, owner=source.owner, target=source.target)
         return files

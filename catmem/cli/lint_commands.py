@@ -215,15 +215,15 @@ def _shown(linter: Linter, name: str) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
+def _progress() -> Iterator[Callable[[str], None]]:
     """Give what takes the name of each step, and show the last one with the seconds so far on standard error.
 
-    It stands on a line by itself, which is gone when the command goes on. ``None`` where that is no terminal, or one
-    that cannot clear a line.
+    It stands on a line by itself, which is gone when the command goes on. Nothing is shown where that is no terminal,
+    or one that cannot clear a line.
     """
     stderr = sys.stderr
     if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield None
+        yield lambda _: None
         return
     begin, over, step = time.monotonic(), threading.Event(), ""
 

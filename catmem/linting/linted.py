@@ -32,8 +32,6 @@ DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
 
 _EMPTY = parse("")
-_NO_TAGS: Mapping[str, TagValue] = {}
-_NO_DATES: Mapping[str, date] = {}
 
 
 class LintedEntry:
@@ -53,8 +51,8 @@ class LintedEntry:
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
         self.pairs: tag_blocks.Pairs = ()
-        self.tags: Mapping[str, TagValue] = _NO_TAGS
-        self.dates: Mapping[str, date] = _NO_DATES
+        self.tags: Mapping[str, TagValue] = {}
+        self.dates: Mapping[str, date] = {}
         if raw[0] in tag_blocks.MAY_BEGIN:
             self.pairs, self.body = tag_blocks.read(entry.text, limit)
             if self.pairs:
@@ -102,9 +100,7 @@ class _Text:
 
     def region(self, start: int, end: int) -> Region:
         """A span in lines and columns."""
-        if not self.data:
-            return NOWHERE
-        return Region.of(self.line_index, start, end)
+        return Region.of(self.line_index, start, end) if self.data else NOWHERE
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
         """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
@@ -112,10 +108,10 @@ class _Text:
         Without a line, the first line.
         """
         lines = self.text.split("\n")
-        line = min(max(line or 1, 1), len(lines))
+        line = min(line or 1, len(lines))
         start = sum(len(before) + 1 for before in lines[: line - 1])
         end = start + len(lines[line - 1].rstrip("\r"))
-        return min(start + max((column or 1) - 1, 0), end), end
+        return min(start + (column or 1) - 1, end), end
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +131,9 @@ class LintedFile(_Text):
     ) -> LintedFile:
         """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
         try:
-            document = config.taxonomy.parse(data)
+            return cls(path, data, None, config.taxonomy.parse(data), owner, target)
         except CatmemError as error:
             return cls(path, data, error, owner=owner, target=target)
-        return cls(path, data, None, document, owner, target)
 
     @cached_property
     def text(self) -> str:
@@ -226,9 +221,6 @@ class Context:
 
     def options(self, code: str) -> Mapping[str, Any]:
         """The options of a rule: its defaults, and over them what the root sets."""
-        options = self.rule_options.get(code)
-        if options is None:
-            from catmem.linting.rule import all_rules
+        from catmem.linting.rule import all_rules
 
-            return all_rules()[code].options
-        return options
+        return self.rule_options.get(code) or all_rules()[code].options

@@ -78,7 +78,7 @@ class Linter:
         self.root, self.settings, self.as_of, self.paths = root, settings, as_of, paths
         self.errors = [*root.failed]
         self.errors += [file.error for file in root.yaml.values() if file.error and file.error not in root.failed]
-        self.begins: Callable[[str], None] | None = None
+        self.begins: Callable[[str], None] = lambda _: None
         """Called with what a run looks at next: a file, or a rule across files."""
         named = root.named(paths) if paths else None
         # A folder that is no root has no files but those that are named.
@@ -137,8 +137,7 @@ class Linter:
         found: list[Diagnostic] = []
         files: dict[str, LintedFile] = {}
         for number, (name, source) in enumerate(self._sources.items(), 1):
-            if self.begins is not None:
-                self.begins(f"file {number} of {len(self._sources)}, {name}")
+            self.begins(f"file {number} of {len(self._sources)}, {name}")
             if isinstance(source, LintedYaml):
                 found += lint_file(source, context, settings)
                 continue

@@ -131,16 +131,11 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
+        plain = ("start", "end", "code", "name", "severity", "message", "hint")
         return {
             "path": self.path,
             **self.region._asdict(),
-            "start": self.start,
-            "end": self.end,
-            "code": self.code,
-            "name": self.name,
-            "severity": self.severity,
-            "message": self.message,
-            "hint": self.hint,
+            **{field: getattr(self, field) for field in plain},
             "fix": None if self.fix is None else self.fix.to_dict(),
             "related": [asdict(other) for other in self.related],
             "fingerprint": self.fingerprint,

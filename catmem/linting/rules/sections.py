@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from catmem.config.access import undeclared_sections, visible_categories
 from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.rule import rule
-from catmem.linting.spans import ClosedSpans
+from catmem.linting.spans import closed_places, lines_with
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import scan
-from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.linting.linted import Context, LintedEntry, LintedFile
     from catmem.model.document import Document, Section
@@ -26,7 +25,6 @@ _MOST_READINGS = 20
 # A first or last line that only the blanks around it kept from being a boundary.
 _EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
 
-_INDENT = 3
 _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
 
 
@@ -118,17 +116,14 @@ def _retitled(section: Section, near: str, context: Context) -> Fix:
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find headings that look like a section header and are none."""
-    document, text = file.document, file.document.text
-    if "#" not in text:
-        return
+    text, taxonomy, closed = file.text, context.taxonomy, closed_places(file)
     starts = {header.start for header in file.headers}
-    if document.scan.title:
-        starts.add(document.scan.title.start)
+    if file.document.scan.title:
+        starts.add(file.document.scan.title.start)
     present = {header.category for header in file.headers}
-    taxonomy, closed = context.taxonomy, ClosedSpans(file)
-    for match in _headings(text, starts):
-        start = match.start()
-        if closed.hold(start):
+    for start, _ in lines_with(text, "#"):
+        match = _HEADING.match(text, start)
+        if match is None or start in starts or closed(start):
             continue
         level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
         slug = slugify(title)
@@ -141,21 +136,6 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
             fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
             message = f"this looks like the header of section {category} and is text of an entry"
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
-
-
-def _headings(text: str, known: Container[int]) -> Iterator[re.Match[str]]:
-    """Each line that could be a heading, but for those that begin at a known place."""
-    position = text.find("#")
-    while position >= 0:
-        start = text.rfind("\n", max(position - _INDENT - 1, 0), position) + 1
-        if not start and text.startswith(BOM):
-            start = len(BOM)
-        # Of a line that begins further away, this is not the beginning.
-        match = None if start in known or position - start > _INDENT else _HEADING.match(text, start)
-        if match:
-            yield match
-        end = text.find("\n", position)
-        position = -1 if end < 0 else text.find("#", end)
 
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")

@@ -12,11 +12,11 @@ from catmem.config.labels import NOT_LABELS
 from catmem.errors import NotUtf8Error
 from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.rule import rule
-from catmem.linting.spans import ClosedSpans, entry_at
+from catmem.linting.spans import closed_places, entry_at, lines_with
 from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
 from catmem.names import UNCATEGORIZED
-from catmem.text import BOM, conflict_at
+from catmem.text import conflict_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,25 +51,14 @@ def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
     document, text = file.document, file.document.text
     if text.count("§") == len(document.scan.delimiters):
         return
-    newline, closed = document.newline, ClosedSpans(file)
-    for start, line in _lines_with(text, "§"):
+    newline, closed = document.newline, closed_places(file)
+    for start, line in lines_with(text, "§"):
         new = _meant(line, newline)
-        if new is not None and not closed.hold(start):
+        if new is not None and not closed(start):
             end = start + len(line)
             fix = Fix((TextEdit(start, end, new),), safe=False, message="Put the § on a line of its own")
             message = "this looks like a delimiter line and is text of an entry"
             yield Finding(start, end, message, "A delimiter line holds § alone, with nothing before it.", fix)
-
-
-def _lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
-    """Each line that holds ``sign``, without blanks and CR at its end, with its place."""
-    position = text.find(sign)
-    while position >= 0:
-        start = text.rfind("\n", 0, position) + 1 or (1 if text.startswith(BOM) else 0)
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        yield start, text[start:end].rstrip(" \t\r")
-        position = text.find(sign, end)
 
 
 def _meant(line: str, newline: str) -> str | None:

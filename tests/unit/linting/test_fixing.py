@@ -38,12 +38,6 @@ def test_every_finding_is_fixed():
     assert len(result.applied) == 3
 
 
-def test_unsafe_fixes_are_made_when_asked_for():
-    with registered(word_rule("CM299", "todo", "done", safe=False)):
-        assert fixed("todo", "CM299").texts == {}
-        assert fixed("todo", "CM299", unsafe=True).texts == {"USER.md": "done"}
-
-
 def test_fixes_that_lead_to_others_go_on_until_nothing_changes():
     with registered(word_rule("CM299", "a", "b"), word_rule("CM298", "b", "c")):
         result = fixed("a b", "CM29")

@@ -53,10 +53,6 @@ class Region(NamedTuple):
         return cls(*index.position(start), *index.position(end))
 
 
-NOWHERE = Region(1, 1, 1, 1)
-"""For a file without text: one that cannot be read."""
-
-
 @dataclass(frozen=True, slots=True)
 class Related:
     """Another place that a finding speaks of, such as the first of two duplicates. ``path`` is from the root.

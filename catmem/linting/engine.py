@@ -103,15 +103,9 @@ def _diagnostic(
         there = source(other.path) if source and other.path not in {"", file.path} else file
         region = there.region(other.start, other.end)
         related.append(replace(other, line=region.line, column=region.column))
+    region, severity = file.region(finding.start, finding.end), settings.severity_of(rule)
     return Diagnostic(
-        path=file.path,
-        start=finding.start,
-        end=finding.end,
-        region=file.region(finding.start, finding.end),
-        code=rule.code,
-        name=rule.name,
-        severity=settings.severity_of(rule),
-        message=finding.message,
+        *(file.path, finding.start, finding.end, region, rule.code, rule.name, severity, finding.message),
         hint=finding.hint,
         fix=finding.fix,
         related=tuple(related),

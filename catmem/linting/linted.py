@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from catmem.clock import read_date
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.linting.diagnostic import NOWHERE, Region
+from catmem.linting.diagnostic import Region
+from catmem.linting.rule import all_rules
 from catmem.model.document import first_of_each, parse
 from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
@@ -100,7 +101,7 @@ class _Text:
 
     def region(self, start: int, end: int) -> Region:
         """A span in lines and columns."""
-        return Region.of(self.line_index, start, end) if self.data else NOWHERE
+        return Region.of(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
         """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
@@ -136,11 +137,6 @@ class LintedFile(_Text):
             return cls(path, data, error, owner=owner, target=target)
 
     @cached_property
-    def text(self) -> str:
-        """The text; U+FFFD stands for bytes that are not UTF-8."""
-        return self.document.text if self.error is None else super().text
-
-    @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
         """The entries, in file order."""
         return tuple(map(LintedEntry, self.document.entries))
@@ -154,11 +150,6 @@ class LintedFile(_Text):
     def tagged(self) -> tuple[LintedEntry, ...]:
         """The entries that have tags."""
         return tuple(entry for entry in self.entries if entry.tags)
-
-    @cached_property
-    def line_index(self) -> LineIndex:
-        """Offsets to lines and columns."""
-        return self.document.line_index if self.error is None else super().line_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +212,4 @@ class Context:
 
     def options(self, code: str) -> Mapping[str, Any]:
         """The options of a rule: its defaults, and over them what the root sets."""
-        from catmem.linting.rule import all_rules
-
         return self.rule_options.get(code) or all_rules()[code].options

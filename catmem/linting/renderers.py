@@ -18,7 +18,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
 
 from catmem import text as plain
 from catmem.linting.diagnostic import SEVERITIES, Region, rank
@@ -198,6 +197,7 @@ def _data(text: str) -> str:
 # --- SARIF ---------------------------------------------------------------------------------------------------------
 
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 def _sarif(report: Report) -> str:
@@ -279,7 +279,7 @@ def _region(region: Region | None, start: int, end: int) -> dict[str, int]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    uri = quote(path, safe="/", errors="replace")
+    uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in path.encode(errors="replace"))
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 

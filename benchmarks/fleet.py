@@ -32,7 +32,7 @@ from benchmarks.measure import Result, share
 from benchmarks.notes import notes
 from benchmarks.seed import put
 from catmem.config.config import DEFAULT_STALE_AFTER
-from catmem.linting.root_lint import Linter
+from catmem.plugins.sorting.root_tidy import list_tidy
 from catmem.prompt.sizes import estimated_tokens
 from catmem.workspace.workspace import Workspace
 
@@ -256,7 +256,7 @@ def figures(root: Path) -> Iterator[Result]:
     texts = prompts(workspace, readers)
     flat = Flat(sorted(made, key=lambda fact: _CATEGORIES.index(fact.category)))
     yield from _of_prompts(made, readers, texts, flat.text())
-    yield from _of_contradictions(root, made, texts)
+    yield from _of_contradictions(workspace, made, texts)
     ours, theirs = day_of_writes(workspace, flat, made, list(readers), lot)
     workspace.store.close()
     yield share("bytes to be read again in a day of 40 writes", ours, theirs, _MOST_CHANGED)
@@ -300,13 +300,11 @@ def _leaks(secrets: Iterable[Made], texts: Iterable[str]) -> int:
     return sum(fact.secret in text for fact in secrets for text in each if fact.secret)
 
 
-def _of_contradictions(root: Path, made: list[Made], texts: dict[str, str]) -> Iterable[Result]:
+def _of_contradictions(workspace: Workspace, made: list[Made], texts: dict[str, str]) -> Iterable[Result]:
     by_mark = {fact.mark: fact for fact in made}
     pairs = [(by_mark[fact.contradicts], fact) for fact in made if fact.contradicts]
     both = sum(served(pair, text) == len(pair) for pair in pairs for text in texts.values())
     yield share("  pairs that contradict each other served as both true", both, PROFILES * len(pairs))
-    files = {path.name: path.read_text(encoding="utf-8").split("\n") for path in root.glob("homes/orchestrator/*.md")}
-    found = Linter.open(root, search=False, select=["CM205"], as_of=DAY).run().diagnostics
-    reported = [files[Path(each.path).name][each.line - 1] for each in found]
-    missed = sum(not any(earlier.mark in line for line in reported) for earlier, _ in pairs)
-    yield share("  pairs that lint does not report", missed, len(pairs))
+    listed = [{entry.body for entry in each.entries} for each in list_tidy(workspace, "orchestrator").suggestions]
+    missed = sum({earlier.text, later.text} not in listed for earlier, later in pairs)
+    yield share("  pairs that tidy does not list", missed, len(pairs))

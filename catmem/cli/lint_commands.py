@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import date
 
-    from catmem.linting.diagnostic import Diagnostic, Severity
+    from catmem.linting.diagnostic import Severity
     from catmem.linting.renderers import Format
     from catmem.linting.root_lint import Linter, LintResult
     from catmem.linting.rule import Rule
@@ -97,13 +97,13 @@ def lint(  # noqa: PLR0913 - one parameter an option
     refuse_beside("diff", "fix", "statistics", "output", "form", why="it writes nothing, and reports no findings.")
 
     from catmem.config.profile import refuse_no_root
-    from catmem.linting.diagnostic import rank
+    from catmem.linting.diagnostic import Related, rank
     from catmem.linting.root_lint import Linter
 
     root = given_root()
-    chosen: dict[str, Any] = {"select": select, "ignore": ignore, "as_of": as_of, "min_severity": min_severity}
 
     def opened() -> Linter:
+        chosen: dict[str, Any] = {"select": select, "ignore": ignore, "as_of": as_of, "min_severity": min_severity}
         return Linter.open(root or ".", search=root is None, paths=paths, **chosen)
 
     linter = opened()
@@ -122,26 +122,17 @@ def lint(  # noqa: PLR0913 - one parameter an option
             path=paths[0],
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
-    if form != "json":
-        found = replace(found, diagnostics=_once(linter, found))
+    diagnostics = []
+    for each, copies in linter.once(found.diagnostics) if form != "json" else ((one, ()) for one in found.diagnostics):
+        same = (Related(one.path, one.start, one.end, "the same in a copy", one.line, one.column) for one in copies)
+        diagnostics.append(replace(each, related=(*each.related, *same)))
+    found = replace(found, diagnostics=tuple(diagnostics))
     if form == "text":
         shown: Severity = "hint" if hints or select or min_severity else "warning"
         found = replace(found, min_severity=min(found.min_severity, shown, key=rank))
     _report(linter, found, form, statistics=statistics, output=output)
     print_unreadable(found.errors)
     raise SystemExit(max(status, found.exit_status))
-
-
-def _once(linter: Linter, found: LintResult) -> tuple[Diagnostic, ...]:
-    """The findings, each with the places of the copies that it is found in too."""
-    from catmem.linting.diagnostic import Related
-
-    def place(copy: Diagnostic) -> Related:
-        return Related(copy.path, copy.start, copy.end, "the same in a copy", copy.line, copy.column)
-
-    return tuple(
-        replace(each, related=(*each.related, *map(place, copies))) for each, copies in linter.once(found.diagnostics)
-    )
 
 
 def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
@@ -155,7 +146,7 @@ def _fix(linter: Linter, *, unsafe: bool, diff: bool) -> int:
         from catmem.linting.renderers import mask_both
 
         for name, text in fixed.texts.items():
-            shown = _shown(linter, name)
+            shown = shown_path(linter.root.path(name))
             emit(text_diff(*mask_both(linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
         raise SystemExit(max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
     failed: list[CatmemError] = []
@@ -176,9 +167,15 @@ def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool
     from catmem.linting.renderers import Report, render
 
     names: dict[str, str] = {}
-    diagnostics = [_from_here(linter, diagnostic, names) for diagnostic in found.diagnostics]
-    report = Report(diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__)
-    report = replace(report, min_severity=found.min_severity)
+    diagnostics = []
+    for each in found.diagnostics:
+        # As its paths are from the working folder.
+        related = (replace(one, path=one.path and shown_path(linter.root.path(one.path))) for one in each.related)
+        diagnostics.append(replace(each, path=shown_path(linter.root.path(each.path)), related=tuple(related)))
+        names[diagnostics[-1].path] = each.path
+    report = Report(
+        diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__, found.min_severity
+    )
     text = render(report, form, statistics=statistics)
     if output is None:
         emit(text)
@@ -203,28 +200,16 @@ def _report(linter: Linter, found: LintResult, form: Format, *, statistics: bool
         say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}")
 
 
-def _from_here(linter: Linter, diagnostic: Diagnostic, names: dict[str, str]) -> Diagnostic:
-    """The diagnostic with its paths as they are from the working folder; ``names`` learns what they stand for."""
-    path = _shown(linter, diagnostic.path)
-    names[path] = diagnostic.path
-    related = tuple(replace(one, path=_shown(linter, one.path) if one.path else "") for one in diagnostic.related)
-    return replace(diagnostic, path=path, related=related)
-
-
-def _shown(linter: Linter, name: str) -> str:
-    return shown_path(linter.root.path(name))
-
-
 @contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
+def _progress() -> Iterator[Callable[[str], None]]:
     """Give what takes the name of each step, and show the last one with the seconds so far on standard error.
 
-    It stands on a line by itself, which is gone when the command goes on. ``None`` where that is no terminal, or one
-    that cannot clear a line.
+    It stands on a line by itself, which is gone when the command goes on. Nothing is shown where that is no terminal,
+    or one that cannot clear a line.
     """
     stderr = sys.stderr
     if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield None
+        yield lambda _: None
         return
     begin, over, step = time.monotonic(), threading.Event(), ""
 

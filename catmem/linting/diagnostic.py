@@ -53,10 +53,6 @@ class Region(NamedTuple):
         return cls(*index.position(start), *index.position(end))
 
 
-NOWHERE = Region(1, 1, 1, 1)
-"""For a file without text: one that cannot be read."""
-
-
 @dataclass(frozen=True, slots=True)
 class Related:
     """Another place that a finding speaks of, such as the first of two duplicates. ``path`` is from the root.
@@ -131,16 +127,11 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
+        plain = ("start", "end", "code", "name", "severity", "message", "hint")
         return {
             "path": self.path,
             **self.region._asdict(),
-            "start": self.start,
-            "end": self.end,
-            "code": self.code,
-            "name": self.name,
-            "severity": self.severity,
-            "message": self.message,
-            "hint": self.hint,
+            **{field: getattr(self, field) for field in plain},
             "fix": None if self.fix is None else self.fix.to_dict(),
             "related": [asdict(other) for other in self.related],
             "fingerprint": self.fingerprint,

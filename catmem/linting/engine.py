@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import replace
 from datetime import date
 from operator import attrgetter
@@ -10,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from catmem.config.config import NO_ROOT
 from catmem.digest import content_digest
-from catmem.linting.diagnostic import NOWHERE, Diagnostic
+from catmem.linting.diagnostic import Diagnostic
 from catmem.linting.linted import Context, LintedFile, LintedYaml
 from catmem.linting.rule import all_rules
 from catmem.linting.settings import read_settings
+from catmem.linting.spans import entry_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from catmem.config.config import Config
-    from catmem.linting.diagnostic import Finding, Related
+    from catmem.linting.diagnostic import Finding
     from catmem.linting.linted import StoreFault
     from catmem.linting.rule import Rule
     from catmem.linting.settings import LintSettings
@@ -62,7 +62,7 @@ def lint_root(
     context: Context,
     settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml],
-    begins: Callable[[str], None] | None = None,
+    begins: Callable[[str], None] = lambda _: None,
 ) -> list[Diagnostic]:
     """Run the rules that look across files; ``source`` gives a file that one of them found something in.
 
@@ -70,15 +70,13 @@ def lint_root(
     """
     found: list[Diagnostic] = []
     for rule in all_rules().values():
-        if rule.scope != "root":
-            continue
-        if begins is not None:
+        if rule.scope == "root":
             begins(f"{rule.code} {rule.name}")
-        found += [
-            _diagnostic(source(finding.path), rule, finding, settings, source)
-            for finding in rule.check(files, context)
-            if rule in settings.rules(finding.path)
-        ]
+            found += [
+                _diagnostic(source(finding.path), rule, finding, settings, source)
+                for finding in rule.check(files, context)
+                if rule in settings.rules(finding.path)
+            ]
     return found
 
 
@@ -100,23 +98,17 @@ def _diagnostic(
     settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml] | None = None,
 ) -> Diagnostic:
-    def placed(other: Related) -> Related:
-        there = file if other.path in {"", file.path} else source(other.path) if source else None
-        region = there.region(other.start, other.end) if there else NOWHERE
-        return replace(other, line=region.line, column=region.column)
-
+    related = []
+    for other in finding.related:
+        there = source(other.path) if source and other.path not in {"", file.path} else file
+        region = there.region(other.start, other.end)
+        related.append(replace(other, line=region.line, column=region.column))
+    region, severity = file.region(finding.start, finding.end), settings.severity_of(rule)
     return Diagnostic(
-        path=file.path,
-        start=finding.start,
-        end=finding.end,
-        region=file.region(finding.start, finding.end),
-        code=rule.code,
-        name=rule.name,
-        severity=settings.severity_of(rule),
-        message=finding.message,
+        *(file.path, finding.start, finding.end, region, rule.code, rule.name, severity, finding.message),
         hint=finding.hint,
         fix=finding.fix,
-        related=tuple(map(placed, finding.related)),
+        related=tuple(related),
         fingerprint=_fingerprint(file, finding),
     )
 
@@ -124,9 +116,8 @@ def _diagnostic(
 def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
     """The id of the entry that the finding is about, else a digest of the words that it spans, else of its message."""
     if isinstance(file, LintedFile):
-        entries = file.entries
-        index = bisect_right(entries, finding.start, key=lambda entry: entry.start) - 1
-        if index >= 0 and finding.start < entries[index].end:
-            return entries[index].id
+        entry = entry_at(file.entries, finding.start)
+        if entry is not None and entry.start <= finding.start:
+            return entry.id
     words = file.text[finding.start : min(finding.end, finding.start + _DIGESTED)]
     return content_digest([words or finding.message])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit, apply_edits
@@ -17,8 +17,8 @@ from catmem.model.edit import TextEdit, apply_edits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from catmem.linting.diagnostic import Diagnostic, Fix
-    from catmem.model.document import Document
+    from catmem.linting.diagnostic import Diagnostic
+    from catmem.model.document import Document, Entry
 
 ROUNDS = 10
 """After so many rounds with something left to fix, rules are taken to undo each other's fixes."""
@@ -39,22 +39,22 @@ class Fixed:
 def fix_all(
     texts: Callable[[str], str],
     lint: Callable[[Mapping[str, str]], Sequence[Diagnostic]],
-    parse: Callable[[str, str], Document | None],
+    parse: Callable[[str], Document],
     *,
     unsafe: bool = False,
 ) -> Fixed:
     """Fix until nothing changes.
 
-    ``lint`` gives the diagnostics when the files of the mapping have the texts in it; ``texts`` the text of a file as
-    it is; ``parse`` the document of path and text, ``None`` for a file that is no memory file.
+    ``lint`` gives the diagnostics of memory files when those of the mapping have the texts in it; ``texts`` the text of
+    a file as it is.
     """
     seen: dict[str, list[str]] = {}  # every text that a file had
     done: dict[str, list[list[Diagnostic]]] = {}
     fighting: dict[str, tuple[str, ...]] = {}
 
     def look() -> dict[str, list[Diagnostic]]:
-        found = _by_path(lint({path: had[-1] for path, had in seen.items()}), unsafe=unsafe)
-        return {path: each for path, each in found.items() if path not in fighting}
+        found = [each for each in lint({path: had[-1] for path, had in seen.items()}) if each.path not in fighting]
+        return _by_path(each for each in found if each.fix and each.fix.edits and (each.fix.safe or unsafe))
 
     def stop(path: str, since: int) -> None:
         """Rules undo each other's fixes of a file, those since a round: it keeps its text."""
@@ -66,7 +66,7 @@ def fix_all(
         moved = False
         for path, found in look().items():
             had = seen.get(path) or [texts(path)]
-            new, fixed = fix_once(had[-1], found, partial(parse, path))
+            new, fixed = fix_once(had[-1], found, parse)
             if new == had[-1]:
                 continue
             seen[path] = had
@@ -89,73 +89,53 @@ def fix_all(
 
 
 def fix_once(
-    text: str, diagnostics: Iterable[Diagnostic], parse: Callable[[str], Document | None]
+    text: str, diagnostics: Iterable[Diagnostic], parse: Callable[[str], Document]
 ) -> tuple[str, list[Diagnostic]]:
     """One round on one file: the text after as many of the fixes as go together, and the findings they belong to."""
-    chosen: list[Diagnostic] = []
-    edits: list[TextEdit] = []
-    for diagnostic in sorted(diagnostics, key=lambda each: each.sort_key):
-        fix = diagnostic.fix
-        if fix is not None and _fits(fix, edits, len(text)):
-            chosen.append(diagnostic)
-            edits = sorted([*edits, *fix.edits])
-    if not edits:
-        return text, []
     before = parse(text)
-    if before is None or _others_stay(before, edits, parse):
-        return apply_edits(text, edits), chosen
-    # One of them reaches further than it should: each is tried by itself on top of those that were fine.
-    kept: list[Diagnostic] = []
-    edits = []
-    for diagnostic in chosen:
-        fix = diagnostic.fix
-        together = sorted([*edits, *fix.edits]) if fix is not None else edits
-        if _others_stay(before, together, parse):
-            kept.append(diagnostic)
-            edits = together
-    return apply_edits(text, edits), kept
+
+    def together(some: Iterable[Diagnostic], *, checked: bool) -> tuple[list[Diagnostic], list[TextEdit]]:
+        chosen: list[Diagnostic] = []
+        edits: list[TextEdit] = []
+        for diagnostic in some:
+            more = diagnostic.fix.edits if diagnostic.fix is not None else ()
+            both = sorted([*edits, *more])
+            if _fits(more, edits, len(text)) and (not checked or _others_stay(before, both, parse)):
+                chosen.append(diagnostic)
+                edits = both
+        return chosen, edits
+
+    chosen, edits = together(sorted(diagnostics, key=lambda each: each.sort_key), checked=False)
+    if edits and not _others_stay(before, edits, parse):
+        # One of them reaches further than it should: each is tried by itself on top of those that were fine.
+        chosen, edits = together(chosen, checked=True)
+    return (apply_edits(text, edits), chosen) if edits else (text, [])
 
 
-def _by_path(found: Iterable[Diagnostic], *, unsafe: bool) -> dict[str, list[Diagnostic]]:
+def _by_path(found: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
     by_path: dict[str, list[Diagnostic]] = {}
-    for diagnostic in found:
-        fix = diagnostic.fix
-        if fix is not None and fix.edits and (fix.safe or unsafe):
-            by_path.setdefault(diagnostic.path, []).append(diagnostic)
+    for each in found:
+        by_path.setdefault(each.path, []).append(each)
     return by_path
 
 
-def _fits(fix: Fix, taken: Sequence[TextEdit], length: int) -> bool:
-    """Whether the edits of a fix lie in the text and clear of those that are taken: not even touching them."""
-    inside = all(0 <= edit.start <= edit.end <= length for edit in fix.edits)
-    in_order = all(one.end <= other.start for one, other in zip(fix.edits, fix.edits[1:], strict=False))
-    if not inside or not in_order:
-        return False
-    for edit in fix.edits:
-        index = bisect_left(taken, edit)
-        near = taken[max(index - 1, 0) : index + 1]
-        if any(edit.start <= other.end and other.start <= edit.end for other in near):
-            return False
-    return True
+def _fits(edits: Sequence[TextEdit], taken: Sequence[TextEdit], length: int) -> bool:
+    """Whether edits lie in the text, in order, and clear of those that are taken: not even touching them."""
+    inside = all(0 <= edit.start <= edit.end <= length for edit in edits)
+    in_order = all(one.end <= other.start for one, other in pairwise(edits))
+    return inside and in_order and not any(_touches(taken, edit.start, edit.end) for edit in edits)
 
 
-def _others_stay(before: Document, edits: Sequence[TextEdit], parse: Callable[[str], Document | None]) -> bool:
+def _others_stay(before: Document, edits: Sequence[TextEdit], parse: Callable[[str], Document]) -> bool:
     """Whether every entry that no edit touches is still there, byte for byte, in a category that was not edited."""
-    after = parse(apply_edits(before.text, edits))
-    if after is None:
-        return False
-    headers = before.scan.headers
-    renames = any(_touches(edits, header.start, header.end) for header in headers)
+    renames = any(_touches(edits, header.start, header.end) for header in before.scan.headers)
     renames = renames or any("##" in edit.text for edit in edits)
 
-    def counted(document: Document, *, untouched: bool) -> Counter[tuple[str, str]]:
-        return Counter(
-            ("" if renames else entry.category, entry.raw)
-            for entry in document.entries
-            if not untouched or not _touches(edits, entry.start, entry.end)
-        )
+    def counted(entries: Iterable[Entry]) -> Counter[tuple[str, str]]:
+        return Counter(("" if renames else entry.category, entry.raw) for entry in entries)
 
-    return not counted(before, untouched=True) - counted(after, untouched=False)
+    untouched = (entry for entry in before.entries if not _touches(edits, entry.start, entry.end))
+    return not counted(untouched) - counted(parse(apply_edits(before.text, edits)).entries)
 
 
 def _touches(edits: Sequence[TextEdit], start: int, end: int) -> bool:

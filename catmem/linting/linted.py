@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from catmem.clock import read_date
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.linting.diagnostic import NOWHERE, Region
-from catmem.linting.similar import distinct_words
+from catmem.linting.diagnostic import Region
+from catmem.linting.rule import all_rules
 from catmem.model.document import first_of_each, parse
 from catmem.syntax import tags as tag_blocks
 from catmem.text import LineIndex
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.config.config import Config, Taxonomy
     from catmem.config.profile import Profile
     from catmem.config.yamlfile import KeyPath
-    from catmem.model.document import Document, Entry, Problem, TagValue
+    from catmem.model.document import Document, Entry, TagValue
     from catmem.syntax.scan import Header
     from catmem.threats import Scanner
 
@@ -33,8 +33,6 @@ DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
 
 _EMPTY = parse("")
-_NO_TAGS: Mapping[str, TagValue] = {}
-_NO_DATES: Mapping[str, date] = {}
 
 
 class LintedEntry:
@@ -46,17 +44,16 @@ class LintedEntry:
     ``DATES`` hold, without what is no date.
     """
 
-    __slots__ = ("_tokens", "body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
+    __slots__ = ("body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
 
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
-        self._tokens: tuple[str, ...] | None = None
         self.pairs: tag_blocks.Pairs = ()
-        self.tags: Mapping[str, TagValue] = _NO_TAGS
-        self.dates: Mapping[str, date] = _NO_DATES
+        self.tags: Mapping[str, TagValue] = {}
+        self.dates: Mapping[str, date] = {}
         if raw[0] in tag_blocks.MAY_BEGIN:
             self.pairs, self.body = tag_blocks.read(entry.text, limit)
             if self.pairs:
@@ -67,13 +64,6 @@ class LintedEntry:
         else:
             self.body = raw  # nearly every entry: the text as it stands
         self.words = " ".join(self.body.split())
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The distinct words in their order, in small letters and without punctuation."""
-        if self._tokens is None:
-            self._tokens = distinct_words(self.words)
-        return self._tokens
 
     @property
     def day(self) -> date | None:
@@ -111,8 +101,6 @@ class _Text:
 
     def region(self, start: int, end: int) -> Region:
         """A span in lines and columns."""
-        if not self.data:
-            return NOWHERE
         return Region.of(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
@@ -121,10 +109,10 @@ class _Text:
         Without a line, the first line.
         """
         lines = self.text.split("\n")
-        line = min(max(line or 1, 1), len(lines))
+        line = min(line or 1, len(lines))
         start = sum(len(before) + 1 for before in lines[: line - 1])
         end = start + len(lines[line - 1].rstrip("\r"))
-        return min(start + max((column or 1) - 1, 0), end), end
+        return min(start + (column or 1) - 1, end), end
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +132,9 @@ class LintedFile(_Text):
     ) -> LintedFile:
         """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""
         try:
-            document = config.taxonomy.parse(data)
+            return cls(path, data, None, config.taxonomy.parse(data), owner, target)
         except CatmemError as error:
             return cls(path, data, error, owner=owner, target=target)
-        return cls(path, data, None, document, owner, target)
-
-    @cached_property
-    def text(self) -> str:
-        """The text; U+FFFD stands for bytes that are not UTF-8."""
-        return self.document.text if self.error is None else super().text
 
     @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
@@ -168,16 +150,6 @@ class LintedFile(_Text):
     def tagged(self) -> tuple[LintedEntry, ...]:
         """The entries that have tags."""
         return tuple(entry for entry in self.entries if entry.tags)
-
-    @cached_property
-    def problems(self) -> tuple[Problem, ...]:
-        """What reading the document found to look wrong."""
-        return self.document.problems
-
-    @cached_property
-    def line_index(self) -> LineIndex:
-        """Offsets to lines and columns."""
-        return self.document.line_index if self.error is None else super().line_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +212,4 @@ class Context:
 
     def options(self, code: str) -> Mapping[str, Any]:
         """The options of a rule: its defaults, and over them what the root sets."""
-        options = self.rule_options.get(code)
-        if options is None:
-            from catmem.linting.rule import all_rules
-
-            return all_rules()[code].options
-        return options
+        return self.rule_options.get(code) or all_rules()[code].options

@@ -28,8 +28,7 @@ from catmem.threats import scan_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from catmem.linting.diagnostic import Diagnostic, Fix, Severity
-    from catmem.linting.rule import Rule
+    from catmem.linting.diagnostic import Diagnostic, Severity
 
 WIDTH = 100
 _BEFORE = 30
@@ -72,8 +71,7 @@ def render(report: Report, form: Format, *, statistics: bool = False) -> str:
 
     No secret of a file is in it.
     """
-    diagnostics, source = without_secrets(report.diagnostics, report.source)
-    report = replace(report, diagnostics=diagnostics, source=source)
+    report = _without_secrets(report)
     rendered = _RENDERERS[form](report)
     if statistics and form == "text":
         rendered += "".join(f"{count:>6}  {code}\n" for code, count in report.statistics().items())
@@ -94,10 +92,12 @@ def _paragraph(diagnostic: Diagnostic, lines: Sequence[str]) -> Iterator[str]:
     place = f"{diagnostic.path}:{diagnostic.line}:{diagnostic.column}"
     message = printable(diagnostic.message)
     yield f"{printable(place)}: {diagnostic.severity} {diagnostic.code} {message} ({diagnostic.name})"
-    number = diagnostic.line
+    number, region = diagnostic.line, diagnostic.region
     if number <= len(lines) and any(lines):
         line = lines[number - 1].removesuffix("\r")
-        shown, marks = excerpt(line, *_in_line(diagnostic.region, number, len(line)))
+        shown, marks = excerpt(
+            line, region.column - 1, region.end_column - 1 if region.end_line == number else len(line)
+        )
         yield f"{number:>6} | {shown}".rstrip()
         yield f"       | {marks}"
     for other in diagnostic.related:
@@ -107,14 +107,6 @@ def _paragraph(diagnostic: Diagnostic, lines: Sequence[str]) -> Iterator[str]:
     if diagnostic.fix is not None:
         option = "--fix" if diagnostic.fix.safe else "--fix --unsafe-fixes"
         yield f"  fix ({option}): {printable(diagnostic.fix.message)}"
-
-
-def _in_line(region: Region, number: int, length: int) -> tuple[int, int]:
-    """What a region covers of a line of this number and length, as offsets in it."""
-    if not region.line <= number <= region.end_line:
-        return 0, 0
-    start = region.column - 1 if region.line == number else 0
-    return start, region.end_column - 1 if region.end_line == number else length
 
 
 def printable(text: str) -> str:
@@ -151,22 +143,16 @@ def excerpt(line: str, start: int, end: int) -> tuple[str, str]:
 
 def _cell(character: str) -> tuple[str, int]:
     """How a character is shown, and in how many columns."""
-    if character.isascii():
-        if character.isprintable():
-            return character, 1
-        escaped = character.encode("unicode_escape").decode("ascii")
-        return escaped, len(escaped)
+    if character.isascii() and character.isprintable():
+        return character, 1
     category = unicodedata.category(character)
-    if category[0] == "C" or category in {"Zl", "Zp"} or _is_selector(character):
+    is_selector = "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"
+    if category[0] == "C" or category in {"Zl", "Zp"} or is_selector:
         escaped = character.encode("unicode_escape", "surrogatepass").decode("ascii")
         return escaped, len(escaped)
     if category in {"Mn", "Me"}:
         return character, 0
     return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _is_selector(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------
@@ -193,19 +179,14 @@ def _github(report: Report) -> str:
 
 
 def _command(diagnostic: Diagnostic) -> str:
-    region = diagnostic.region
-    properties = {
-        "file": diagnostic.path,
-        "line": region.line,
-        "endLine": region.end_line,
-        "title": f"{diagnostic.code} {diagnostic.name}",
-    }
+    region, title = diagnostic.region, f"{diagnostic.code} {diagnostic.name}"
+    said = {"file": diagnostic.path, "line": region.line, "endLine": region.end_line, "title": title}
     if region.line == region.end_line:  # GitHub takes columns for one line only
-        properties |= {"col": region.column, "endColumn": region.end_column}
-    escaped = {name: _data(str(value)).replace(":", "%3A").replace(",", "%2C") for name, value in properties.items()}
-    said = ",".join(f"{name}={value}" for name, value in escaped.items())
-    words = "\n".join(part for part in (diagnostic.message, diagnostic.hint) if part)
-    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {said}::{_data(words)}"
+        said |= {"col": region.column, "endColumn": region.end_column}
+    escaped = {name: _data(str(value)).replace(":", "%3A").replace(",", "%2C") for name, value in said.items()}
+    properties = ",".join(f"{name}={value}" for name, value in escaped.items())
+    words = "\n".join(filter(None, (diagnostic.message, diagnostic.hint)))
+    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {properties}::{_data(words)}"
 
 
 def _data(text: str) -> str:
@@ -216,56 +197,50 @@ def _data(text: str) -> str:
 # --- SARIF ---------------------------------------------------------------------------------------------------------
 
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
-_BASE = "%SRCROOT%"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 def _sarif(report: Report) -> str:
-    known = all_rules()
-    codes = sorted({diagnostic.code for diagnostic in report.shown})
-    places = {code: index for index, code in enumerate(codes)}
+    rules = {diagnostic.code: all_rules()[diagnostic.code] for diagnostic in report.shown}
+    codes = sorted(rules)
 
     @cache
     def index(path: str) -> LineIndex | None:
         text = report.source(path)
         return None if text is None else LineIndex(text)
 
+    driver = {
+        "name": "catmem",
+        "version": report.version,
+        "rules": [
+            {
+                "id": code,
+                "name": rules[code].name,
+                "shortDescription": {"text": rules[code].summary},
+                "help": {"text": rules[code].page, "markdown": rules[code].page},
+                "defaultConfiguration": {"level": _SARIF_LEVELS[rules[code].severity]},
+            }
+            for code in codes
+        ],
+    }
     run = {
-        "tool": {
-            "driver": {"name": "catmem", "version": report.version, "rules": [_rule(known[code]) for code in codes]}
-        },
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(diagnostic, places[diagnostic.code], index) for diagnostic in report.shown],
+        "results": [_result(each, codes.index(each.code), index) for each in report.shown],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return printable_json(log, indent=1) + "\n"
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {
-        "id": rule.code,
-        "name": rule.name,
-        "shortDescription": {"text": rule.summary},
-        "help": {"text": rule.page, "markdown": rule.page},
-        "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},
-    }
-
-
 def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex | None]) -> dict[str, Any]:
-    words = ". ".join(part for part in (diagnostic.message, diagnostic.hint) if part)
+    path, fix = diagnostic.path, diagnostic.fix
+    region = _region(diagnostic.region, diagnostic.start, diagnostic.end)
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "ruleIndex": place,
         "level": _SARIF_LEVELS[diagnostic.severity],
-        "message": {"text": words},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": _artifact(diagnostic.path),
-                    "region": _region(diagnostic.region, diagnostic.start, diagnostic.end),
-                }
-            }
-        ],
+        "message": {"text": ". ".join(filter(None, (diagnostic.message, diagnostic.hint)))},
+        "locations": [_location(path, region)],
         "partialFingerprints": {"catmemEntry/v1": diagnostic.fingerprint},
     }
     if diagnostic.related:
@@ -273,16 +248,28 @@ def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex
             {
                 "id": number,
                 "message": {"text": other.message},
-                "physicalLocation": {
-                    "artifactLocation": _artifact(other.path or diagnostic.path),
-                    "region": {"startLine": other.line, "startColumn": other.column},
-                },
+                **_location(other.path or path, {"startLine": other.line, "startColumn": other.column}),
             }
             for number, other in enumerate(diagnostic.related, 1)
         ]
-    if diagnostic.fix is not None and diagnostic.fix.edits:
-        result["fixes"] = [_fix(diagnostic.path, diagnostic.fix, index(diagnostic.path))]
+    if fix is not None and fix.edits:
+        lines = index(path)
+        replacements = [
+            {
+                "deletedRegion": _region(
+                    Region.of(lines, edit.start, edit.end) if lines else None, edit.start, edit.end
+                ),
+                "insertedContent": {"text": edit.text},
+            }
+            for edit in fix.edits
+        ]
+        changes = [{"artifactLocation": _artifact(path), "replacements": replacements}]
+        result["fixes"] = [{"description": {"text": fix.message}, "artifactChanges": changes}]
     return result
+
+
+def _location(path: str, region: dict[str, int]) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": _artifact(path), "region": region}}
 
 
 def _region(region: Region | None, start: int, end: int) -> dict[str, int]:
@@ -291,23 +278,9 @@ def _region(region: Region | None, start: int, end: int) -> dict[str, int]:
     return {**dict(zip(places, region or (), strict=False)), "charOffset": start, "charLength": end - start}
 
 
-def _fix(path: str, fix: Fix, index: LineIndex | None) -> dict[str, Any]:
-    replacements = [
-        {
-            "deletedRegion": _region(Region.of(index, edit.start, edit.end) if index else None, edit.start, edit.end),
-            "insertedContent": {"text": edit.text},
-        }
-        for edit in fix.edits
-    ]
-    return {
-        "description": {"text": fix.message},
-        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
-    }
-
-
 def _artifact(path: str) -> dict[str, str]:
     uri = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in path.encode(errors="replace"))
-    return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": _BASE}
+    return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
 _RENDERERS = {"text": _text, "json": _json, "github": _github, "sarif": _sarif}
@@ -320,47 +293,40 @@ _BEGINNING = 8
 """Messages cut long words short, so so many characters of a secret are enough to mask what follows of it."""
 
 
-def without_secrets(
-    diagnostics: Sequence[Diagnostic], source: Callable[[str], str | None]
-) -> tuple[list[Diagnostic], Callable[[str], str | None]]:
+def _without_secrets(report: Report) -> Report:
     """The same diagnostics and the same source, by path, with asterisks in the place of every secret."""
-    known = all_rules()
+    private = {code for code, rule in all_rules().items() if rule.private}
     spans: dict[str, list[tuple[int, int]]] = {}
-    for diagnostic in diagnostics:
+    for diagnostic in report.diagnostics:
         found = spans.setdefault(diagnostic.path, [])
-        if known[diagnostic.code].private:
+        if diagnostic.code in private:
             found.append((diagnostic.start, diagnostic.end))
-    texts = {path: source(path) for path in spans}
+    texts = {path: report.source(path) for path in spans}
     secrets: list[str] = []
     for path, text in texts.items():
         if text is not None:
-            spans[path] += secret_spans(text)
-            secrets += (text[start:end] for start, end in spans[path])
-            texts[path] = _covered(text, spans[path])
+            texts[path], said = _covered(text, spans[path])
+            secrets += said
     if not secrets:
-        return list(diagnostics), source
+        return report
     words = _words(secrets)
-    return [
-        each if known[each.code].private else _masked(each, words) for each in diagnostics
-    ], lambda path: texts[path] if path in texts else source(path)
-
-
-def secret_spans(text: str) -> list[tuple[int, int]]:
-    """Where the detectors find a secret in a text."""
-    return [(found.start, found.end) for found in scan_secrets(text)]
+    return replace(
+        report,
+        diagnostics=[each if each.code in private else _masked(each, words) for each in report.diagnostics],
+        source=lambda path: texts[path] if path in texts else report.source(path),
+    )
 
 
 def mask_secrets(text: str) -> str:
     """The text with asterisks for its secrets."""
-    return _covered(text, secret_spans(text))
+    return _covered(text)[0]
 
 
 def mask_both(old: str, new: str) -> tuple[str, str]:
     """Two texts of one file, such as before and after a fix, with asterisks for the secrets of either."""
-    spans = secret_spans(old), secret_spans(new)
-    secrets = [text[start:end] for text, found in zip((old, new), spans, strict=True) for start, end in found]
-    words = _words(secrets)
-    return mask(_covered(old, spans[0]), words), mask(_covered(new, spans[1]), words)
+    (old, secrets), (new, more) = _covered(old), _covered(new)
+    words = _words([*secrets, *more])
+    return mask(old, words), mask(new, words)
 
 
 def mask(text: str, words: Iterable[str]) -> str:
@@ -382,13 +348,15 @@ def _words(secrets: Iterable[str]) -> list[str]:
     return sorted((line for line in lines if line.strip("*")), key=lambda line: (-len(line), line))
 
 
-def _covered(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _covered(text: str, spans: Iterable[tuple[int, int]] = ()) -> tuple[str, list[str]]:
+    """The text with asterisks in these spans and where the detectors find a secret, and what stood there."""
     parts, done = [], 0
+    spans = [*spans, *((found.start, found.end) for found in scan_secrets(text))]
     for start, end in sorted(spans):
         first = max(start, done)
         parts += [text[done:first], _VISIBLE.sub("*", text[first : max(end, first)])]
         done = max(end, first)
-    return "".join((*parts, text[done:]))
+    return "".join((*parts, text[done:])), [text[start:end] for start, end in spans]
 
 
 def _masked(diagnostic: Diagnostic, words: Sequence[str]) -> Diagnostic:

@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME, Config, find_root, read_config
-from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, UnknownNameError
+from catmem.errors import CatmemError
 from catmem.files import read_bounded, rewrite_file
 from catmem.linting.diagnostic import rank
 from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.fixing import Fixed, fix_all
-from catmem.linting.linted import Context, LintedFile, StoreFault
-from catmem.linting.settings import LintSettings, read_settings
+from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault
 from catmem.linting.sources import LintRoot, LintSource
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Change
@@ -40,9 +37,8 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from catmem.config.profile import Profile
     from catmem.linting.diagnostic import Diagnostic, Severity
-    from catmem.model.document import Document
+    from catmem.linting.settings import LintSettings
     from catmem.store.contract import Revision, Store
 
 
@@ -74,23 +70,25 @@ class LintResult:
         return int(any(rank(each.severity) <= mildest for each in self.diagnostics))
 
 
-@dataclass(slots=True)
 class Linter:
     """Lint of one root with one choice of rules and files. Make one with ``Linter.open``."""
 
-    root: LintRoot
-    settings: LintSettings
-    as_of: date
-    paths: tuple[str | Path, ...] = ()
-    errors: list[CatmemError] = field(default_factory=list)
-    begins: Callable[[str], None] | None = None
-    """Called with what a run looks at next: a file, or a rule across files."""
-    _sources: dict[str, LintSource] = field(default_factory=dict)
-    _looked: dict[str, tuple[LintedFile, list[Diagnostic]]] = field(default_factory=dict)
-    """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
-    _wanted: frozenset[str] = frozenset()
-    _store: list[Diagnostic] | None = None
-    _opened: Store | None = None
+    def __init__(self, root: LintRoot, settings: LintSettings, as_of: date, paths: Sequence[str | Path]) -> None:
+        """Find the files; none but those of YAML is read yet. Raises ``UnreadableError`` for a path."""
+        self.root, self.settings, self.as_of, self.paths = root, settings, as_of, paths
+        self.errors = [*root.failed]
+        self.errors += [file.error for file in root.yaml.values() if file.error and file.error not in root.failed]
+        self.begins: Callable[[str], None] = lambda _: None
+        """Called with what a run looks at next: a file, or a rule across files."""
+        named = root.named(paths) if paths else None
+        # A folder that is no root has no files but those that are named.
+        every = root.sources() if named is None or root.config.path is not None else {}
+        self._sources = dict(sorted({**every, **(named or {})}.items()))
+        self._wanted = frozenset(self._sources if named is None else named)
+        self._looked: dict[str, tuple[LintedFile, list[Diagnostic]]] = {}
+        """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
+        self._of_store: list[Diagnostic] | None = None
+        self._opened: Store | None = None
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -120,57 +118,41 @@ class Linter:
                 raise
             config, failed = Config(LintRoot.absolute(where)), (error,)
             ignore = (*ignore, *_BY_CONFIGURATION)
-        errors: list[CatmemError] = [*failed]
         root = LintRoot(config, failed)
-        said = LintSettings()
-        file = root.yaml.get(CONFIG_NAME)
-        try:
-            said = read_settings(config.lint, path=config.path, positions=file.positions if file else None)
-        except CatmemError as error:
-            errors.append(error)
-            root.blame(error)
-        linter = cls(root, said.narrowed(select, ignore, min_severity), as_of or clock.today(), tuple(paths), errors)
-        linter.errors += [file.error for file in root.yaml.values() if file.error and file.error not in errors]
-        named = root.named(paths) if paths else None
-        # A folder that is no root has no files but those that are named.
-        every = root.sources() if named is None or config.path is not None else {}
-        linter._sources = dict(sorted({**every, **(named or {})}.items()))
-        linter._wanted = frozenset(linter._sources if named is None else named)
-        return linter
+        return cls(root, root.settings.narrowed(select, ignore, min_severity), as_of or clock.today(), tuple(paths))
 
     # --- looking -------------------------------------------------------------------------------------------------
 
     def run(self, overlay: Mapping[str, str] | None = None) -> LintResult:
         """Everything that the rules find, in order. Files in ``overlay`` are taken to have the text in it."""
+        root, settings = self.root, self.settings
         context = Context(
-            self.root.config,
+            root.config,
             self.as_of,
-            self.root.profiles,
-            rule_options=self.settings.options,
-            schemas=self.root.schemas,
-            config_file=self.root.yaml.get(CONFIG_NAME),
+            root.profiles,
+            rule_options=settings.options,
+            schemas=root.schemas,
+            config_file=root.yaml.get(CONFIG_NAME),
         )
         found: list[Diagnostic] = []
         files: dict[str, LintedFile] = {}
         for number, (name, source) in enumerate(self._sources.items(), 1):
-            if self.begins is not None:
-                self.begins(f"file {number} of {len(self._sources)}, {name}")
-            if source.kind != "memory":
-                found += lint_file(self.root.yaml[name], context, self.settings)
+            self.begins(f"file {number} of {len(self._sources)}, {name}")
+            if isinstance(source, LintedYaml):
+                found += lint_file(source, context, settings)
                 continue
-            file = self.linted(source, overlay)
+            file = self._linted(source, overlay or {})
             known = self._looked.get(name)
             if known is None or known[0] is not file:
-                known = self._looked[name] = file, lint_file(file, context, self.settings)
+                known = self._looked[name] = file, lint_file(file, context, settings)
             found += known[1]
             if file.data or file.error is None:
                 files[name] = file
-        found += lint_root(
-            files, context, self.settings, lambda name: self.root.yaml.get(name) or files[name], self.begins
-        )
-        found += self._store_diagnostics(context)
-        wanted = sorted(filter(self._is_wanted, found), key=attrgetter("sort_key"))
-        return LintResult(tuple(wanted), len(self._wanted), tuple(self.errors), self.settings.min_severity)
+        found += lint_root(files, context, settings, lambda name: root.yaml.get(name) or files[name], self.begins)
+        if self._of_store is None:
+            self._of_store = lint_store([*faults(root, self.as_of)], context, settings)
+        wanted = sorted(filter(self._is_wanted, [*found, *self._of_store]), key=attrgetter("sort_key"))
+        return LintResult(tuple(wanted), len(self._wanted), tuple(self.errors), settings.min_severity)
 
     def once(self, found: Iterable[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
         """Each finding once, in order, in the file of the lowest tier, with those of copies of its entry."""
@@ -183,44 +165,44 @@ class Linter:
         ranked = (sorted(group, key=lambda each: (self._tier(each.path), each.sort_key)) for group in groups.values())
         return sorted(((first, tuple(others)) for first, *others in ranked), key=lambda pair: pair[0].sort_key)
 
-    def _tier(self, path: str) -> int:
-        source = self._sources.get(path)
-        profile = self.root.profiles.get(source.owner) if source is not None and source.owner else None
+    def _tier(self, name: str) -> int:
+        profile = self.root.profiles.get((self.entity(name) or "").partition("/")[0])
         return 0 if profile is None else profile.tier
 
-    def text(self, name: str) -> str | None:
-        """The text of a file of the last run as it is now; ``None`` if it cannot be read."""
-        yaml = self.root.yaml.get(name)
-        if yaml is not None:
-            return yaml.text
+    def entity(self, name: str) -> str | None:
+        """What a file is, such as ``trinity/user``; ``None`` for one that is no profile's memory file."""
         source = self._sources.get(name)
-        return None if source is None else self.linted(source).text
+        return f"{source.owner}/{source.target}" if isinstance(source, LintSource) and source.owner else None
 
-    def source(self, name: str) -> LintSource:
-        """The file of a name."""
-        return self._sources[name]
+    def file(self, name: str) -> LintedFile | LintedYaml | None:
+        """A file as it is now; ``None`` for what is no file of this run."""
+        source = self._sources.get(name)
+        return self._linted(source, {}) if isinstance(source, LintSource) else self.root.yaml.get(name)
 
-    def linted(self, source: LintSource, overlay: Mapping[str, str] | None = None) -> LintedFile:
+    def text(self, name: str) -> str | None:
+        """The text of a file as it is now."""
+        file = self.file(name)
+        return None if file is None else file.text
+
+    def _linted(self, source: LintSource, overlay: Mapping[str, str]) -> LintedFile:
         """A memory file, read and parsed; the file of the last run if it has the same bytes still."""
         try:
-            data = self._read(source, overlay or {})
+            data = self._read(source) if source.name not in overlay else overlay[source.name].encode()
         except CatmemError as error:
             return LintedFile(source.name, b"", error, owner=source.owner, target=source.target)
-        known = self._looked.get(source.name)
-        if known is not None and known[0].error is None and known[0].data == data:
-            return known[0]
+        known, _ = self._looked.get(source.name, (None, ()))
+        if known is not None and known.error is None and known.data == data:
+            return known
         return LintedFile.of(source.name, data, self.root.config, owner=source.owner, target=source.target)
 
-    def _read(self, source: LintSource, overlay: Mapping[str, str]) -> bytes:
-        if source.name in overlay:
-            return overlay[source.name].encode()
+    def _read(self, source: LintSource) -> bytes:
         if source.entity is not None:
             return self._database().peek(source.entity)
         return read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link)
 
     def _database(self) -> Store:
         if self._opened is None:
-            self._opened = open_store(self.root.config, self.root.profiles.__getitem__)
+            self._opened = open_store(self.root.config, self.root.profile)
         return self._opened
 
     def close(self) -> None:
@@ -234,29 +216,20 @@ class Linter:
         below = any(path.startswith(f"{self.root.name(given)}/") for given in self.paths)
         return path in self._wanted or (path not in self._sources and (below or not self.paths))
 
-    def _store_diagnostics(self, context: Context) -> list[Diagnostic]:
-        if self._store is None:
-            self._store = lint_store(list(faults(self.root, self.as_of)), context, self.settings)
-        return self._store
-
     # --- fixing --------------------------------------------------------------------------------------------------
 
     def fix(self, *, unsafe: bool = False) -> Fixed:
         """What fixing the memory files comes to; nothing is written. Rules are run again after each round."""
-        memory = {name for name, source in self._sources.items() if source.kind == "memory"}
+        memory = {name for name, source in self._sources.items() if isinstance(source, LintSource)}
         return fix_all(
             lambda name: self.text(name) or "",
             lambda texts: [each for each in self.run(texts).diagnostics if each.path in memory],
-            self._document,
+            self.root.config.taxonomy.parse,
             unsafe=unsafe,
         )
 
-    def _document(self, name: str, text: str) -> Document | None:
-        source = self._sources.get(name)
-        return self.root.config.taxonomy.parse(text) if source is not None and source.kind == "memory" else None
-
     def write(self, name: str, old: str, new: str) -> None:
-        """Write a file's fixed text: through the store where the file is in one, else in its place.
+        """Write a memory file's fixed text: through the store where the file is in one, else in its place.
 
         Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is no longer ``old``, ``StoreError`` and
         ``UnreadableError``; the file is then as it was.
@@ -264,16 +237,16 @@ class Linter:
         from catmem.workspace.formatting import commit_file, has_journal
         from catmem.workspace.root import Root
 
-        source = self._sources[name]
+        source, change = self._sources[name], Change(op="lint")
         before, after = old.encode(), new.encode()
+        if not isinstance(source, LintSource):
+            raise TypeError(f"{name} is no memory file")
         if source.entity is not None:
             workspace = Root(self.root.config, self._database())
-            expected, change = bytes_digest(before), Change(op="lint")
-            gate.commit(workspace, source.entity, expected, lambda _: after, change)
-        elif source.kind == "memory" and (source.owner is not None or has_journal(source.path)):
+            gate.commit(workspace, source.entity, bytes_digest(before), lambda _: after, change)
+        elif source.owner is not None or has_journal(source.path):
             entity = None if source.owner is None else f"{source.owner}/{source.target}"
-            workspace = Root(self.root.config)
-            commit_file(workspace, source.path, entity, (before, after), Change(op="lint"))
+            commit_file(Root(self.root.config), source.path, entity, (before, after), change)
         else:
             rewrite_file(source.path, before, after)
 
@@ -281,22 +254,19 @@ class Linter:
 # --- stores --------------------------------------------------------------------------------------------------------
 
 
-def faults(root: LintRoot, as_of: date) -> tuple[StoreFault, ...]:
+def faults(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
     """What is not right in the stores of the root's profiles that have been used, and which copies are left over.
 
     ``as_of`` is the day on which branches have their age.
     """
-    copies = (fault for folder in sorted(root.with_copies()) for fault in _copies(root, folder))
-    return (*_lost_homes(root), *_in_stores(root, as_of), *copies)
-
-
-def _lost_homes(root: LintRoot) -> Iterator[StoreFault]:
-    """That the folders of all memory files are gone, although this root was written to."""
     folders = list(root.homes().values())
-    written = os.path.join(root.real, SIDECAR)  # noqa: PTH118 - text
-    if root.has_files and folders and os.path.isdir(written) and not any(map(os.path.lexists, folders)):  # noqa: PTH112
+    written = os.path.isdir(os.path.join(root.real, SIDECAR))  # noqa: PTH112, PTH118 - text
+    if root.has_files and folders and written and not any(map(os.path.lexists, folders)):
         message = "the folders of all memory files are gone, and this root was written to before"
         yield StoreFault("lost_homes", root.name(folders[0]), message, "Bring them back from a backup, or from git.")
+    yield from _in_stores(root, as_of)
+    for folder in sorted(root.with_copies()):
+        yield from _copies(root, folder)
 
 
 def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
@@ -304,10 +274,9 @@ def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
     if not used and root.has_files and not root.config.entities:
         return
     try:
-        with closing(open_store(root.config, partial(_profile, root), used)) as store:
+        with closing(open_store(root.config, root.profile, used)) as store:
             found = look_over(root.config, root.profiles.values(), store)
             branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
-            branches = [(entity, branch) for entity, branch in branches if not branch.is_proposal]
     except CatmemError as error:
         yield _of(root, error)
         return
@@ -317,22 +286,13 @@ def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
         place = root.name(fault.path or "") if is_path else fault.path or ""
         yield StoreFault(fault.code, place, fault.message, fault.hint)
     for entity, branch in branches:
-        yield _of_branch(root, entity, branch, as_of)
-
-
-def _profile(root: LintRoot, name: str) -> Profile:
-    """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
-    if name not in root.profiles:
-        raise UnknownNameError(f"the profile {shown(name)} is not there, or not right")
-    return root.profiles[name]
-
-
-def _of_branch(root: LintRoot, entity: str, branch: Revision, as_of: date) -> StoreFault:
-    name, _, target = entity.partition("/")
-    home = root.homes().get(name)
-    path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text in, text out
-    message = f"{entity} has a branch that is not merged: {branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
-    return StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
+        if not branch.is_proposal:
+            name, _, target = entity.partition("/")
+            home = root.homes().get(name)
+            path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text
+            who = f"{branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
+            message = f"{entity} has a branch that is not merged: {who}"
+            yield StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
 
 
 def _age(branch: Revision, as_of: date) -> str:

@@ -63,16 +63,12 @@ class LintSettings:
         return found
 
     def _is_on(self, code: str, ignored: tuple[str, ...]) -> bool:
-        if code.startswith(ignored) and ignored:
-            return False
-        return _reach(code, self.select or ("CM",)) > _reach(code, self.ignore)
+        return not code.startswith(ignored) and _reach(code, self.select or ("CM",)) > _reach(code, self.ignore)
 
     def severity_of(self, rule: Rule) -> Severity:
         """How bad the findings of a rule are: as the longest code says that names it, else as the rule says."""
-        if not self.severity:
-            return rule.severity
-        named = max((code for code in self.severity if rule.code.startswith(code)), key=len, default=None)
-        return rule.severity if named is None else self.severity[named]
+        named = max((code for code in self.severity if rule.code.startswith(code)), key=len, default="")
+        return self.severity.get(named, rule.severity)
 
 
 def read_settings(
@@ -86,7 +82,29 @@ def read_settings(
     Raises ``ConfigError``: ``unknown_rule`` for a code that no rule has, ``bad_option`` for an option that its rule
     does not have or a value of the wrong kind.
     """
-    source = _Source(path, positions or {})
+
+    def where(*key: str | int) -> dict[str, Any]:
+        line, column = (positions or {}).get(("lint", *key), (None, None))
+        return {"path": path, "line": line, "column": column, "key": key_text(("lint", *key))}
+
+    def merged(code: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A rule's options, its own and these over them, each checked to be of the kind of its default."""
+        if code not in all_rules():
+            raise unknown_rule(code, **where("options", code))
+        options = dict(all_rules()[code].options)
+        for name, value in given.items():
+            fault, hint = f"the rule {code} has no option {shown(name)}", suggestion(name, options, "options")
+            if name in options:
+                wanted, kind, default = _kind(options[name]), _kind(value), options[name]
+                is_right = kind == wanted or (wanted, kind) == ("a number", "a whole number")
+                fault = "" if is_right else f"the option {name} of {code} must be {wanted}, and is {kind}"
+                written = f"[{', '.join(default)}]" if isinstance(default, tuple) else shown(default)
+                hint = f"By default it is {written}."
+            if fault:
+                raise ConfigError(fault, code="bad_option", hint=hint, **where("options", code, name))
+            options[name] = tuple(value) if isinstance(value, list) else value
+        return options
+
     codes: list[tuple[KeyPath, str]] = [
         ((key, index), code) for key in ("select", "ignore") for index, code in enumerate(said.get(key, ()))
     ]
@@ -94,12 +112,12 @@ def read_settings(
     for pattern, off in said.get("per_file", {}).items():
         codes += [(("per_file", pattern, index), code) for index, code in enumerate(off)]
     for key, code in codes:
-        _check_code(code, **source.where(*key))
+        _check_code(code, **where(*key))
     return LintSettings(
         select=tuple(said.get("select", ())),
         ignore=tuple(said.get("ignore", ())),
         severity=dict(said.get("severity", {})),
-        options={code: source.options(code, options) for code, options in said.get("options", {}).items()},
+        options={code: merged(code, options) for code, options in said.get("options", {}).items()},
         per_file=tuple((pattern, tuple(codes)) for pattern, codes in said.get("per_file", {}).items()),
         min_severity=said.get("min_severity", "hint"),
     )
@@ -123,48 +141,9 @@ def _check_code(code: str, **where: Any) -> None:  # noqa: ANN401 - as above
         raise unknown_rule(code, **where)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    path: str | PathLike[str] | None
-    positions: Mapping[KeyPath, tuple[int, int]]
-
-    def where(self, *key: str | int) -> dict[str, Any]:
-        line, column = self.positions.get(("lint", *key), (None, None))
-        return {"path": self.path, "line": line, "column": column, "key": key_text(("lint", *key))}
-
-    def options(self, code: str, said: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A rule's options, its own and these over them, each checked to be of the kind of its default."""
-        rule = all_rules().get(code)
-        if rule is None:
-            raise unknown_rule(code, **self.where("options", code))
-        merged = dict(rule.options)
-        for name, value in said.items():
-            where = self.where("options", code, name)
-            if name not in merged:
-                message = f"the rule {code} has no option {shown(name)}"
-                raise ConfigError(message, code="bad_option", hint=suggestion(name, merged, "options"), **where)
-            wanted = _kind(merged[name])
-            if _kind(value) != wanted and not (wanted == "a number" and _kind(value) == "a whole number"):
-                message = f"the option {name} of {code} must be {wanted}, and is {_kind(value)}"
-                raise ConfigError(message, code="bad_option", hint=f"By default it is {_said(merged[name])}.", **where)
-            merged[name] = tuple(value) if isinstance(value, list) else value
-        return merged
-
-
 def _kind(value: object) -> str:
-    if isinstance(value, list | tuple | frozenset):
+    if isinstance(value, list | tuple):
         return "a list of texts" if all(isinstance(part, str) for part in value) else "a list of other things"
-    kinds: tuple[tuple[type, str], ...] = (
-        (bool, "true or false"),  # before int, since it is one in Python
-        (int, "a whole number"),
-        (float, "a number"),
-        (str, "text"),
-    )
-    return next((name for kind, name in kinds if isinstance(value, kind)), "something else")
-
-
-def _said(value: object) -> str:
-    """A default as it would be written in YAML."""
-    if isinstance(value, list | tuple | frozenset):
-        return f"[{', '.join(map(str, value))}]"
-    return shown(value)
+    # bool before int, since it is one in Python
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "something else")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from catmem.config.config import CONFIG_NAME
+from catmem.config.json_schema import shown
 from catmem.config.profile import load_profile, memory_dir
-from catmem.config.yamlfile import YAML_LIMIT, parse_yaml
-from catmem.errors import CatmemError, UnreadableError
+from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.linting.linted import LintedYaml
+from catmem.linting.settings import LintSettings, read_settings
 from catmem.names import FILE_NAMES
 from catmem.workspace.stores import backend_of, entity_name
 
@@ -23,18 +25,14 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.linting.linted import Target
 
-SCHEMAS = "schemas"
-"""The folder of the root for schemas of categories."""
-
-_COPY = ".bak."
-_MARKDOWN = (".md", ".markdown")
 _YAML = (".yaml", ".yml")
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
+_TARGETS: tuple[Target, ...] = ("user", "memory")
 
 
 @dataclass(frozen=True, slots=True)
 class LintSource:
-    """A file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
+    """A memory file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
 
     ``may_be_link`` is whether the file may be reached by a symbolic link: only where the user named it. In a database
     ``entity`` is what it is, and ``name`` and ``path`` are such as ``sqlite:trinity/user``.
@@ -42,18 +40,21 @@ class LintSource:
 
     name: str
     path: Path
-    kind: Literal["memory", "config", "profile", "schema"]
     owner: str | None = None
     target: Target | None = None
     may_be_link: bool = False
     entity: str | None = None
 
 
+Sources: TypeAlias = "dict[str, LintSource | LintedYaml]"
+"""Files by name. Those in YAML were read when the root was opened."""
+
+
 class LintRoot:
     """A root as lint finds it: its YAML files, read, and the profiles that are right.
 
     ``config`` is what is left where ``catmem.yaml`` is broken, the defaults where nothing is; ``failed`` are the errors
-    then.
+    then, and that of its ``lint`` settings.
     """
 
     def __init__(self, config: Config, failed: Sequence[CatmemError] = ()) -> None:
@@ -62,7 +63,8 @@ class LintRoot:
         self.has_files = backend_of(config).has_files
         """Whether entities are files of the root."""
         self.real = os.path.realpath(config.root)
-        self.failed = failed
+        self.failed = [*failed]
+        self.settings = LintSettings()
         self.profiles: dict[str, Profile] = {}
         self.schemas: dict[str, object] = {}
         self.yaml: dict[str, LintedYaml] = {}
@@ -75,18 +77,8 @@ class LintRoot:
             self._add("config", path)
         for path in _children(config.profiles_dir, _YAML):
             self._add("profile", path)
-        for path in _children(config.root / SCHEMAS, (".json", *_YAML)) if config.path is not None else ():
+        for path in _children(config.root / "schemas", (".json", *_YAML)) if config.path is not None else ():
             self._add("schema", path)
-
-    def blame(self, error: CatmemError) -> None:
-        """Note what is wrong in ``catmem.yaml`` that only showed after it was read."""
-        file = self.yaml.get(CONFIG_NAME)
-        if file is None:
-            return
-        if file.error is None:
-            self.yaml[CONFIG_NAME] = replace(file, error=error)
-        else:
-            self.yaml[CONFIG_NAME] = replace(file, further=(*file.further, error))
 
     @staticmethod
     def absolute(path: str | Path) -> Path:
@@ -105,45 +97,40 @@ class LintRoot:
         """The path of a name."""
         return self.config.root / name
 
+    def profile(self, name: str) -> Profile:
+        """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
+        if name not in self.profiles:
+            raise UnknownNameError(f"the profile {shown(name)} is not there, or not right")
+        return self.profiles[name]
+
     def memory(self, path: Path, *, named: bool = False) -> LintSource:
         """The memory file at a path, with whose it is."""
         name = self.name(path)
         found = self._owners.get(os.path.join(self.real, name))  # noqa: PTH118 - text in, text out
+        if found is None and named:
+            found = self._owners.get(os.path.realpath(path))
         if found is None:
-            found = self._owners.get(os.path.realpath(path)) if named else None
-        if found is None:
-            return LintSource(name, path, "memory", may_be_link=named)
+            return LintSource(name, path, may_be_link=named)
         profile, target = found
-        return LintSource(name, path, "memory", profile.name, target, may_be_link=named or profile.allow_outside)
+        return LintSource(name, path, profile.name, target, may_be_link=named or profile.allow_outside)
 
-    def sources(self) -> dict[str, LintSource]:
-        """Every file of the root, by name, in order."""
-        found = {name: self._yaml_source(name) for name in self.yaml}
-        for path in self._below(self.config.root):
-            source = self.memory(path)
-            if os.path.join(self.real, source.name) not in self._unread:  # noqa: PTH118 - text in, text out
-                found[source.name] = source
-        for real in self._owners:
-            if os.path.lexists(real):
-                source = self.memory(Path(real))
-                found[source.name] = source
-        if not self.has_files:
-            found.update((source.name, source) for source in self._entities())
-        return dict(sorted(found.items()))
+    def sources(self) -> Sources:
+        """Every file of the root."""
+        memory = [*map(self.memory, self._below(self.config.root))]
+        memory = [each for each in memory if os.path.join(self.real, each.name) not in self._unread]  # noqa: PTH118
+        memory += [self.memory(Path(real)) for real in self._owners if os.path.lexists(real)]
+        for owner in self.profiles if not self.has_files else ():
+            for target in _TARGETS:
+                name = entity_name(self.config, f"{owner}/{target}")
+                memory.append(LintSource(name, Path(name), owner, target, entity=f"{owner}/{target}"))
+        return {**self.yaml, **{each.name: each for each in memory}}
 
-    def _entities(self) -> Iterator[LintSource]:
-        for profile in self.profiles.values():
-            for target in FILE_NAMES:
-                entity = f"{profile.name}/{target}"
-                name = entity_name(self.config, entity)
-                yield LintSource(name, Path(name), "memory", profile.name, _target(target), entity=entity)
-
-    def named(self, paths: Iterable[str | Path]) -> dict[str, LintSource]:
+    def named(self, paths: Iterable[str | Path]) -> Sources:
         """The files that paths name, those of folders included.
 
         Raises ``UnreadableError``: ``missing``, and ``not_markdown`` for a file that lint knows nothing of.
         """
-        found: dict[str, LintSource] = {}
+        found: Sources = {}
         for given in paths:
             path = Path(given)
             if not os.fspath(given) or not os.path.lexists(path):
@@ -152,12 +139,11 @@ class LintRoot:
             name = self.name(path)
             if path.is_dir():
                 inside = "" if path.resolve() == Path(self.real) else f"{name}/"
-                yaml = [each for each in self.yaml if each.startswith(inside)]
-                found.update((each, self._yaml_source(each)) for each in yaml)
+                found.update((each, yaml) for each, yaml in self.yaml.items() if each.startswith(inside))
                 found.update((source.name, source) for source in map(self.memory, self._below(path)))
             elif name in self.yaml:
-                found[name] = self._yaml_source(name)
-            elif path.suffix.lower() in _MARKDOWN:
+                found[name] = self.yaml[name]
+            elif path.suffix.lower() in {".md", ".markdown"}:
                 found[name] = self.memory(path, named=True)
             else:
                 raise UnreadableError(
@@ -166,10 +152,7 @@ class LintRoot:
                     path=given,
                     hint="Name memory files, folders, or YAML files of the root (--root says which).",
                 )
-        return dict(sorted(found.items()))
-
-    def _yaml_source(self, name: str) -> LintSource:
-        return LintSource(name, self.path(name), self.yaml[name].kind)
+        return found
 
     def _below(self, folder: Path) -> Iterator[Path]:
         """Whatever is called as a memory file is, and the folders that cannot be listed; other roots are left out."""
@@ -179,7 +162,7 @@ class LintRoot:
             if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
                 folders.clear()
                 continue
-            if any(_COPY in name for name in files):
+            if any(".bak." in name for name in files):
                 self._with_copies.add(Path(where))
             odd = [name for name in folders if name in names]
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
@@ -187,40 +170,40 @@ class LintRoot:
         yield from closed
 
     def _add(self, kind: Literal["config", "profile", "schema"], path: Path) -> None:
-        name = self.name(path)
-        data, values, positions, error = b"", None, {}, None
+        name, data, file, profile = self.name(path), b"", YamlFile(None, {}), None
+        errors: list[CatmemError] = []
         try:
             data = read_bounded(path, YAML_LIMIT)
             file = parse_yaml(data, path)
-            values, positions = file.data, dict(file.positions)
         except CatmemError as wrong:
-            error = wrong
-        profile = None
+            errors = [wrong]
         if kind == "config":
-            error = next(iter(self.failed), error)
-        elif kind == "schema" and error is None:
-            self.schemas[path.name] = values
-        elif kind == "profile" and error is None:
-            profile, error = self._profile(path)
-        linted = LintedYaml(name, data, error, kind=kind, values=values, positions=positions, profile=profile)
-        self.yaml[name] = replace(linted, further=tuple(self.failed[1:])) if kind == "config" else linted
+            try:
+                self.settings = read_settings(self.config.lint, path=self.config.path, positions=file.positions)
+            except CatmemError as wrong:
+                self.failed.append(wrong)
+            errors = self.failed or errors
+        elif kind == "schema" and not errors:
+            self.schemas[path.name] = file.data
+        elif not errors:
+            profile, errors = self._profile(path)
+        self.yaml[name] = LintedYaml(name, data, next(iter(errors), None), kind, *file, profile, tuple(errors[1:]))
 
-    def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
+    def _profile(self, path: Path) -> tuple[Profile | None, list[CatmemError]]:
+        profile = None
         try:
             profile = load_profile(path, config=self.config)
-        except CatmemError as error:
-            return None, error
-        self.profiles[profile.name] = profile
-        try:
+            self.profiles[profile.name] = profile
             folder = memory_dir(profile, self.config)
         except CatmemError as error:
-            return profile, error
-        for target, file in FILE_NAMES.items():
+            return profile, [error]
+        for target in _TARGETS:
+            file = os.fspath(folder / FILE_NAMES[target])
             if self.has_files:
-                self._owners[os.fspath(folder / file)] = (profile, _target(target))
+                self._owners[file] = (profile, target)
             else:
-                self._unread.add(os.fspath(folder / file))
-        return profile, None
+                self._unread.add(file)
+        return profile, []
 
     def with_copies(self) -> set[Path]:
         """The folders in which ``sources`` saw something called like a backup, and those of profiles elsewhere."""
@@ -230,10 +213,6 @@ class LintRoot:
     def homes(self) -> Mapping[str, str]:
         """The folder of the memory files of each profile that has one."""
         return {profile.name: os.path.dirname(path) for path, (profile, _) in self._owners.items()}  # noqa: PTH120
-
-
-def _target(name: str) -> Target:
-    return "user" if name == "user" else "memory"
 
 
 def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from functools import cache
 from typing import TYPE_CHECKING
 
 from catmem.model.edit import TextEdit
 from catmem.model.layout import delimiter_before, delimiter_behind, left_open, line_end_before
 from catmem.syntax.scan import closed_spans
+from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from catmem.linting.linted import LintedEntry, LintedFile
     from catmem.model.document import Document
@@ -23,38 +26,15 @@ def first_line(entry: LintedEntry) -> tuple[int, int]:
 
 def key_span(entry: LintedEntry, key: str) -> tuple[int, int]:
     """The span of the first ``key`` in the tag block, without the colon."""
-    raw = entry.raw
-    start = raw.find(f"{key}:")
-    while start >= 0:
-        before = start
-        while before and raw[before - 1] == " ":
-            before -= 1
-        if before == 0 or raw[before - 1] in "[,\n":
-            return entry.start + start, entry.start + start + len(key)
-        start = raw.find(f"{key}:", start + 1)
-    return first_line(entry)
+    found = re.search(rf"(?:\A|(?<=[\[,\n])) *({re.escape(key)}):", entry.raw)
+    return (entry.start + found.start(1), entry.start + found.end(1)) if found else first_line(entry)
 
 
 def value_span(entry: LintedEntry, key: str, value: object) -> tuple[int, int]:
     """The span of a plain value behind its key; of the key where the value is written in another form."""
     span = key_span(entry, key)
-    raw, text = entry.raw, str(value)
-    colon = span[1] - entry.start
-    start = _behind_blanks(raw, colon + 1)
-    if raw[colon : colon + 2] != ": " or not raw.startswith(text, start):
-        return span
-    end = start + len(text)
-    behind = _behind_blanks(raw, end)
-    return (entry.start + start, entry.start + end) if raw[behind : behind + 1] in _ENDS_VALUE else span
-
-
-_ENDS_VALUE = ("]", ",", "\r", "\n")
-
-
-def _behind_blanks(text: str, position: int) -> int:
-    while text.startswith(" ", position):
-        position += 1
-    return position
+    found = re.compile(rf": +({re.escape(str(value))}) *[\],\r\n]").match(entry.raw, span[1] - entry.start)
+    return (entry.start + found.start(1), entry.start + found.end(1)) if found else span
 
 
 def entry_at(entries: Sequence[LintedEntry], offset: int) -> LintedEntry | None:
@@ -67,26 +47,29 @@ def entry_at(entries: Sequence[LintedEntry], offset: int) -> LintedEntry | None:
     return None
 
 
-class ClosedSpans:
-    """The closed fences and comments of a file's entries, each entry read once and only when asked for."""
+def closed_places(file: LintedFile) -> Callable[[int], bool]:
+    """Whether an offset is in a closed fence or comment of an entry, each of which is read once, when asked for."""
+    spans = cache(lambda entry: closed_spans(entry.raw))
 
-    __slots__ = ("_entries", "_spans")
-
-    def __init__(self, file: LintedFile) -> None:
-        """Nothing is read yet."""
-        self._entries = file.entries
-        self._spans: dict[int, list[tuple[int, int]]] = {}
-
-    def hold(self, offset: int) -> bool:
-        """Whether an offset of the file lies within one of them."""
-        entry = entry_at(self._entries, offset)
+    def holds(offset: int) -> bool:
+        entry = entry_at(file.entries, offset)
         if entry is None:
             return False
-        spans = self._spans.get(entry.start)
-        if spans is None:
-            spans = self._spans[entry.start] = closed_spans(entry.raw)
-        index = bisect_right(spans, offset - entry.start, key=lambda span: span[0]) - 1
-        return index >= 0 and offset - entry.start < spans[index][1]
+        index = bisect_right(spans(entry), offset - entry.start, key=lambda span: span[0]) - 1
+        return index >= 0 and offset - entry.start < spans(entry)[index][1]
+
+    return holds
+
+
+def lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
+    """Each line that holds ``sign``, without blanks and CR at its end, with its place."""
+    position = text.find(sign)
+    while position >= 0:
+        start = text.rfind("\n", 0, position) + 1 or (1 if text.startswith(BOM) else 0)
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        yield start, text[start:end].rstrip(" \t\r")
+        position = text.find(sign, end)
 
 
 def removal(document: Document, entry: LintedEntry) -> TextEdit:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.linting.diagnostic import NOWHERE, Diagnostic, Fix, Region, Related
+from catmem.linting.diagnostic import Diagnostic, Fix, Region, Related
 from catmem.linting.renderers import Report, render
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
@@ -62,7 +62,7 @@ def golden_report() -> Report:
         _found(neo, lines, lines + 14, "CM299"),
         _found(neo, hidden, hidden + 1, "CM299"),
         _found("homes/a b,c:ü/USER.md", 0, 4, "CM299", message="100% of\nit: a, b"),
-        replace(_found("homes/gone/USER.md", 0, 0, "CM699", severity="error"), region=NOWHERE),
+        replace(_found("homes/gone/USER.md", 0, 0, "CM699", severity="error"), region=Region(1, 1, 1, 1)),
     ]
     return Report(found, 3, SOURCES.get, "0.0.0")
 

@@ -19,50 +19,47 @@ if TYPE_CHECKING:
     from catmem.linting.linted import Context, LintedEntry, LintedFile
 
 _TARGETS = {name: target for target, name in FILE_NAMES.items()}
-_HERMES_HOME = ".hermes"
 
 
 def _limit(file: LintedFile, context: Context) -> tuple[int, str] | None:
     """The limit of a file in characters, and who sets it: its profile, the root, or Hermes Agent in its home."""
     target = file.target or _TARGETS.get(file.path.rpartition("/")[2])
-    if target is None:
+    if target is None or file.error is not None:
         return None
     owner = context.profiles.get(file.owner or "")
     limit = context.config.limits.get(target) if owner is None else limit_of(owner, target, context.config)
     if limit is not None:
-        by_profile = owner is not None and target in owner.limits
-        return limit, f"the profile {owner.name}" if owner is not None and by_profile else "catmem.yaml"
+        return limit, "catmem.yaml" if owner is None or target not in owner.limits else f"the profile {owner.name}"
     # As written: where a profile's files are, its own folder, or the template for all, or else the path says.
     folder = (owner.memory_dir or context.config.homes) if owner is not None else file.path
     parts = (*context.config.root.parts, *folder.split("/"))
-    return (HERMES_LIMITS[target], "Hermes Agent") if _HERMES_HOME in parts else None
+    return (HERMES_LIMITS[target], "Hermes Agent") if ".hermes" in parts else None
 
 
-def _last_line(text: str) -> tuple[int, int]:
-    end = size_of(text)
-    return text.rfind("\n", 0, end) + 1, end
+def _last_line(file: LintedFile, message: str, hint: str) -> Finding:
+    end = size_of(file.text)
+    return Finding(file.text.rfind("\n", 0, end) + 1, end, message, hint)
 
 
 @rule("CM501", "file-over-limit", severity="error")
 def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find memory files that are longer than they may be."""
-    limit = _limit(file, context)
-    if limit is not None and file.error is None and (size := size_of(file.text)) > limit[0]:
-        message = f"the file has {size:,} characters, {size - limit[0]:,} over its limit of {limit[0]:,} ({limit[1]})"
-        yield Finding(*_last_line(file.text), message, "Remove or shorten entries; the first to go are expired ones.")
+    limit, who = _limit(file, context) or (None, "")
+    if limit is not None and (size := size_of(file.text)) > limit:
+        message = f"the file has {size:,} characters, {size - limit:,} over its limit of {limit:,} ({who})"
+        yield _last_line(file, message, "Remove or shorten entries; the first to go are expired ones.")
 
 
 @rule("CM502", "near-limit", severity="hint", options={"percent": 90})
 def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find memory files that are nearly full."""
-    limit = _limit(file, context)
-    if limit is None or file.error is not None:
+    limit, who = _limit(file, context) or (None, "")
+    if limit is None:
         return
-    size = size_of(file.text)
-    percent = context.options("CM502")["percent"]
-    if size <= limit[0] and 100 * size >= percent * limit[0]:
-        message = f"the file has {size:,} of {limit[0]:,} characters ({100 * size // limit[0]} %; {limit[1]})"
-        yield Finding(*_last_line(file.text), message, "Remove what is stale, expired or repeated.")
+    size, percent = size_of(file.text), context.options("CM502")["percent"]
+    if size <= limit and 100 * size >= percent * limit:
+        message = f"the file has {size:,} of {limit:,} characters ({100 * size // limit} %; {who})"
+        yield _last_line(file, message, "Remove what is stale, expired or repeated.")
 
 
 @rule("CM503", "prompt-over-budget", scope="root", dated=True)
@@ -81,25 +78,18 @@ def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Ite
             among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
             if target != "total":
                 among = [(own[target].path, entry) for entry in shown.get(target, ())]
-            size = sum(len(entry.body) for _, entry in among)
-            if size > budget:
-                path, first = _first_over([*among], budget)
+            size, over = 0, None
+            for place in among:
+                size += len(place[1].body)
+                over = place if over is None and size > budget else over
+            if over is not None:
+                path, first = over
                 message = (
                     f"the entries that {name} selects have {size:,} characters, {size - budget:,} over the {target} "
                     f"budget of {budget:,} of its prompt, so some are left out"
                 )
                 hint = f"catmem prompt {name} --explain shows which; shorten some, or raise prompt.budget.{target}."
                 yield Finding(first.start, first.end, message, hint, path=path)
-
-
-def _first_over(among: list[tuple[str, LintedEntry]], budget: int) -> tuple[str, LintedEntry]:
-    """The first entry that no longer fits when they are taken in order."""
-    size = 0
-    for path, entry in among:
-        size += len(entry.body)
-        if size > budget:
-            return path, entry
-    return among[-1]
 
 
 def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:

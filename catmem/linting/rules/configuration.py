@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from catmem.config.config import CONFIG_NAME
@@ -17,7 +18,7 @@ from catmem.names import UNCATEGORIZED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from catmem.config.profile import Profile
+    from catmem.config.profile import Profile, SettingPlace
     from catmem.config.selector import Selectors
     from catmem.config.yamlfile import KeyPath
     from catmem.errors import CatmemError
@@ -55,9 +56,8 @@ def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]
 @rule("CM404", "broken-extends", severity="error", scope="profile")
 def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that extend each other in a circle, too deeply, or a profile that is not there."""
-    error = file.error
-    if error is not None and error.code in _CHAIN:
-        yield _at_error(file, error)
+    if file.error is not None and file.error.code in _CHAIN:
+        yield _at_error(file, file.error)
 
 
 @rule("CM405", "unread-category", severity="hint", scope="config")
@@ -90,25 +90,35 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
 @rule("CM407", "memory-outside-root", severity="error", scope="profile")
 def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles whose memory folder lies outside the root."""
-    error = file.error
-    if error is not None and error.code == _OUTSIDE:
-        yield _at_error(file, error)
+    if file.error is not None and file.error.code == _OUTSIDE:
+        yield _at_error(file, file.error)
 
 
 @rule("CM409", "selector-without-match", scope="root")
 def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find selectors that match no category of any file, and those of `approval` in `catmem.yaml`."""
-    yield from _unmatched_approval(files, context)
-    if context.taxonomy.closed or not files:
+    config, taxonomy, said = context.config_file, context.taxonomy, "matches no category that is declared or in a file"
+    if not files and not taxonomy.closed:
         return
-    present = _present(files)
-    for profile in context.profiles.values():
-        for key, selector in _unmatched(profile, {*present, *context.taxonomy.categories, UNCATEGORIZED}, context):
+    present = {*taxonomy.categories}
+    for file in files.values() if not taxonomy.closed else ():
+        present.update(header.category for header in file.headers)
+        present.update(entry.category for entry in file.entries)
+    known = {*present, UNCATEGORIZED}
+    policy = context.config.approval
+    selected = {"categories": policy.categories, "promote": policy.promote} if policy is not None else {}
+    for name, selectors in selected.items():
+        for selector in selectors.unmatched(known):
+            at = ("approval", name, selectors.patterns.index(selector))
+            hint = suggestion(split(selector)[1], known, "categories")
+            if config is not None:
+                yield Finding(*config.span_of(at), f"{selector!r} {said} ({key_text(at)})", hint, path=config.path)
+    for profile in context.profiles.values() if not taxonomy.closed else ():
+        for key, selector in _unmatched(profile, known, context):
             place = profile.places.get(key)
             if place is not None:
-                hint = suggestion(split(selector)[1], {*present, *context.taxonomy.categories}, "categories")
-                message = f"{selector!r} matches no category that is declared or in a file ({_where(place.line, key)})"
-                yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
+                hint = suggestion(split(selector)[1], present, "categories")
+                yield _at_place(f"{selector!r} {said}", hint, place, key, context)
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
@@ -117,39 +127,40 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
     if not context.profiles:
         return
     known = {*context.taxonomy.declared(), UNCATEGORIZED}
-    unread, reading = dict[str, bool](), _reading(context.profiles.values(), context)
+    reading, profiles = _reading(context.profiles.values(), context), context.profiles.values()
+    is_read = cache(lambda category: any(each.matches(category) for each in reading))
+    said = {split(each)[1] for profile in profiles for key in SELECTOR_KEYS for each in getattr(profile, key)}
+    named = {*context.taxonomy.categories, *(name for name in said if not is_pattern(name))}
     for path, file in files.items():
-        if file.owner is None:
-            continue
-        said: set[str] = set()
-        for header in file.headers:
-            category = header.category
-            if category in known or category in said:
-                continue
-            said.add(category)
-            if category not in unread:
-                unread[category] = not any(each.matches(category) for each in reading)
-            if unread[category]:
-                hint = suggestion(category, {*context.taxonomy.categories, *_named(context)}, "categories")
+        first = {header.category: header for header in reversed(file.headers)} if file.owner is not None else {}
+        for category, header in reversed(first.items()):
+            if category not in known and not is_read(category):
                 message = f"no profile reads the category {category}"
-                yield Finding(header.start, header.end, message, hint, path=path)
+                yield Finding(header.start, header.end, message, suggestion(category, named, "categories"), path=path)
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="root")
 def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from each other in a circle, or from a profile that is not there."""
-    known: set[tuple[str, int, str]] = set()
+    said: set[Finding] = set()
     for profile in context.profiles.values():
-        place = profile.places.get(("seed_from",))
-        fault = _seed_fault(profile, context.profiles)
-        if place is None or fault is None or (place.path, place.line, fault) in known:
+        place, source, chain = profile.places.get(("seed_from",)), profile.seed_from, [profile.name]
+        if place is None or source is None:
             continue
-        known.add((place.path, place.line, fault))  # one that several inherit is said once
-        hint = "Remove one 'seed_from' of the circle."
-        if profile.seed_from not in context.profiles:
-            hint = suggestion(str(profile.seed_from), context.profiles, "profiles")
-        message = f"{fault} ({_where(place.line, ('seed_from',))})"
-        yield Finding(0, 0, message, hint, path=_name_of(place.path, context))
+        fault = f"there is no profile {source!r} to be seeded from"
+        hint = suggestion(source, context.profiles, "profiles")
+        if source in context.profiles:
+            while source is not None and source in context.profiles and source not in chain:
+                chain.append(source)
+                source = context.profiles[source].seed_from
+            if source != profile.name:
+                continue  # a circle further up is said of those who are in it
+            fault = f"the profiles are seeded from each other in a circle: {' -> '.join([*chain, profile.name])}"
+            hint = "Remove one 'seed_from' of the circle."
+        found = _at_place(fault, hint, place, ("seed_from",), context)
+        if found not in said:
+            said.add(found)  # one that several inherit is said once
+            yield found
 
 
 @rule("CM413", "unknown-entity-profile", scope="config")
@@ -166,22 +177,6 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
                     yield Finding(*file.span_of(place), f"{key} of {entity}: there is no profile {name!r}", hint)
 
 
-def _seed_fault(profile: Profile, profiles: Mapping[str, Profile]) -> str | None:
-    """What is wrong with where a profile is seeded from; a circle further up is said of those who are in it."""
-    if profile.seed_from is None:
-        return None
-    if profile.seed_from not in profiles:
-        return f"there is no profile {profile.seed_from!r} to be seeded from"
-    chain = [profile.name]
-    source: str | None = profile.seed_from
-    while source is not None and source in profiles and source not in chain:
-        chain.append(source)
-        source = profiles[source].seed_from
-    if source != profile.name:
-        return None
-    return f"the profiles are seeded from each other in a circle: {' -> '.join([*chain, profile.name])}"
-
-
 def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
     """Every fault by the schema, else the error that loading stopped at."""
     values = {} if file.values is None and file.error is None else file.values
@@ -196,20 +191,17 @@ def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
 
 
 def _at_error(file: LintedYaml, error: CatmemError) -> Finding:
-    place = (error.line, error.column) if isinstance(error, ConfigError) and _is_here(file, error) else (1, 1)
+    # One in a parent's file is reported here all the same, on line 1.
+    is_here = error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
+    place = (error.line, error.column) if isinstance(error, ConfigError) and is_here else (1, 1)
     return Finding(*file.span_at(*place), error.message, error.hint or "")
-
-
-def _is_here(file: LintedYaml, error: CatmemError) -> bool:
-    """Whether an error is about this very file; one in a parent's file is reported here all the same, on line 1."""
-    return error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
 
 
 def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[tuple[KeyPath, str]]:
     """The selectors that match none of the ``known`` categories, with their keys."""
+    taxonomy = context.taxonomy
     for key in SELECTOR_KEYS:
         target = _TARGETS.get(key)
-        taxonomy = context.taxonomy
         others = profile.approvable if key == "may_approve" else profile.writable
         selectors = profile.selectors(target, taxonomy) if target else others(taxonomy)
         unmatched = set(selectors.unmatched(known))
@@ -217,20 +209,6 @@ def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[
         for index, (said, resolved) in enumerate(zip(getattr(profile, key), selectors.patterns, strict=True)):
             if resolved in unmatched:
                 yield (key, index), said
-
-
-def _unmatched_approval(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """The selectors under ``approval`` of ``catmem.yaml`` that match nothing that there is."""
-    policy, file, taxonomy = context.config.approval, context.config_file, context.taxonomy
-    if policy is None or file is None or not (files or taxonomy.closed):
-        return
-    known = {*taxonomy.categories, UNCATEGORIZED, *(() if taxonomy.closed else _present(files))}
-    for key, selectors in {"categories": policy.categories, "promote": policy.promote}.items():
-        for selector in selectors.unmatched(known):
-            place = ("approval", key, selectors.patterns.index(selector))
-            message = f"{selector!r} matches no category that is declared or in a file ({key_text(place)})"
-            hint = suggestion(split(selector)[1], known, "categories")
-            yield Finding(*file.span_of(place), message, hint, path=file.path)
 
 
 def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
@@ -242,27 +220,8 @@ def _reading(profiles: Iterable[Profile], context: Context) -> list[Selectors]:
     return [each.selectors(target, context.taxonomy) for each in profiles for target in _TARGETS.values()]
 
 
-def _present(files: Mapping[str, LintedFile]) -> set[str]:
-    sections = {header.category for file in files.values() for header in file.headers}
-    return sections | {entry.category for file in files.values() for entry in file.entries}
-
-
-def _named(context: Context) -> set[str]:
-    names = {
-        split(selector)[1]
-        for profile in context.profiles.values()
-        for key in SELECTOR_KEYS
-        for selector in getattr(profile, key)
-    }
-    return {name for name in names if not is_pattern(name)}
-
-
-def _where(line: int, key: KeyPath) -> str:
-    return f"{key_text(key)}, line {line}"
-
-
-def _name_of(path: str, context: Context) -> str:
-    """A path as lint names it: from the root, with ``/``."""
-    name = path.replace("\\", "/")
-    root = f"{context.config.root}".replace("\\", "/").rstrip("/") + "/"
-    return name.removeprefix(root) or CONFIG_NAME
+def _at_place(message: str, hint: str, place: SettingPlace, key: KeyPath, context: Context) -> Finding:
+    """A finding in a file that was not read with its positions: the message names the setting and its line."""
+    name, root = place.path.replace("\\", "/"), f"{context.config.root}".replace("\\", "/").rstrip("/") + "/"
+    message = f"{message} ({key_text(key)}, line {place.line})"
+    return Finding(0, 0, message, hint, path=name.removeprefix(root) or CONFIG_NAME)

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 _UNNAMED = Profile("unnamed")
 _FROM = ("verified_date", "created")
-_NAMES_WITH_VERSIONS = (
-    *("python", "node", "java", "ruby", "go", "php", "postgres", "postgresql", "mysql", "ubuntu", "debian"),
-    *("macos", "ios", "android", "windows"),
-)
 
 
 @rule("CM304", "date-in-future", dated=True)
@@ -55,10 +51,8 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find facts that were not verified, nor written, for longer than they may go."""
     profile = context.profiles.get(file.owner or "", _UNNAMED)
     for entry in file.tagged:
-        if not entry.dates:
-            continue
-        state = freshness(entry, profile, context.config, as_of=context.as_of)
-        if state.state == "stale":
+        state = freshness(entry, profile, context.config, as_of=context.as_of) if entry.dates else None
+        if state is not None and state.state == "stale":
             hint = "Look whether it still holds, then catmem verify."
             span = value_span(entry, state.basis or "", state.day)
             said = "last verified" if state.basis == "verified_date" else "created"
@@ -77,64 +71,43 @@ def expired(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 # Facts that change while the file does not. No run in a pattern is repeated. The words in front of each, one of which
 # has to be there, settle nearly every entry without it.
+_VERSIONED = "python|node|java|ruby|go|php|postgres|postgresql|mysql|ubuntu|debian|macos|ios|android|windows"
+_PARTNERS = "vendor|supplier|subcontractor|contractor|landlord|insurer|bank|carrier|provider"
 _DRIFTING = {
     "age": (
-        (" old", "-old", "age", "turn"),
+        " old|-old|age|turn",
         r"\b\d{1,3}[ -](?:years?|months?|yrs?)[ -]old\b|\b(?:aged?|turned|turns)(?: is|:)? \d{1,3}\b(?![.:/%-])",
     ),
     "address": (
-        ("address", "lives", "moved", "office"),
+        "address|lives|moved|office",
         r"\b(?:address(?: is|:)|(?:lives|moved|office is) (?:in|at|on|to)) ",
     ),
     "street": (
-        (
-            "street",
-            "avenue",
-            " ave",
-            "road",
-            "lane",
-            "drive",
-            "boulevard",
-            "blvd",
-            "square",
-            "straße",
-            "strasse",
-            "str.",
-        ),
-        (
-            r"\b\d{1,5}[a-z]? (?:[a-z]{2,20} ){1,3}(?:street|avenue|ave|road|lane|drive|boulevard|blvd|square)\b"
-            r"|(?:straße|strasse|str\.) ?\d"
-        ),
+        "street|avenue| ave|road|lane|drive|boulevard|blvd|square|straße|strasse|str.",
+        r"\b\d{1,5}[a-z]? (?:[a-z]{2,20} ){1,3}(?:street|avenue|ave|road|lane|drive|boulevard|blvd|square)\b",
+        r"(?:straße|strasse|str\.) ?\d",
     ),
     "price": (
-        ("$", "€", "£", "¥", "₹", "usd", "eur", "gbp", "chf", "jpy", "cny", "inr", "dollar"),
+        "$|€|£|¥|₹|usd|eur|gbp|chf|jpy|cny|inr|dollar",
         r"[$€£¥₹] ?\d|\b\d[\d.,]{0,12} ?(?:usd|eur|gbp|chf|jpy|cny|inr|dollars?|euros?)\b",
     ),
     "version": (
-        (".", "version", *_NAMES_WITH_VERSIONS),
-        (
-            r"\bv\d{1,4}\.\d|\bversion:? v?\d|\b(?<![.\d])\d{1,4}\.\d{1,4}\.\d{1,6}\b(?!\.\d)"
-            rf"|\b(?:{'|'.join(_NAMES_WITH_VERSIONS)}) \d"
-        ),
+        f".|version|{_VERSIONED}",
+        r"\bv\d{1,4}\.\d|\bversion:? v?\d|\b(?<![.\d])\d{1,4}\.\d{1,4}\.\d{1,6}\b(?!\.\d)",
+        rf"\b(?:{_VERSIONED}) \d",
     ),
     "vendor": (
-        ("vendor", "supplier", "contractor", "landlord", "insurer", "bank", "carrier", "provider"),
-        (
-            r"\b(?:vendor|supplier|subcontractor|contractor|landlord|insurer|bank|carrier|provider)"
-            r"(?: [a-z-]{1,20}){0,4}(?: is| are|:) "
-        ),
+        _PARTNERS,
+        rf"\b(?:{_PARTNERS})(?: [a-z-]{{1,20}}){{0,4}}(?: is| are|:) ",
     ),
     "phone": (
-        ("+", "-", ".", " ", ")"),
-        (
-            r"(?<![\w+])\+\d{1,3}[ .()-]{0,2}\d{1,5}[ .()-]{0,2}\d{2,5}[ .-]?\d{2,5}"
-            r"|\b\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b|\b(?:phone|telephone|tel\.|mobile|cell)[^\n\d]{0,24}\d[\d ().-]{4,}"
-        ),
+        "+|-|.| |)",
+        r"(?<![\w+])\+\d{1,3}[ .()-]{0,2}\d{1,5}[ .()-]{0,2}\d{2,5}[ .-]?\d{2,5}",
+        r"\b\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b|\b(?:phone|telephone|tel\.|mobile|cell)[^\n\d]{0,24}\d[\d ().-]{4,}",
     ),
 }
-_DRIFT = {kind: (signs, re.compile(pattern)) for kind, (signs, pattern) in _DRIFTING.items()}
+_DRIFT = {kind: (signs.split("|"), re.compile("|".join(patterns))) for kind, (signs, *patterns) in _DRIFTING.items()}
 # What no number has to be in, and what has to be then.
-_ANY = ("",)
 _WITHOUT_DIGITS = {"address": (" in ", " at ", " on ", " to ", " is ", ": "), "vendor": (" is ", " are ", ": ")}
 _DIGIT = re.compile(r"\d")
 _ASCII_DIGIT = re.compile(r"[0-9]")
@@ -160,17 +133,14 @@ def drifting_unverified(file: LintedFile, context: Context) -> Iterator[Finding]
             small = entry.raw.lower()
             start = small.find(words) if len(small) == len(entry.raw) else -1
             span = (entry.start + start, entry.start + start + len(words)) if start >= 0 else first_line(entry)
-            what = _SPOKEN.get(kind, f"a {kind}")
-            message = f"this names {what} and has no date"
+            message = f"this names {_SPOKEN.get(kind, f'a {kind}')} and has no date"
             yield Finding(*span, message, "Look whether it still holds, then catmem verify.")
 
 
 def _drifting(body: str, kinds: Collection[str]) -> tuple[str, str] | None:
     """The first of some kinds of drifting fact that a body in small letters holds, and the words that show it."""
-    if not kinds:
-        return None
-    for kind, (signs, pattern) in _DRIFT.items():
-        if kind in kinds and _any_in(signs, body) and _any_in(_WITHOUT_DIGITS.get(kind, _ANY), body):
+    for kind, (signs, pattern) in _DRIFT.items() if kinds else ():
+        if kind in kinds and _any_in(signs, body) and _any_in(_WITHOUT_DIGITS.get(kind, ("",)), body):
             match = pattern.search(body)
             if match is not None:
                 return kind, match[0].strip()

@@ -1,4 +1,4 @@
-"""Rules on what entries say: nothing, too much, a thing more than once, or once so and once otherwise."""
+"""Rules on what entries say: nothing, too much, or a thing more than once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.rule import rule
-from catmem.linting.similar import similar_pairs
 from catmem.linting.spans import first_line, removal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from catmem.config.profile import Profile
     from catmem.linting.linted import Context, LintedEntry, LintedFile
@@ -30,17 +29,15 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find entries that say nothing: a test, a placeholder, a lone word."""
     words = context.options("CM203")["words"]
     for entry in file.entries:
-        body = entry.body
-        if len(body) > _SHORT and not body.startswith(_MAY_BEGIN_LONG):
+        if len(entry.body) > _SHORT and not entry.body.startswith(("Lorem", "lorem")):
             continue
-        what = _garbage(body, words)
+        what = _garbage(entry.body, words)
         if what:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
 _SHORT = 120
-_MAY_BEGIN_LONG = ("Lorem", "lorem")
 _FRAME = " \t\r\n.,;:!?…-\u2013\u2014*_~`'\"()[]{}<>#|/\\=+"
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|\[(?:insert|your|enter|add|describe|fill)\b[^\[\]\n]{0,80}\]|x{3,}|_{3,}"
@@ -84,15 +81,13 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
     for entry in file.entries:
         if not entry.body:
             fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
-            yield Finding(
-                entry.start, entry.end, "this entry has tags and no text", "Give it a text, or remove it.", fix
-            )
+            message = "this entry has tags and no text"
+            yield Finding(entry.start, entry.end, message, "Give it a text, or remove it.", fix)
 
 
 _FEW_OWNERS = 8
 _FEW_IN_COMMON = 3
 """So many entries that two files share get a finding each."""
-_DIGIT = re.compile(r"\d")
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
@@ -113,35 +108,6 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))
 
 
-@rule("CM205", "contradicting-entries", scope="root", options={"similarity": 0.6, "words": 4})
-def contradicting_entries(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries that say nearly the same with another value, at different dates."""
-    options = context.options("CM205")
-    groups = _groups(files)
-    owned = [place for key, group in groups.items() if key[0] == "owner" for place in group]
-    seen: set[tuple[str, int, str, int]] = set()
-    for group in [*groups.values(), owned]:
-        dated = [place for place in group if place[1].day and len(place[1].tokens) >= options["words"]]
-        for pair in similar_pairs([entry.tokens for _, entry in dated], options["similarity"]):
-            one, other = dated[pair.first], dated[pair.second]
-            if not _contradict(one[1], other[1]) or _seeded(one[0].owner, other[0].owner, context.profiles):
-                continue
-            older, newer = sorted((one, other), key=lambda place: str(place[1].day))
-            key = older[0].path, older[1].start, newer[0].path, newer[1].start
-            if key not in seen:
-                seen.add(key)
-                yield _contradiction(older, newer)
-
-
-def _contradiction(older: _Place, newer: _Place) -> Finding:
-    (file, old), (newer_file, new) = older, newer
-    message = f"{_line_of(newer_file, new, file)} says otherwise and is newer ({new.day} against {old.day})"
-    related = Related(newer_file.path, new.start, new.end, f"the newer of the two, of {new.day}")
-    return Finding(
-        old.start, old.end, message, "Find out which holds, and remove the other.", related=(related,), path=file.path
-    )
-
-
 @rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
 def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find entries that stand in another file as well: the other one of the profile, or one of another profile."""
@@ -149,77 +115,28 @@ def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> It
     for path, file in files.items():
         found: dict[str, list[tuple[LintedEntry, _Place]]] = {}
         for entry in file.entries if file.owner is not None else ():
-            if not entry.words:
-                continue
-            known = first.setdefault(entry.words, [])
-            same = (
-                place
-                for place in known
-                if place[0].path != path and not _seeded(place[0].owner, file.owner, context.profiles)
-            )
-            before = next(same, None)
-            if before is not None:
-                found.setdefault(before[0].path, []).append((entry, before))
-            if len(known) < _FEW_OWNERS and all(place[0].path != path for place in known):
+            known = first.setdefault(entry.words, []) if entry.words else []
+            in_others = [place for place in known if place[0].path != path]
+            for before in in_others:
+                if not _seeded(before[0].owner, file.owner, context.profiles):
+                    found.setdefault(before[0].path, []).append((entry, before))
+                    break
+            if len(in_others) == len(known) < _FEW_OWNERS:
                 known.append((file, entry))
-        for pairs in found.values():
-            many = f"{len(pairs):,} entries stand in" if len(pairs) > _FEW_IN_COMMON else ""
+        for other_path, pairs in found.items():
+            many = len(pairs) > _FEW_IN_COMMON
+            said = f"{len(pairs):,} entries stand in" if many else "this entry stands in"
             for entry, (other_file, other) in pairs[: 1 if many else None]:
-                said = many or "this entry stands in"
                 line = f"{'the first ' if many else ''}on line {other_file.line(other.start)}"
-                related = Related(other_file.path, other.start, other.end, "the other of the two")
+                related = Related(other_path, other.start, other.end, "the other of the two")
                 advice = "Keep each in one place." if many else "Keep it in one place."
-                message = f"{said} {other_file.path} too, {line}"
+                message = f"{said} {other_path} too, {line}"
                 yield Finding(entry.start, entry.end, message, advice, related=(related,), path=path)
-
-
-# --- across entries ------------------------------------------------------------------------------------------------
-
-
-def _groups(files: Mapping[str, LintedFile]) -> dict[tuple[str, str], list[_Place]]:
-    """The entries of each owner, and of each file without a profile, with their files."""
-    groups: dict[tuple[str, str], list[_Place]] = {}
-    for path, file in files.items():
-        key = ("file", path) if file.owner is None else ("owner", file.owner)
-        groups.setdefault(key, []).extend((file, entry) for entry in file.entries)
-    return groups
-
-
-def _line_of(file: LintedFile, entry: LintedEntry, seen_from: LintedFile) -> str:
-    line = f"line {file.line(entry.start)}"
-    return line if file.path == seen_from.path else f"{line} of {file.path}"
 
 
 def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile]) -> bool:
     """Whether two different profiles are tied by seeding: one from the other, or both from a third."""
     if one is None or other is None or one == other:
         return False
-    sources = [profiles[name].seed_from if name in profiles else None for name in (one, other)]
-    return one == sources[1] or other == sources[0] or (sources[0] is not None and sources[0] == sources[1])
-
-
-def _contradict(one: LintedEntry, other: LintedEntry) -> bool:
-    """Whether two similar entries have different dates and differ in one place, each in words of its own."""
-    if not one.day or not other.day or one.day == other.day or one.words == other.words:
-        return False
-    mine, theirs = _own_words(one.tokens, other.tokens), _own_words(other.tokens, one.tokens)
-    if not mine or not theirs or not (_side_by_side(mine, one.tokens) and _side_by_side(theirs, other.tokens)):
-        return False
-    return not _numbered(one.tokens, other.tokens)
-
-
-def _side_by_side(some: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether some of the words stand together, with one other between them at most."""
-    return words.index(some[-1]) - words.index(some[0]) <= len(some)
-
-
-def _numbered(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether all that two entries differ in are numbers, the first of them near the beginning: `Server 1 is …`."""
-    mine, theirs = _own_words(one, other), _own_words(other, one)
-    first = min(one.index(mine[0]), other.index(theirs[0]))
-    return all(map(_DIGIT.search, (*mine, *theirs))) and 2 * first < min(len(one), len(other))
-
-
-def _own_words(words: Sequence[str], others: Iterable[str]) -> list[str]:
-    known = set(others)
-    return [word for word in words if word not in known]
+    mine, theirs = (profiles[name].seed_from if name in profiles else None for name in (one, other))
+    return one == theirs or other == mine or (mine is not None and mine == theirs)

@@ -15,19 +15,15 @@ from catmem.syntax.scan import closed_spans
 from catmem.threats import RULES, SECRETS, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Container, Iterator
 
-    from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml
-    from catmem.threats import Scanner, Threat
+    from catmem.linting.linted import Context, LintedFile, LintedYaml
+    from catmem.threats import Threat
 
-_UNSCANNED = "too-large-to-scan"
-_BIDI = "bidi-control"
-_MIXED = "mixed-script"
 _INVISIBLE = ("hidden-character", "control-character", "tag-character", "variation-selector")
-_NO_PATTERN = frozenset({_UNSCANNED, _BIDI, _MIXED, *_INVISIBLE, *SECRETS})
+_NO_PATTERN = frozenset({"too-large-to-scan", "bidi-control", "mixed-script", *_INVISIBLE, *SECRETS})
 
 _COMMENT = re.compile(r"<!--(?!>|->)")
-_COMMENT_END = "-->"
 _SHOWN = 8
 
 
@@ -48,23 +44,21 @@ def invisible_character(file: LintedFile, context: Context) -> Iterator[Finding]
 @rule("CM603", "bidi-control", severity="error", fixes="unsafe")
 def bidi_control(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find characters that turn the direction of text."""
-    yield from _characters(file, context, (_BIDI,))
+    yield from _characters(file, context, ("bidi-control",))
 
 
 @rule("CM604", "mixed-script", severity="error")
 def mixed_script(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find words that mix Latin letters with letters of another script that look the same."""
-    for threat in _threats(file, context):
-        if threat.rule == _MIXED:
-            yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
+    for threat in _of(file, context, ("mixed-script",)):
+        yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
 
 
 @rule("CM605", "secret", severity="error", private=True)
 def secret(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find keys, tokens and passwords."""
-    for threat in _threats(file, context):
-        if threat.rule in SECRETS:
-            yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
+    for threat in _of(file, context, SECRETS):
+        yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
 @rule("CM606", "hidden-comment")
@@ -118,48 +112,44 @@ def entry_of_another_domain(file: LintedFile, context: Context) -> Iterator[Find
 @rule("CM609", "not-scanned")
 def not_scanned(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find entries that are too long to be scanned."""
-    for threat in _threats(file, context):
-        if threat.rule == _UNSCANNED:
-            message = f"this entry has {threat.end - threat.start:,} characters and was not scanned"
-            yield Finding(threat.start, threat.end, message, "Split the entry.")
+    for threat in _of(file, context, ("too-large-to-scan",)):
+        message = f"this entry has {threat.end - threat.start:,} characters and was not scanned"
+        yield Finding(threat.start, threat.end, message, "Split the entry.")
 
 
 # Five rules ask one after the other, and a scan costs more than all the rest of them.
 @lru_cache(maxsize=1)
 def _threats(file: LintedFile, context: Context) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
-    scanner = context.scanner
     pieces = [(entry.start, entry.raw) for entry in file.entries]
     pieces += [(section.start, file.text[section.start : section.header_end]) for section in file.document.sections]
     pieces.sort()
     found = [
         type(threat)(threat.rule, start + threat.start, start + threat.end)
-        for (start, _), threats in zip(pieces, scan_each(scanner, [text for _, text in pieces]), strict=True)
+        for (start, _), threats in zip(pieces, scan_each(context.scanner, [text for _, text in pieces]), strict=True)
         for threat in threats
     ]
-    found += [
-        threat for entry in file.entries if "\\" in entry.raw for threat in _behind_escapes(entry, scanner, found)
-    ]
+    seen = list(found)
+    for entry in file.entries:
+        if "\\" in entry.raw:
+            # What shows only once escapes are undone, as in a prompt, is reported for the whole entry.
+            said = {threat.rule for threat in seen if entry.start <= threat.start < entry.end}
+            behind = {threat.rule: threat for threat in context.scanner.scan(entry.body) if threat.rule not in said}
+            found += [type(each)(each.rule, entry.start, entry.end) for each in behind.values()]
     return tuple(sorted(found, key=lambda threat: (threat.start, threat.end, threat.rule)))
 
 
-def _behind_escapes(entry: LintedEntry, scanner: Scanner, found: Collection[Threat]) -> Iterator[Threat]:
-    """What shows only once escapes are undone, as in a prompt; it is reported for the whole entry."""
-    said = {threat.rule for threat in found if entry.start <= threat.start < entry.end}
-    for threat in scanner.scan(entry.body):
-        if threat.rule not in said:
-            said.add(threat.rule)
-            yield type(threat)(threat.rule, entry.start, entry.end)
+def _of(file: LintedFile, context: Context, rules: Container[str]) -> Iterator[Threat]:
+    return (threat for threat in _threats(file, context) if threat.rule in rules)
 
 
-def _characters(file: LintedFile, context: Context, rules: Collection[str]) -> Iterator[Finding]:
-    for threat in _threats(file, context):
-        if threat.rule in rules:
-            text = file.text[threat.start : threat.end]
-            names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])
-            more = f" and {len(text) - _SHOWN} more" if len(text) > _SHOWN else ""
-            fix = Fix((TextEdit(threat.start, threat.end, ""),), safe=False, message="Delete the characters")
-            yield Finding(threat.start, threat.end, f"{_what(threat)}: {names}{more}", threat.hint, fix)
+def _characters(file: LintedFile, context: Context, rules: Container[str]) -> Iterator[Finding]:
+    for threat in _of(file, context, rules):
+        text = file.text[threat.start : threat.end]
+        names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])
+        more = f" and {len(text) - _SHOWN} more" if len(text) > _SHOWN else ""
+        fix = Fix((TextEdit(threat.start, threat.end, ""),), safe=False, message="Delete the characters")
+        yield Finding(threat.start, threat.end, f"{_what(threat)}: {names}{more}", threat.hint, fix)
 
 
 def _what(threat: Threat) -> str:
@@ -170,19 +160,13 @@ def _what(threat: Threat) -> str:
 
 def _comments(raw: str) -> Iterator[tuple[int, int]]:
     code: list[tuple[int, int]] | None = None
-    position = 0
-    while opening := _COMMENT.search(raw, position):
+    end = 0
+    while opening := _COMMENT.search(raw, end):
         start = opening.start()
-        close = raw.find(_COMMENT_END, start)
-        end = len(raw) if close < 0 else close + len(_COMMENT_END)
-        position = end
+        close = raw.find("-->", start)
+        end = len(raw) if close < 0 else close + len("-->")
         if code is None:
             code = [span for span in closed_spans(raw) if not raw[span[0] :].lstrip(" ").startswith("<")]
-        in_code = any(first <= start < last for first, last in code) or _is_in_code_span(raw, start)
-        if not in_code:
+        in_code_span = raw.count("`", raw.rfind("\n", 0, start) + 1, start) % 2 == 1
+        if not in_code_span and not any(first <= start < last for first, last in code):
             yield start, end
-
-
-def _is_in_code_span(raw: str, place: int) -> bool:
-    line = raw.rfind("\n", 0, place) + 1
-    return raw.count("`", line, place) % 2 == 1

@@ -7,7 +7,7 @@ object) and of its body (text); ``entries`` says how many there may be in one fi
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
 from catmem.config.yamlfile import key_text
@@ -18,26 +18,20 @@ from catmem.linting.spans import first_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from catmem.config.config import Category
     from catmem.config.yamlfile import KeyPath
     from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml
 
-
-class _EntrySchema(NamedTuple):
-    """A schema that can be used. ``tags`` and ``body`` are JSON texts, empty where nothing is said."""
-
-    tags: str
-    body: str
-    least: int
-    most: int | None
+    _Schema: TypeAlias = Mapping[str, Any]
 
 
 @rule("CM351", "tags-against-schema", severity="error")
 def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find entries whose tags do not fit the schema of their category."""
     for entry, schema in _with_schema(file, context):
-        for key, message, hint in faults_by(schema.tags, dict(entry.tags)) if schema.tags else ():
-            words = _about_tag(key, message)
+        for key, message, hint in _faults(schema, "tags", dict(entry.tags)):
+            words = f"the tag {key_text(key)} {message}" if key else message
+            if message.startswith("the key "):
+                words = message.replace("the key ", "the tag ", 1)
             yield Finding(*first_line(entry), f"{words} (schema of {entry.category})", hint or "")
 
 
@@ -45,22 +39,22 @@ def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
 def body_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find entries whose text does not fit the schema of their category."""
     for entry, schema in _with_schema(file, context):
-        for _, message, hint in faults_by(schema.body, entry.body) if schema.body else ():
-            words = f"the text {_without_value(message)} (schema of {entry.category})"
-            yield Finding(entry.start, entry.end, words, hint or "")
+        for _, message, hint in _faults(schema, "body", entry.body):
+            # The text itself stands at the place of the finding.
+            words = message.partition(", and is the text ")[0]
+            words = "does not have the right form" if message.endswith(" does not have the right form") else words
+            yield Finding(entry.start, entry.end, f"the text {words} (schema of {entry.category})", hint or "")
 
 
 @rule("CM353", "number-of-entries")
 def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find categories with more or fewer entries in a file than their schema says."""
-    counts: dict[str, list[LintedEntry]] = {}
-    schemas: dict[str, _EntrySchema] = {}
+    groups: dict[str, tuple[_Schema, list[LintedEntry]]] = {}
     for entry, schema in _with_schema(file, context):
-        counts.setdefault(entry.category, []).append(entry)
-        schemas[entry.category] = schema
-    for category, entries in counts.items():
-        least, most = schemas[category].least, schemas[category].most
-        there = f"has {len(entries)} in this file"
+        groups.setdefault(entry.category, (schema, []))[1].append(entry)
+    for category, (schema, entries) in groups.items():
+        number, there = schema.get("entries", {}), f"has {len(entries)} in this file"
+        least, most = number.get("minItems", 0), number.get("maxItems")
         if most is not None and len(entries) > most:
             message = f"the category {category} may have {most} entries and {there}"
             yield Finding(*first_line(entries[most]), message, "Merge or remove entries.")
@@ -89,40 +83,20 @@ def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Find
             yield from _schema_findings(file, place, category.schema)
 
 
-def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, _EntrySchema]]:
+def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, _Schema]]:
     """The entries whose category has a schema that can be used; a broken one is a finding of the configuration."""
-    declared = {slug: each for slug, each in context.taxonomy.categories.items() if each.schema is not None}
-    if declared:
-        present = {entry.category for entry in file.entries} & declared.keys()
-        schemas = {slug: _entry_schema(declared[slug], context.schemas) for slug in present}
-        for entry in file.entries:
-            schema = schemas.get(entry.category)
-            if schema is not None:
-                yield entry, schema
+    declared = {slug: each.schema for slug, each in context.taxonomy.categories.items() if each.schema is not None}
+    schemas: dict[str, _Schema] = {}
+    for slug in {entry.category for entry in file.entries} & declared.keys() if declared else ():
+        named = declared[slug]
+        said = context.schemas.get(named) if isinstance(named, str) else named
+        if said is not None and not _faults_of_schema(said):
+            schemas[slug] = said
+    return ((entry, schemas[entry.category]) for entry in file.entries if entry.category in schemas)
 
 
-def _without_value(message: str) -> str:
-    """A message about a text without the text itself, which stands at the place of the finding."""
-    if message.endswith(" does not have the right form"):
-        return "does not have the right form"
-    before, said, _ = message.partition(", and is the text ")
-    return before if said else message
-
-
-def _about_tag(key: KeyPath, message: str) -> str:
-    if message.startswith("the key "):
-        return message.replace("the key ", "the tag ", 1)
-    about = key_text(key)
-    return f"the tag {about} {message}" if about else message
-
-
-def _entry_schema(category: Category, files: Mapping[str, Any]) -> _EntrySchema | None:
-    said = files.get(category.schema) if isinstance(category.schema, str) else category.schema
-    if said is None or _faults_of_schema(said):
-        return None
-    entries = said.get("entries", {})
-    tags, body = (json.dumps(said[part], sort_keys=True) if part in said else "" for part in ("tags", "body"))
-    return _EntrySchema(tags, body, entries.get("minItems", 0), entries.get("maxItems"))
+def _faults(schema: _Schema, part: str, value: object) -> list[tuple[KeyPath, str, str | None]]:
+    return faults_by(json.dumps(schema[part], sort_keys=True), value) if part in schema else []
 
 
 def _schema_findings(file: LintedYaml, place: KeyPath, said: object) -> Iterator[Finding]:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from catmem.config.access import undeclared_sections, visible_categories
 from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.rule import rule
-from catmem.linting.spans import ClosedSpans
+from catmem.linting.spans import closed_places, lines_with
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import scan
-from catmem.text import BOM
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.linting.linted import Context, LintedEntry, LintedFile
     from catmem.model.document import Document, Section
@@ -32,7 +31,6 @@ _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|
 @rule("CM102", "duplicate-section", fixes="safe")
 def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections whose category has a section above already."""
-    document = file.document
     if len(file.headers) == len({header.category for header in file.headers}):
         return
     first: dict[str, Section] = {}
@@ -40,13 +38,13 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     # Without fences and comments a line means the same wherever it stands. Else reading the file again has to show it,
     # for a few sections only: it takes time.
     plain = not any(opening in file.text for opening in ("```", "~~~", "<!--"))
-    for section in document.sections:
+    for section in file.document.sections:
         before = first.setdefault(section.category, section)
         if before is section:
             continue
         # One section of a category at a time, so that their order stays; the others in the next round.
         may_join = section.category not in joined and (plain or len(joined) < _MOST_READINGS)
-        fix = _join(file, document, before, section, plain=plain) if may_join else None
+        fix = _join(file, before, section, plain=plain) if may_join else None
         joined.add(section.category)
         message = f"a second section of category {section.category}; the first is on line {file.line(before.start)}"
         related = Related(file.path, before.start, before.header_end, "the first section is here")
@@ -55,8 +53,8 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
         )
 
 
-def _join(file: LintedFile, document: Document, first: Section, second: Section, *, plain: bool) -> Fix | None:
-    text, newline = document.text, document.newline
+def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> Fix | None:
+    document, text, newline = file.document, file.text, file.document.newline
     moving = _inside(file, second)
     moved = f"{newline}§{newline}".join(entry.raw for entry in moving)
     start, end = second.start, second.end
@@ -103,11 +101,12 @@ def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
     for section, near in undeclared_sections(document, taxonomy):
         hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
         message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
-        fix = _retitled(section, taxonomy.of_slug(near), context) if near else None
+        fix = _retitled(section, near, context) if near else None
         yield Finding(section.start, section.header_end, message, hint, fix)
 
 
-def _retitled(section: Section, category: str, context: Context) -> Fix:
+def _retitled(section: Section, near: str, context: Context) -> Fix:
+    category = context.taxonomy.of_slug(near)
     known = context.taxonomy.categories.get(category)
     title = known.title if known else category
     edit = TextEdit(section.start, section.header_end, f"## {title}")
@@ -117,17 +116,14 @@ def _retitled(section: Section, category: str, context: Context) -> Fix:
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find headings that look like a section header and are none."""
-    document, text = file.document, file.document.text
-    if "#" not in text:
-        return
+    text, taxonomy, closed = file.text, context.taxonomy, closed_places(file)
     starts = {header.start for header in file.headers}
-    if document.scan.title:
-        starts.add(document.scan.title.start)
+    if file.document.scan.title:
+        starts.add(file.document.scan.title.start)
     present = {header.category for header in file.headers}
-    taxonomy, closed = context.taxonomy, ClosedSpans(file)
-    for match in _headings(text, starts):
-        start = match.start()
-        if closed.hold(start):
+    for start, _ in lines_with(text, "#"):
+        match = _HEADING.match(text, start)
+        if match is None or start in starts or closed(start):
             continue
         level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
         slug = slugify(title)
@@ -142,24 +138,6 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
 
 
-def _headings(text: str, known: Container[int]) -> Iterator[re.Match[str]]:
-    """Each line that could be a heading, but for those that begin at a known place."""
-    position = text.find("#")
-    while position >= 0:
-        start = text.rfind("\n", max(position - _INDENT - 1, 0), position) + 1
-        if not start and text.startswith(BOM):
-            start = len(BOM)
-        # Of a line that begins further away, this is not the beginning.
-        match = None if start in known or position - start > _INDENT else _HEADING.match(text, start)
-        if match:
-            yield match
-        end = text.find("\n", position)
-        position = -1 if end < 0 else text.find("#", end)
-
-
-_INDENT = 3
-
-
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")
 def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find sections without entries."""
@@ -167,10 +145,8 @@ def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
     for section in sections:
         if section.category == UNCATEGORIZED or _inside(file, section):
             continue
-        fix = None
-        if len(sections) > 1:
-            edit = TextEdit(section.start, section.end, "")
-            fix = Fix((edit,), safe=False, message="Remove the header")
+        edit = TextEdit(section.start, section.end, "")
+        fix = Fix((edit,), safe=False, message="Remove the header") if len(sections) > 1 else None
         message = f"the section {section.category} has no entries"
         yield Finding(section.start, section.header_end, message, "Remove it if nothing is to come.", fix)
 
@@ -178,7 +154,7 @@ def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
 @rule("CM111", "empty-slug")
 def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find level-2 headings without a letter or a number in their title."""
-    for problem in file.problems if file.document.scan.slugless else ():
+    for problem in file.document.problems if file.document.scan.slugless else ():
         if problem.rule == "empty-slug":
             yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
 
@@ -195,7 +171,7 @@ def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Findin
     for section, near in undeclared_sections(document, taxonomy):
         if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
             message = f"the category {section.category} is not declared, and {near} is"
-            fix = _retitled(section, taxonomy.of_slug(near), context)
+            fix = _retitled(section, near, context)
             yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 

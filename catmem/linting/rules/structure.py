@@ -12,17 +12,16 @@ from catmem.config.labels import NOT_LABELS
 from catmem.errors import NotUtf8Error
 from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.rule import rule
-from catmem.linting.spans import ClosedSpans, entry_at
+from catmem.linting.spans import closed_places, entry_at, lines_with
 from catmem.model.document import unclosed
 from catmem.model.edit import TextEdit
 from catmem.names import UNCATEGORIZED
-from catmem.text import BOM, conflict_at
+from catmem.text import conflict_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.linting.linted import Context, LintedEntry, LintedFile
-    from catmem.model.document import Document
+    from catmem.linting.linted import Context, LintedFile
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
 _DECORATED = re.compile(r"[-=*_~#>|.:+§ \t]*+")
@@ -36,20 +35,14 @@ def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
     document = file.document
     closed: set[int] = set()
     for problem in unclosed(document):
-        entry = entry_at(file.entries, problem.start)
+        entry, opening, fix = entry_at(file.entries, problem.start), _FENCE.match(document.text, problem.start), None
         # One at a time: the closing line of the first may hide the others.
-        fix = None if entry is None or entry.start in closed else _closing(document, entry, problem.start)
+        if opening is not None and entry is not None and entry.start not in closed:
+            closing = "-->" if opening[1] == "<!--" else opening[1]
+            edit = TextEdit(entry.end, entry.end, f"{document.newline}{closing}")
+            fix = Fix((edit,), safe=False, message="Close it at the end of the entry")
         closed.update([entry.start] if entry else ())
         yield Finding(problem.start, problem.end, problem.message, "Close it, or take its first line out.", fix)
-
-
-def _closing(document: Document, entry: LintedEntry, start: int) -> Fix | None:
-    opening = _FENCE.match(document.text, start)
-    if opening is None:
-        return None
-    closing = "-->" if opening[1] == "<!--" else opening[1]
-    edit = TextEdit(entry.end, entry.end, f"{document.newline}{closing}")
-    return Fix((edit,), safe=False, message="Close it at the end of the entry")
 
 
 @rule("CM105", "near-miss-delimiter", fixes="unsafe")
@@ -58,25 +51,14 @@ def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
     document, text = file.document, file.document.text
     if text.count("§") == len(document.scan.delimiters):
         return
-    newline, closed = document.newline, ClosedSpans(file)
-    for start, line in _lines_with(text, "§"):
+    newline, closed = document.newline, closed_places(file)
+    for start, line in lines_with(text, "§"):
         new = _meant(line, newline)
-        if new is not None and not closed.hold(start):
+        if new is not None and not closed(start):
             end = start + len(line)
             fix = Fix((TextEdit(start, end, new),), safe=False, message="Put the § on a line of its own")
             message = "this looks like a delimiter line and is text of an entry"
             yield Finding(start, end, message, "A delimiter line holds § alone, with nothing before it.", fix)
-
-
-def _lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
-    """Each line that holds ``sign``, without blanks and CR at its end, with its place."""
-    position = text.find(sign)
-    while position >= 0:
-        start = text.rfind("\n", 0, position) + 1 or (1 if text.startswith(BOM) else 0)
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        yield start, text[start:end].rstrip(" \t\r")
-        position = text.find(sign, end)
 
 
 def _meant(line: str, newline: str) -> str | None:
@@ -100,15 +82,11 @@ def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
     document, text = file.document, file.document.text
     if "\r\n" not in text:
         return
-    total, crlf = text.count("\n"), text.count("\r\n")
-    if total == crlf:
-        return
-    rare = _LF if document.newline == "\r\n" else _CRLF
+    fewer, more, rare = ("LF", "CRLF", _LF) if document.newline == "\r\n" else ("CRLF", "LF", _CRLF)
     # A CR of its own in front of a line end is part of the text and stays, and so does that line end.
     edits = tuple(TextEdit(*match.span(), document.newline) for match in rare.finditer(text))
     if not edits:
         return
-    fewer, more = ("LF", "CRLF") if document.newline == "\r\n" else ("CRLF", "LF")
     count = len(edits)
     message = f"{count:,} line{'s end' if count > 1 else ' ends'} in {fewer}, the others in {more}"
     fix = Fix(edits, safe=True, message=f"End every line in {more}")
@@ -154,17 +132,16 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find labels in the text of an entry that belong into a section header or a tag."""
     taxonomy = context.taxonomy
     for entry in file.entries:
-        body = entry.body
-        if "[" not in body[:3]:
-            label = _WORDS_AND_COLON.match(body) if taxonomy.categories else None
-            category = taxonomy.named(label[1]) if label else None
-            found = label is not None and category is not None and category != entry.category
-        else:
-            label = _BRACKETS.match(body)
-            category = taxonomy.named(label[1]) if label else None
-            said = label is not None and _LABEL.fullmatch(label[1]) is not None and label[1] not in NOT_LABELS
-            found = category is not None or (said and entry.category == UNCATEGORIZED)
-        if label is None or not found:
+        brackets = "[" in entry.body[:3]
+        pattern = _BRACKETS if brackets else _WORDS_AND_COLON
+        label = pattern.match(entry.body) if brackets or taxonomy.categories else None
+        if label is None:
+            continue
+        category = taxonomy.named(label[1])
+        is_label = brackets and _LABEL.fullmatch(label[1]) is not None and label[1] not in NOT_LABELS
+        if category is None and not (is_label and entry.category == UNCATEGORIZED):
+            continue
+        if category == entry.category and not brackets:
             continue
         start = file.text.find(label[0].rstrip(), entry.start, entry.end)
         start, end = (start, start + len(label[0].rstrip())) if start >= 0 else (entry.start, entry.end)

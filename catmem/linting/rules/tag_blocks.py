@@ -32,7 +32,7 @@ def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
     if not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
         return
     starts = {entry.start: entry for entry in file.entries}
-    for problem in file.problems:
+    for problem in file.document.problems:
         if problem.rule in {"malformed-tags", "tag-block-too-large"}:
             entry = starts[problem.start]
             hint = "Write [key: value, key: value] first in the entry, keys in small letters, a blank after each colon."
@@ -42,19 +42,15 @@ def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
 
 def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
     block = _BRACKETS.match(entry.raw)
-    pairs = [_LOOSE_PAIR.fullmatch(part) for part in block[2].split(",")] if block else []
-    if block is None or None in pairs:
+    parts = block[2].split(",") if block else []
+    pairs = [pair for pair in map(_LOOSE_PAIR.fullmatch, parts) if pair]
+    if block is None or len(pairs) < len(parts):
         return None
-    keys = [pair[1] for pair in pairs if pair]
-    names = [re.sub(r"[ -]+", "_", key.strip().lower()) for key in keys]
+    names = [re.sub(r"[ -]+", "_", pair[1].strip().lower()) for pair in pairs]
     names = [SLIPS.get(name, name) for name in names]
-    tags = dict(zip(names, (pair[2] for pair in pairs if pair), strict=True))
-    known = known_tags(context.config.tag_schemas)
-    if (
-        len(tags) < len(names)
-        or any(name not in known for name in names)
-        or tag_faults(tags, context.config.tag_schemas)
-    ):
+    tags = {name: pair[2] for name, pair in zip(names, pairs, strict=True)}
+    schemas = context.config.tag_schemas
+    if len(tags) < len(names) or not tags.keys() <= known_tags(schemas).keys() or tag_faults(tags, schemas):
         return None
     try:
         written = tag_blocks.write_block(tags)
@@ -65,7 +61,7 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
     if dict(tag_blocks.read_pairs(text.strip(), entry.entry.tag_limit)) != tags:
         return None
     edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
-    return Fix((edit,), safe=names == keys, message="Write it as a tag block")
+    return Fix((edit,), safe=names == [pair[1] for pair in pairs], message="Write it as a tag block")
 
 
 @rule("CM302", "unknown-tag", fixes="unsafe")
@@ -108,9 +104,7 @@ def _better(key: str, value: str | list[str]) -> str | None:
     if key == "domain":
         return slugify(value) or None
     day = _DAY.fullmatch(value) if key in DATES else None
-    if day is None:
-        return None
-    written = f"{day[1]}-{day[3]:>02}-{day[4]:>02}"
+    written = f"{day[1]}-{day[3]:>02}-{day[4]:>02}" if day else None
     return written if read_date(written) else None
 
 
@@ -140,17 +134,12 @@ def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
         keys = [key for key, _ in pairs]
         repeated = dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index])
         read = {key: value if isinstance(value, str) else tuple(value) for key, value in entry.tags.items()}
-        fix = _without_repeats(entry, same=all(value == read[key] for key, value in pairs))
+        fix = None
+        if not entry.raw.startswith("---"):  # frontmatter stays
+            end = entry.start + tag_blocks.block_size(entry.entry.text)
+            edit = TextEdit(entry.start + entry.raw.index("["), end, tag_blocks.write_block(entry.tags))
+            is_safe = all(value == read[key] for key, value in pairs)
+            fix = Fix((edit,), safe=is_safe, message="Keep the first value")
         for key in repeated:
             yield Finding(*key_span(entry, key), f"the tag {key} is given twice; the first counts", "Keep one.", fix)
             fix = None  # it takes every repeated tag away
-
-
-def _without_repeats(entry: LintedEntry, *, same: bool) -> Fix | None:
-    """The groups of an entry written as one; ``same`` says that nothing is lost. None for frontmatter."""
-    if entry.raw.startswith("---"):
-        return None
-    start = entry.start + entry.raw.index("[")
-    end = entry.start + tag_blocks.block_size(entry.entry.text)
-    edit = TextEdit(start, end, tag_blocks.write_block(entry.tags))
-    return Fix((edit,), safe=same, message="Keep the first value")

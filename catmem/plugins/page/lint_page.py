@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.linting.diagnostic import SEVERITIES
+from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.plugins.page.formats import paged, reference, with_query
 from catmem.plugins.page.page_view import Page
@@ -101,24 +102,12 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
     path: str | None = None
     for each, copies in linter.once(findings):
         if each.path != path:
-            path, entity = each.path, _entity(linter, each.path)
-            entries = () if entity is None else _entries(linter, path)
+            path, entity, file = each.path, linter.entity(each.path), linter.file(each.path)
+            entries = file.document.entries if entity is not None and isinstance(file, LintedFile) else ()
         entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
         address = "/page/branches" if each.code == "CM903" else None
         if each.code in REVIEWED and entity is not None and entry is not None:
             queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
             address = f"{queue}#{reference(entry)}"
-        followers = sorted({_entity(linter, copy.path) or copy.path for copy in copies})
+        followers = sorted({linter.entity(copy.path) or copy.path for copy in copies})
         yield About(each, entity, entry, address, tuple(followers))
-
-
-def _entries(linter: Linter, path: str) -> Sequence[Entry]:
-    return linter.linted(linter.source(path)).document.entries
-
-
-def _entity(linter: Linter, path: str) -> str | None:
-    try:
-        source = linter.source(path)
-    except KeyError:
-        return None  # what a store keeps, or a file of settings
-    return f"{source.owner}/{source.target}" if source.owner and source.target else None

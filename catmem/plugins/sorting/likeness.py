@@ -71,9 +71,14 @@ class Alike(NamedTuple):
 
 def same_words(text: str) -> tuple[str, ...]:
     """All words of a text without the signs of a sentence; in one order, unless a word denies what follows it."""
-    chunks = (chunk.strip(_AROUND) for chunk in normalize("NFC", text).casefold().split())
-    words = [word for word in chunks if word not in _DASHES]
+    words = plain_words(text)
     return tuple(words if any(map(_DENIES.fullmatch, words)) else sorted(words))
+
+
+def plain_words(text: str) -> list[str]:
+    """All words of a text without the signs of a sentence, in order."""
+    chunks = (chunk.strip(_AROUND) for chunk in normalize("NFC", text).casefold().split())
+    return [word for word in chunks if word not in _DASHES]
 
 
 def alike_pairs(texts: Sequence[str], most: int) -> list[Alike]:

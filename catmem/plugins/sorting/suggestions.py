@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem.linting.linted import LintedEntry
 from catmem.names import UNCATEGORIZED
-from catmem.plugins.sorting.likeness import alike_pairs, same_words
+from catmem.plugins.sorting.likeness import alike_pairs, plain_words, same_words
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _worth(entry: TidyEntry) -> tuple[bool, bool, str]:
 
 
 def _same(kept: TidyEntry, gone: TidyEntry) -> Suggestion:
-    order = "" if kept.tokens == gone.tokens else ", in another order"
+    order = "" if plain_words(kept.body) == plain_words(gone.body) else ", in another order"
     return joined("same", kept, gone, f"they have the same words{order}")
 
 

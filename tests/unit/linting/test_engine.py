@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.errors import UnreadableError
 from catmem.linting.diagnostic import Finding, Related
 from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
@@ -59,13 +58,6 @@ def test_bytes_that_are_not_utf_8_have_a_place_in_the_text_with_marks_for_them()
     with registered(word_rule("CM299", "todo")):
         (found,) = lint(b"one\n\xff\xfe todo", only("CM299"))
     assert (found.line, found.column) == (2, 4)
-
-
-def test_a_file_that_could_not_be_read_is_one_finding():
-    file = LintedFile("gone.md", b"", UnreadableError("no such file", code="missing"))
-    (found,) = lint_file(file, CONTEXT, only("CM192"))
-    assert (found.code, found.line, found.column, found.severity) == ("CM192", 1, 1, "error")
-    assert found.message == "cannot be read: no such file"
 
 
 def across(root, context):

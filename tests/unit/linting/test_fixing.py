@@ -16,7 +16,7 @@ def fixed(text, *codes, unsafe=False):
     return fix_all(
         lambda _: text,
         lambda texts: lint(texts.get("USER.md", text), only(*codes)),
-        lambda _, words: parse(words),
+        parse,
         unsafe=unsafe,
     )
 
@@ -36,12 +36,6 @@ def test_every_finding_is_fixed():
         result = fixed("todo\n§\nother\n§\na todo and a todo", "CM299")
     assert result.texts == {"USER.md": "done\n§\nother\n§\na done and a done"}
     assert len(result.applied) == 3
-
-
-def test_unsafe_fixes_are_made_when_asked_for():
-    with registered(word_rule("CM299", "todo", "done", safe=False)):
-        assert fixed("todo", "CM299").texts == {}
-        assert fixed("todo", "CM299", unsafe=True).texts == {"USER.md": "done"}
 
 
 def test_fixes_that_lead_to_others_go_on_until_nothing_changes():
@@ -141,7 +135,5 @@ def test_a_fix_may_open_a_section_for_what_follows():
     ],
 )
 def test_which_findings_can_be_fixed(diagnostic, unsafe, can):
-    result = fix_all(
-        lambda _: "one", lambda texts: [] if texts else [diagnostic], lambda _, text: parse(text), unsafe=unsafe
-    )
+    result = fix_all(lambda _: "one", lambda texts: [] if texts else [diagnostic], parse, unsafe=unsafe)
     assert result.texts == ({"USER.md": "ne"} if can else {})

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from catmem.errors import ChangedMeanwhileError, ConfigError, UnreadableError
+from catmem.errors import ChangedMeanwhileError, UnreadableError
 from catmem.linting import rule as registry
 from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.root_lint import Linter
@@ -92,12 +92,6 @@ def test_everything_below_the_root(root):
     result = open_lint(root).run()
     assert places(result) == EVERYTHING
     assert (result.files, result.exit_status) == (5, 1)
-
-
-def test_hints_are_fine(root):
-    put(root / "homes" / "neo" / "USER.md", "later")
-    put(root / "homes" / "other" / "USER.md", "else")
-    assert open_lint(root).run().exit_status == 0
 
 
 @pytest.mark.parametrize(
@@ -212,16 +206,6 @@ def test_an_error_in_the_settings_names_its_line(root):
     assert (error.line, error.column, error.key) == (5, 7, "lint.ignore[1]")
 
 
-def test_an_unknown_code_of_the_caller_is_an_error(root):
-    with pytest.raises(ConfigError, match="no rule 'CM296'"):
-        open_lint(root, select=["CM296"])
-
-
-def test_settings_per_file(root):
-    put(root / "catmem.yaml", 'lint: {per_file: {"homes/neo/*": [CM299]}}\n')
-    assert found(root) == EVERYTHING[1:]
-
-
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
@@ -257,12 +241,6 @@ def test_the_rounds_of_a_fix_look_at_changed_files_alone(root, looked_at):
 
 
 # --- fixes -----------------------------------------------------------------------------------------------------------
-
-
-def test_fixing_writes_nothing_by_itself(root):
-    fixed = open_lint(root).fix()
-    assert fixed.texts == {"homes/neo/USER.md": "## A\ndone\n"}
-    assert (root / "homes" / "neo" / "USER.md").read_text() == "## A\ntodo\n"
 
 
 def test_a_file_of_a_profile_is_written_through_the_store(root):

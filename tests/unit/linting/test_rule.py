@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from catmem.linting.rule import FAMILIES, all_rules, rule
+from catmem.linting.rule import all_rules, rule
 from tests.unit.linting.rules_for_tests import registered
 
 
@@ -50,7 +50,3 @@ def test_a_code_or_name_of_the_wrong_form_is_refused(code, name):
 def test_a_rule_without_a_summary_is_refused():
     with registered(), pytest.raises(ValueError, match="not a rule's"):
         rule("CM199", "pageless")(lambda *_: iter(()))
-
-
-def test_every_family_has_a_word():
-    assert {code[:3] for code in all_rules()} <= set(FAMILIES)

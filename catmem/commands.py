@@ -77,7 +77,6 @@ MODULES = {
     "git_commands": ("merge-driver",),
     "history_commands": ("diff", "undo", "restore", "replay", "watch"),
     "layout_commands": ("fmt", "migrate"),
-    "lint_commands": ("lint", "rule"),
     "log_commands": ("log", "blame"),
     "prompt_commands": ("prompt", "stats"),
     "serve_commands": ("serve", "mcp"),
@@ -89,6 +88,7 @@ MODULES = {
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "recall": (),
+    "linting": ("lint", "rule"),
     "branches": ("branches", "merge"),
     "entries": ("add", "replace", "remove", "move", "verify"),
 }

@@ -74,12 +74,11 @@ def _callback(row: Operation) -> Callable[..., None]:
         values = {name: value for name, value in words.items() if name in given}
         asked = Call(
             row, open_root, given=given, for_program=in_json(), tell=say, stdin=read_stdin, named_root=given_root(),
-            dialogue=_dialogue,
+            dialogue=_dialogue, progress=_progress,
         )  # fmt: skip
         try:
-            for name, value in values.items():
-                read = row.parameters[name].said.read
-                values[name] = value if read is None else read(value)
+            for name in values:
+                values[name] = _read(ctx, row.parameters[name], values[name])
             done = _asking_about_secrets(asked, values)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None
@@ -92,6 +91,16 @@ def _callback(row: Operation) -> Callable[..., None]:
             ctx.exit(status)
 
     return run
+
+
+def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN401 - as the row has it
+    if each.said.read is None:
+        return value
+    try:
+        return each.said.read(value)
+    except UsageError as error:
+        param = next(known for known in ctx.command.params if known.name == each.name)
+        raise click.BadParameter(error.message, ctx, param) from None
 
 
 def show(asked: Call, done: Outcome) -> None:
@@ -107,6 +116,12 @@ def show(asked: Call, done: Outcome) -> None:
     package, _, group = asked.operation.run.__module__.rpartition(".")
     texts = import_module(f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts")
     texts.TEXTS[type(done.value)](done.value, asked)
+
+
+def _progress() -> Any:  # noqa: ANN401 - a context
+    from catmem.cli.progress import progress
+
+    return progress()
 
 
 def _dialogue(name: str) -> Any:  # noqa: ANN401 - a class of the module, whose name is that of the dialogue
@@ -178,6 +193,8 @@ def _parameter(each: Parameter) -> click.Parameter:
         more["is_flag"] = True
     else:
         more |= {"type": _type(each), "multiple": each.many or said.tags}
+    if each.name == "form":
+        more |= {"is_eager": True, "callback": remember_format, "show_default": True}
     names = said.names.split()
     names += [] if any(name.startswith("--") for name in names) else [option_of(each)]
     return click.Option([*names, each.name], required=each.required, help=said.said, **more)

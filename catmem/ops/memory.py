@@ -1,17 +1,15 @@
 """Operations on entities over HTTP: where one is, what it says, and a write as an envelope or a plain one."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.names import is_declared, is_name
-from catmem.ops.shared import CATEGORY, PROFILE, REVISION, ApiDay, EntityId, Target
+from catmem.ops.shared import CATEGORY, PROFILE, REVISION, AsOf, EntityId, Target
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Outcome, P, Tool, Wire, operation
 from catmem.store.contract import revision_number
 from catmem.writing.drift_guard import SHOWN
@@ -159,7 +157,7 @@ def read(
     revision: Annotated[str | None, P("An old revision: for a person and a profile of tier 1.", form=REVISION)] = None,
     offset: Annotated[int, P("How many to pass over.", minimum=0, maximum=10_000_000)] = 0,
     limit: Annotated[int | None, P("How many at most.", minimum=1, maximum=100_000)] = None,
-    as_of: ApiDay = None,
+    as_of: AsOf = None,
 ) -> Outcome:
     """Read the entries of an entity that the caller sees.
 
@@ -524,7 +522,7 @@ def prompt(
     style: Annotated[
         Literal["markdown", "xml", "hermes"] | None, P("Instead of the profile's own.", at=NO_TOOL)
     ] = None,
-    as_of: Annotated[date | None, P("The day that states are for, YYYY-MM-DD; today by default.", at=NO_TOOL)] = None,
+    as_of: AsOf = None,
 ) -> PromptRead:
     """Give a profile's prompt, and the role that its envelopes name; a person also what the prompt is made of.
 
@@ -592,7 +590,7 @@ def seed_plan(
     categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
     category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
     fit: _Fit = False,
-    as_of: ApiDay = None,
+    as_of: AsOf = None,
 ) -> Any:  # noqa: ANN401 - a plan
     """Say what a seed would do, entry by entry; nothing is written."""
     kept = _categories(categories, category)
@@ -708,26 +706,6 @@ def seed(
 
 
 @operation(
-    "http lint",
-    command=False,
-    people=("lint", "Lint looks at everything, so it is for a person."),
-    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
-)
-def lint(call: Call, *, as_of: ApiDay = None) -> Any:  # noqa: ANN401 - JSON-ready data
-    """Say what lint finds in the whole root, without secrets."""
-    from catmem.linting.renderers import Report, render
-    from catmem.linting.root_lint import Linter
-
-    linter = Linter.open(call.root.root, search=False, as_of=as_of)
-    try:
-        found = linter.run()
-        text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
-    finally:
-        linter.close()
-    return {**json.loads(text), "errors": [each.to_dict() for each in found.errors]}
-
-
-@operation(
     "http status",
     command=False,
     people=("ask what is next", "It tells of everybody's files."),
@@ -739,7 +717,7 @@ def lint(call: Call, *, as_of: ApiDay = None) -> Any:  # noqa: ANN401 - JSON-rea
         "NextSteps",
     ),
 )
-def status(call: Call, *, as_of: ApiDay = None) -> Any:  # noqa: ANN401 - JSON-ready data
+def status(call: Call, *, as_of: AsOf = None) -> Any:  # noqa: ANN401 - JSON-ready data
     """Say what is next for a person."""
     from catmem.workspace.next_steps import next_steps
 

@@ -4,7 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
-from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, Call, P
+from catmem.ops.table import NO_COMMAND, NO_TOOL, ONLY_COMMAND, Call, P
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,15 @@ REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
 Target: TypeAlias = Literal["user", "memory"]
-AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE")]
+AsOf = Annotated[
+    date | None,
+    P(
+        "The day to judge dates by, YYYY-MM-DD. By default today.",
+        metavar="DATE",
+        http="The day that states are for, YYYY-MM-DD; today by default.",
+        at=NO_TOOL,
+    ),
+]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
 Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
 Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
@@ -40,7 +48,6 @@ EntityId = Annotated[
         form=ENTITY,
     ),
 ]
-ApiDay = Annotated[date | None, P("The day that states are for, YYYY-MM-DD; today by default.")]
 FoundTarget = Annotated[
     Target | None,
     P(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import types
 import typing
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib import import_module
@@ -20,6 +21,7 @@ from catmem.errors import CatmemError, ForbiddenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from catmem.envelopes.builder import WriteBase
     from catmem.workspace.workspace import Workspace
@@ -263,6 +265,10 @@ def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none
     raise UsageError(f"{name} asks a person, and is for the command line")
 
 
+def _no_progress() -> AbstractContextManager[Callable[[str], None]]:
+    return nullcontext(lambda _: None)
+
+
 @dataclass(slots=True)
 class Call:
     """One call of an operation: who asks (``None``: a person), what for, and where notes go.
@@ -285,6 +291,8 @@ class Call:
     """The root that ``--root`` names."""
     dialogue: Callable[[str], Any] = _no_dialogue
     """The dialogue of a name, which asks a person."""
+    progress: Callable[[], AbstractContextManager[Callable[[str], None]]] = _no_progress
+    """Shows a person how far a long call is: gives what takes the name of each step."""
     session: ToolSession | None = None
     wire: Wire | None = None
     """What a request says beside its parameters."""
@@ -353,7 +361,7 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
 
 
 def _parameters(name: str, run: Callable[..., Any]) -> dict[str, Parameter]:
-    hints = {each: hint for each, hint in run.__annotations__.items() if each not in {"return", "call"}}
+    hints = {each: hint for each, hint in run.__annotations__.items() if each not in {"return", "call", "_"}}
     more = hints.pop("how", None)
     if more is not None:
         hints |= typing.get_args(more)[0].__annotations__

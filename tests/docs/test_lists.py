@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks.__main__ import LONG, NAMES
-from catmem.mcp.tools import TOOLS
+from catmem.mcp.tools import all_tools
 from catmem.plugins.importers import SOURCES
 from catmem.resources import SCHEMA_NAMES, schema
 from catmem.tools.memory_tool import TOOL_SCHEMA
@@ -38,7 +38,7 @@ def test_the_table_of_the_format():
 
 TOLD = {
     "the memory tool": (TOOL_SCHEMA["properties"]["tags"]["description"], "Known ones: "),
-    "memory_add": (next(t for t in TOOLS if t.name == "memory_add").input_schema["properties"]["tags"]["description"],
+    "memory_add": (next(t for t in all_tools() if t.name == "memory_add").input_schema["properties"]["tags"]["description"],
                    "By name: "),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from catmem.mcp.server import make_server
-from catmem.mcp.tools import TOOLS
+from catmem.mcp.tools import all_tools
 from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
     OTHER,
@@ -27,7 +27,7 @@ from tests.property.test_tool_access import (
 
 __all__ = ["folder"]  # the fixture: a root with an open or a closed taxonomy
 
-TAKES = {tool.name: set(tool.input_schema["properties"]) for tool in TOOLS}
+TAKES = {tool.name: set(tool.input_schema["properties"]) for tool in all_tools()}
 
 
 def fitting(call: dict) -> tuple[str, str, dict]:

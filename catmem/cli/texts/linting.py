@@ -1,0 +1,86 @@
+"""Findings of lint, and the pages of its rules, as people and programs read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem import __version__
+from catmem.cli.output import columns, emit, print_unreadable, say, shown_path, text_diff
+from catmem.errors import ConfigError
+from catmem.files import os_errors
+from catmem.ops.linting import Fixed, Linted, Rules
+from catmem.text import plural
+
+if TYPE_CHECKING:
+    from catmem.ops.table import Call
+
+
+def _fixed(value: Fixed, call: Call) -> None:
+    for name, codes in value.fighting.items():
+        say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
+    if call.values["diff"]:
+        from catmem.linting.renderers import mask_both
+
+        for name, text in value.texts.items():
+            shown = shown_path(value.linter.root.path(name))
+            emit(text_diff(*mask_both(value.linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
+        return
+    print_unreadable(value.failed)
+    if value.applied:
+        written = len(value.texts) - len(value.failed)
+        say(f"fixed {value.applied} {plural(value.applied, 'finding')} in {written} {plural(written, 'file')}")
+
+
+def _linted(value: Linted, call: Call) -> None:
+    if value.fixed is not None:
+        _fixed(value.fixed, call)
+    linter, found, form, output = value.linter, value.found, call.values["form"], call.values["output"]
+    from catmem.linting.diagnostic import SEVERITIES, rank
+    from catmem.linting.renderers import Report, render
+
+    names: dict[str, str] = {}
+    diagnostics = []
+    for each in found.diagnostics:
+        # As its paths are from the working folder.
+        related = (replace(one, path=one.path and shown_path(linter.root.path(one.path))) for one in each.related)
+        diagnostics.append(replace(each, path=shown_path(linter.root.path(each.path)), related=tuple(related)))
+        names[diagnostics[-1].path] = each.path
+    report = Report(
+        diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__, found.min_severity
+    )
+    text = render(report, form, statistics=call.values["statistics"])
+    if output is None:
+        emit(text)
+    elif Path(output).suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
+        raise ConfigError(
+            "findings are not written over files that lint reads",
+            code="would_replace",
+            path=output,
+            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
+        )
+    else:
+        with os_errors("cannot be written", path=output, hint="Name another file."):
+            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    if form == "text":
+        hidden = {name: " (not shown)" for name in SEVERITIES if rank(name) > rank(found.min_severity)}
+        hidden |= {"hint": " (see --hints)"} if found.min_severity == "warning" else {}
+        said = ", ".join(
+            f"{count} {plural(count, name)}{hidden.get(name, '')}"
+            for name, count in report.severities().items()
+            if count
+        )
+        say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}")
+
+
+def _rules(value: Rules, _: Call) -> None:
+    if not value.page:
+        emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in value.found]))
+        return
+    (found,) = value.found
+    fix = f", {found.fixes} fix" if found.fixes else ""
+    emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
+
+
+TEXTS = {Fixed: _fixed, Linted: _linted, Rules: _rules}

@@ -1,0 +1,210 @@
+"""Operations of lint: find what is wrong, and print the page of a rule."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.errors import CatmemError, ConfigError
+from catmem.ops.shared import AsOf
+from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
+
+if TYPE_CHECKING:
+    from catmem.linting.diagnostic import Severity
+    from catmem.linting.root_lint import Linter, LintResult
+    from catmem.linting.rule import Rule
+
+
+def _codes(values: Sequence[str]) -> list[str]:
+    codes = [code.strip() for value in values for code in value.split(",") if code.strip()]
+    if not codes:
+        # A variable that a script forgot to set would stand for all rules.
+        raise UsageError("names no rule")
+    return codes
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What fixes made of files: the new texts by name, how many findings they end, and what could not be written."""
+
+    linter: "Linter"
+    texts: Mapping[str, str]
+    applied: int
+    fighting: Mapping[str, Sequence[str]]
+    failed: Sequence[CatmemError] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What lint found, and what was fixed before."""
+
+    linter: "Linter"
+    found: "LintResult"
+    fixed: Fixed | None
+
+
+@operation(
+    "lint",
+    opens="root",
+    formats=False,
+    examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
+    people=("lint", "Lint looks at everything, so it is for a person."),
+    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
+)
+def lint(
+    call: Call,
+    *,
+    paths: Annotated[list[str] | None, P(argument=True, at=ONLY_COMMAND)] = None,
+    fix: Annotated[bool, P("Apply safe fixes until nothing changes, then say what is left.", at=ONLY_COMMAND)] = False,
+    unsafe_fixes: Annotated[
+        bool, P("With --fix or --diff: apply the fixes too that need a second look.", at=ONLY_COMMAND)
+    ] = False,
+    diff: Annotated[
+        bool, P("Write nothing; print what --fix would change; exit 1 if anything.", at=ONLY_COMMAND)
+    ] = False,
+    select: Annotated[
+        list[str] | None,
+        P("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes, at=ONLY_COMMAND),
+    ] = None,
+    ignore: Annotated[list[str] | None, P("Not these rules.", metavar="CODES", read=_codes, at=ONLY_COMMAND)] = None,
+    form: Annotated[
+        Literal["text", "json", "github", "sarif"],
+        P("For people, for programs, for GitHub's checks, or for code scanners.", "--format", at=ONLY_COMMAND),
+    ] = "text",
+    min_severity: Annotated[
+        Literal["error", "warning", "hint"] | None,
+        P("Show nothing milder, and fail for nothing milder; it is counted all the same.", at=ONLY_COMMAND),
+    ] = None,
+    hints: Annotated[
+        bool, P("With the format text: show hints too, and not their number alone.", at=ONLY_COMMAND)
+    ] = False,
+    as_of: AsOf = None,
+    statistics: Annotated[
+        bool, P("With the format text: how often each rule found something.", at=ONLY_COMMAND)
+    ] = False,
+    output: Annotated[
+        str | None,
+        P("Write the findings to a file and not to standard output.", metavar="FILE", at=ONLY_COMMAND),
+    ] = None,
+) -> Outcome:
+    """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
+
+    PATHS are files or folders; without any, all that is below the root. For people, hints are counted, and shown with
+    --hints, --select or --min-severity; what copies of one fact have in common is one finding. Exit status: 0 if
+    there are hints at most, 1 with errors or warnings, 2 if the configuration is not right (all other files are
+    looked at all the same).
+    """
+    if unsafe_fixes and not (fix or diff):
+        raise UsageError("--unsafe-fixes goes with --fix or --diff.")
+    if statistics and form != "text":
+        raise UsageError("--statistics goes with --format text.")
+    call.refuse_beside("diff", "fix", "statistics", "output", "form", why="it writes nothing, and reports no findings.")
+
+    from catmem.config.profile import refuse_no_root
+    from catmem.linting.diagnostic import Related, rank
+    from catmem.linting.root_lint import Linter
+
+    if call.door == "http":
+        return Outcome(_all_findings(Linter.open(call.root.root, search=False, as_of=as_of)))
+    chosen: dict[str, Any] = {
+        "select": select or (),
+        "ignore": ignore or (),
+        "as_of": as_of,
+        "min_severity": min_severity,
+        "paths": paths or (),
+    }
+    root = call.named_root
+    linter, fixed, status = Linter.open(root or ".", search=root is None, **chosen), None, 0
+    if fix or diff:
+        fixed = _fixed(call, linter, unsafe=unsafe_fixes, writes=not diff)
+        status = max([int(bool(fixed.fighting)), *(error.exit_status for error in fixed.failed)])
+        if diff:
+            return Outcome(fixed, STREAMED, status=max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
+        linter = Linter.open(root or ".", search=root is None, **chosen)
+    with call.progress() as linter.begins:
+        found = linter.run()
+    if not paths and not found.files:
+        refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
+    if paths and not found.files and not found.errors:
+        raise ConfigError(
+            "there is nothing to lint in what was named",
+            code="nothing_to_lint",
+            path=paths[0],
+            hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
+        )
+    diagnostics = []
+    for each, copies in linter.once(found.diagnostics) if form != "json" else ((one, ()) for one in found.diagnostics):
+        same = (Related(one.path, one.start, one.end, "the same in a copy", one.line, one.column) for one in copies)
+        diagnostics.append(replace(each, related=(*each.related, *same)))
+    found = replace(found, diagnostics=tuple(diagnostics))
+    if form == "text":
+        shown: Severity = "hint" if hints or select or min_severity else "warning"
+        found = replace(found, min_severity=min(found.min_severity, shown, key=rank))
+    return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
+
+
+def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> Fixed:
+    """What fixes make of the files, which are written if that is wanted."""
+    with call.progress() as linter.begins:
+        fixed = linter.fix(unsafe=unsafe)
+    failed: list[CatmemError] = []
+    for name, text in fixed.texts.items() if writes else ():
+        try:
+            linter.write(name, linter.text(name) or "", text)
+        except CatmemError as error:
+            failed.append(error)
+    return Fixed(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
+
+
+def _all_findings(linter: "Linter") -> dict[str, Any]:
+    """What lint finds in the whole root, without secrets."""
+    from catmem.linting.renderers import Report, render
+
+    try:
+        found = linter.run()
+        text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
+    finally:
+        linter.close()
+    return {**json.loads(text), "errors": [each.to_dict() for each in found.errors]}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Lint rules; ``page``: the page of one."""
+
+    found: Sequence["Rule"]
+    page: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = [_rule_dict(rule) for rule in self.found]
+        return said[0] if self.page else {"rules": said}
+
+
+def _rule_dict(rule: "Rule") -> dict[str, Any]:
+    fields = ("code", "name", "severity", "scope", "fixes", "summary", "options", "page")
+    options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
+    return {field: options if field == "options" else getattr(rule, field) for field in fields}
+
+
+@operation("rule", rooted=False, examples=("catmem rule CM203", "catmem rule --all"))
+def rule(
+    _: Call,
+    *,
+    code: Annotated[str | None, P(argument=True)] = None,
+    every: Annotated[bool, P("One line for each rule.", "--all")] = False,
+) -> Rules:
+    """Print the page of a lint rule. CODE is its code or its name."""
+    from catmem.linting.rule import all_rules
+    from catmem.linting.settings import unknown_rule
+
+    rules = all_rules()
+    if every == (code is not None):
+        raise UsageError("Give the code of a rule, or --all.")
+    if code is None:
+        return Rules([*rules.values()])
+    by_name = {rule.name: rule for rule in rules.values()}
+    found = rules.get(code.upper()) or by_name.get(code)
+    if found is None:
+        raise unknown_rule(code)
+    return Rules([found], page=True)

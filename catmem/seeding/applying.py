@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.config.profile import one_reading
-from catmem.digest import bytes_digest, content_digest
-from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
 from catmem.seeding.planner import (
@@ -33,7 +32,7 @@ from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.model.document import Document
     from catmem.seeding.plan import SeedPlan
@@ -68,36 +67,6 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
         return _Applying(workspace, plan, file, drift).run()
 
 
-def apply_shown(workspace: Root, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
-    """Carry out what a person looked at, and nothing else.
-
-    ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
-    entity. All is planned again while no other seed runs. A file of which a seed would make something else by now is
-    left alone, and stands in ``refused`` with a ``StaleError``; one in which nothing is left to do counts as done.
-    Raises as ``apply_seed`` and ``plan_seed`` do.
-    """
-    file = SeedFile(workspace.root)
-    with file.held():
-        now = replanned(workspace, plan)
-        found = {each.target: each for each in now.files}
-        chosen = [found[target] for target in shown if target in found]
-        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
-        refused = [each for each in now.refused if each.target in shown]
-        known = {*(each.target for each in files), *(each.target for each in refused)}
-        others = [SeedRefusal(target, _otherwise(target)) for target in shown if target not in known]
-        plan = replace(now, files=tuple(files), refused=tuple(refused))
-        result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
-    for each in others:
-        gate.note_refusal(workspace, each.target, op="seed", agent=plan.asked.actor or PERSON, error=each.error)
-    return replace(result, refused=(*result.refused, *others))
-
-
-def shown_digest(plan: FilePlan) -> str:
-    """What a seed makes of one file, and what counts as seeded from then on: the digest of what is looked at."""
-    entries = sorted([*each.key, each.text] for each in plan.entries)
-    return content_digest([plan.target, plan.source, plan.before, plan.after, entries])
-
-
 def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
     """Whether there is anything to write of one file of a plan: the file, or what is on record of it."""
     return each.changes or _is_news(each, plan.lock)
@@ -113,24 +82,14 @@ def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
     )
 
 
-def _otherwise(target: str) -> StaleError:
-    return StaleError(
-        f"{target} was not seeded: a seed would write something else by now than what was looked at",
-        hint="Look at what would change now, and seed it again.",
-    )
-
-
 class _Applying:
-    """One plan being carried out. ``exact``: what it says is written, or nothing."""
+    """One plan being carried out."""
 
-    def __init__(
-        self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
-    ) -> None:
+    def __init__(self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift) -> None:
         self.workspace = workspace
         self.plan = plan
         self.file = file
         self.on_drift = on_drift
-        self.exact = exact
         self.agent = plan.asked.actor or PERSON
 
     def run(self) -> SeedResult:
@@ -172,8 +131,6 @@ class _Applying:
             refuse_unmerged(self.workspace, planned.target, document.text)
             made = planned
             if document.text != planned.before:
-                if self.exact:
-                    raise _otherwise(planned.target)
                 made = self._again(planned, document)
             return made.after.encode()
 

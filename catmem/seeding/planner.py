@@ -196,7 +196,6 @@ class _Planning:
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
         self.parts: dict[str, Parts] = {}
-        self.starved: list[str] = []
         self.slips: list[str] = []
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
@@ -238,17 +237,13 @@ class _Planning:
                 else:
                     files += [] if found is None else [found]
         order = {name: number for number, name in enumerate(self.asked.targets)}
-        offered_all = [each for each, _ in offers.values()]
-        unnamed = self._unnamed(offered_all)
         warnings = self._about_files(files)
-        warnings += [_on_unnamed(self.source.name, unnamed, offered_all)] if unnamed else []
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
             warnings=tuple(warnings),
-            starved=(*self.starved, *unnamed),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -357,8 +352,6 @@ class _Planning:
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
-        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
-            self.starved.append(entity)
         replaces = self.asked.replace_cloned and not _is_flat(offered)
         if record is None and not (parts.slice or replaces):
             return None
@@ -400,15 +393,6 @@ class _Planning:
         """What a profile is to have of an offer, of the categories that are asked for."""
         return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
 
-    def _unnamed(self, offers: Iterable[Offer]) -> list[str]:
-        """The profiles that name no category of a source that has some, where all are asked for."""
-        if self.asked.categories is not None or all(_is_flat(each) or not each.document.entries for each in offers):
-            return []
-        named = {parts.target.partition("/")[0] for parts in self.parts.values() if parts.slice}
-        left = self.profiles.keys() - named
-        everybody = load_each(self.workspace)[0] if left else ()
-        return [name for name, each in self.profiles.items() if name in left and not each.is_base(everybody)]
-
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories
 
@@ -425,10 +409,9 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
-        """What is there twice, and what no target gets."""
-        notes = [*dict.fromkeys(self.slips), *(_on_doubles(each) for each in files if each.doubles)]
+        """Categories that are misspelt, clones, and what no target gets."""
+        notes = [*dict.fromkeys(self.slips)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
-        notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
         return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
 
     def _on_unread(self, category: str) -> str | None:
@@ -441,28 +424,6 @@ class _Planning:
             if not any(named_of([category], target, profile, taxonomy) for target in targets)
         ]
         return f"{few(names)} gets nothing of {category}: the profile does not name it" if names else None
-
-
-def _on_doubles(plan: FilePlan) -> str:
-    """What to know of entries that look like the target's own; it shows no text, since not everybody may see that."""
-    places = ", ".join(dict.fromkeys(plan.doubles))
-    many = "an entry" if len(plan.doubles) == 1 else f"{len(plan.doubles)} entries"
-    return f"{plan.target}: {many} for {places} may say what the file says already in other words: keep one"
-
-
-def _on_starved(source: str, files: Sequence[str]) -> str:
-    targets = dict.fromkeys(each.partition("/")[2] for each in files)
-    kept = " and ".join(f"{source}/{target}" for target in targets)
-    return (
-        f"no entry of {kept} has a category, so nothing of it goes to {few(files)}: catmem sort -p "
-        f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
-    )
-
-
-def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
-    there = sorted({each.version.category for offered in offers for each in offered.entries})
-    what = f"the profile names none of {few(there)}" if there else f"the profile {source} reads none of its entries"
-    return f"nothing of {source} goes to {few(names)}: {what}"
 
 
 def _is_flat(offered: Offer) -> bool:

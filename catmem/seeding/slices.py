@@ -176,8 +176,6 @@ class FilePlan:
     rows: tuple[SeedRow, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     withheld: tuple[Offered, ...] = ()
-    doubles: tuple[str, ...] = ()
-    """The categories in which an entry arrives that looks like one of the target's own, once for each such entry."""
     is_known: bool = True
     """Whether a base was on record; without one a seed only adds."""
     cloned: int = 0
@@ -284,7 +282,6 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         rows=tuple(row for row in _rows(held, before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
         withheld=out,
-        doubles=tuple(own.category for own, _ in merged.doubles),
         is_known=parts.base is not None,
     )
 

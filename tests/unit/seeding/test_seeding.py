@@ -849,14 +849,3 @@ def test_a_lock_with_half_a_character_is_no_obstacle(workspace, tmp_path, key):
     assert seed(workspace, "neo").exit_status == 0
     assert "Vendor is Bolt." in bodies(workspace)
     assert len(locked(workspace, "ann/user")) == 2
-
-
-def test_an_arrival_that_is_nearly_an_entry_of_the_targets_own_is_told_once(workspace):
-    seed(workspace, "neo")
-    edit(workspace, "No calls before ten.", "No calls before ten.\n§\nThe deadline is on Friday")
-    put_bytes(workspace, "neo/user", text_of(workspace).replace("## Talk\n", "## Talk\nThe deadline is on Monday\n§\n"))
-    said = "neo/user: an entry for talk may say what the file says already in other words: keep one"
-    assert said in workspace.plan_seed("boss", ["neo"], as_of=DAY).notes
-    assert said in seed(workspace, "neo").notes
-    assert {"The deadline is on Friday", "The deadline is on Monday"} <= set(bodies(workspace, "neo/user"))
-    assert said not in seed(workspace, "neo").notes

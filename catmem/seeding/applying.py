@@ -16,13 +16,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
-from catmem.seeding.planner import (
-    plan_seed,
-    plan_within,
-    refuse_bounded,
-    refuse_unmerged,
-    replanned,
-)
+from catmem.seeding.planner import plan_seed, plan_within, refuse_bounded, refuse_unmerged, replanned
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key
@@ -34,7 +28,6 @@ from catmem.writing.written import on_adoption, on_restoration, on_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from catmem.model.document import Document
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.seed_lock import SeedLock
     from catmem.store.contract import Current, OnDrift
@@ -48,11 +41,9 @@ _AT_ONCE = 8
 
 
 def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
-    """Carry out a plan: one guarded write for each file that changes, then the lock.
+    """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock.
 
-    A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
-    with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
-    first. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
     """
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
@@ -74,12 +65,9 @@ def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
 
 def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
     """Whether other entries count as seeded after a plan than the lock has on record."""
-    old = lock.records.get((plan.target, plan.source))
-    if old is None:
-        return bool(plan.entries)
-    return old.entries is not plan.entries and Counter(each.key for each in old.entries) != Counter(
-        each.key for each in plan.entries
-    )
+    record = lock.records.get((plan.target, plan.source))
+    old = () if record is None else record.entries
+    return old is not plan.entries and Counter(each.key for each in old) != Counter(each.key for each in plan.entries)
 
 
 class _Applying:
@@ -131,16 +119,14 @@ class _Applying:
             refuse_unmerged(self.workspace, planned.target, document.text)
             made = planned
             if document.text != planned.before:
-                made = self._again(planned, document)
+                profile = self.workspace.profile(planned.target.partition("/")[0])
+                parts = self.plan.parts[planned.target]
+                made = plan_within(self.workspace, self.plan.asked, profile, parts, document)
             return made.after.encode()
 
-        read = self.plan.read[planned.source]
-        note: dict[str, Any] = {
-            "source": planned.source,
-            "source_revision": read.revision,
-            "source_digest": read.digest,
-        }
-        known = self.plan.clocks.get(planned.target, {})
+        read, known = self.plan.read[planned.source], self.plan.clocks.get(planned.target, {})
+        note: dict[str, Any] = {"source": planned.source, "source_revision": read.revision}
+        note["source_digest"] = read.digest
         keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
         clocks = {key: known[key] for key in keys if key in known}
         note |= {CLOCKS: clocks} if clocks else {}
@@ -151,18 +137,11 @@ class _Applying:
         notes += [] if title is None else [title]
         return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
 
-    def _again(self, planned: FilePlan, document: Document) -> FilePlan:
-        """The same slice for what is there now."""
-        profile = self.workspace.profile(planned.target.partition("/")[0])
-        return plan_within(self.workspace, self.plan.asked, profile, self.plan.parts[planned.target], document)
-
     def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
+        news = [(each.plan, self.plan.read[each.plan.source]) for each in done if _is_news(each.plan, lock)]
         records = [
-            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
-            for plan, _, _ in done
-            if _is_news(plan, lock)
-            for read in (self.plan.read[plan.source],)
+            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news
         ]
         return self.file.write(self.plan.lock_data, lock.put(records)) if records else None
 
@@ -182,11 +161,7 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     *,
     fit: bool = False,
 ) -> dict[str, Any]:
-    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
-
-    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories, ``fit`` to what fits. Raises what
-    ``Workspace.plan_seed`` and ``apply_seed`` raise.
-    """
+    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell."""
     refuse_bounded(workspace, name)
     plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories, fit=fit)
     result = apply_seed(workspace, plan)

@@ -20,11 +20,7 @@ EPHEMERAL_TIER = 3
 
 
 class SeedOrder(NamedTuple):
-    """Every source with the profiles that name it in ``seed_from``, each after what seeds it.
-
-    ``unreadable`` is what is wrong with profiles that may be targets, and with the ``seed_from`` of others
-    (``seed_cycle``, ``unknown_name``): they are not among the targets.
-    """
+    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others."""
 
     sources: list[tuple[str, list[str]]]
     unreadable: tuple[CatmemError, ...]
@@ -35,11 +31,10 @@ class SeedOrder(NamedTuple):
 
 
 def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
-    """Who seeds whom in a root.
+    """Who seeds whom in a root, without profiles that live for one task and were never seeded.
 
-    Left out are profiles that live for one task, unless they were seeded by name. ``profiles`` are those that are
-    right, for a caller who has them, and knows what is wrong with the others. Raises ``UnreadableError`` for the folder
-    of profiles and the lock, and ``ConfigError`` for the lock.
+    ``profiles`` are those that are right, for a caller who knows what is wrong with the others. Raises
+    ``UnreadableError`` for the folder of profiles and the lock, and ``ConfigError`` for the lock.
     """
     unreadable: list[CatmemError] = []
     if profiles is None:

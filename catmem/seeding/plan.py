@@ -24,11 +24,7 @@ OVER = "over the limit"
 
 
 class SeedRequest(NamedTuple):
-    """What was asked for, so that a plan can be made again.
-
-    ``categories`` are slugs, ``None`` for all; ``fit`` leaves out what is over a target's limit, and
-    ``replace_cloned`` takes out the ``FilePlan.cloned``.
-    """
+    """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
 
     source: str
     targets: tuple[str, ...]
@@ -52,12 +48,9 @@ class SeedRefusal(NamedTuple):
 class SeedPlan:
     """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
 
-    Made by ``plan_seed``; ``apply_seed`` carries it out. ``notes`` say what there is to know, ``warnings`` those of
-    them that are about files: misspelt categories, clones, categories that no target gets. ``unreadable`` is what is
-    wrong with profiles that may be targets too, where the targets were not named.
-
-    The other fields are what the plan was made of: the parts by target, the lock as bytes and as records, the source's
-    files, and how old entries without a date of their own are, by target and by the key of their words.
+    ``warnings`` are the ``notes`` that are about files. ``unreadable`` is what is wrong with profiles that may be
+    targets too, where the targets were not named. ``clocks`` say by target and by the key of their words how old
+    entries without a date of their own are; with them stands what the plan was made of.
     """
 
     asked: SeedRequest = field(repr=False)

@@ -86,12 +86,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
-    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
-
-    Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
-    ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
-    ``UnreadableError`` for the lock.
-    """
+    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now."""
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if targets is None:
@@ -111,8 +106,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
 
 def replanned(workspace: Root, plan: SeedPlan) -> SeedPlan:
     """The plan of the same request, from what is there now."""
-    with one_reading():
-        return _Planning(workspace, plan.asked).plan()
+    return _Planning(workspace, plan.asked).plan()
 
 
 def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
@@ -124,18 +118,14 @@ def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
     actor: str | None = None,
     categories: Sequence[str] | None = None,
 ) -> dict[str, str]:
-    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
-
-    Raises as ``plan_seed`` does.
-    """
+    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target."""
     asked = SeedRequest(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
     with one_reading():
         planning = _Planning(workspace, asked)
-        offers = planning.offers()
         profile = planning.profiles[name]
         return {
             target: slice_text(offered, planning.slice_of(profile, target, offered))
-            for target, (offered, _) in offers.items()
+            for target, (offered, _) in planning.offers().items()
         }
 
 
@@ -163,10 +153,7 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
 
 
 def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
-    """The profile that acts, ``None`` for a person.
-
-    Raises ``ForbiddenError`` for one that may not seed, before it learns of any other profile.
-    """
+    """The profile that acts, ``None`` for a person. Raises before one that may not seed learns of any other."""
     acting = None if actor is None else workspace.profile(actor)
     if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(
@@ -185,6 +172,7 @@ class _Planning:
     def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
         self.workspace = workspace
         self.asked = asked
+        self.files = TARGETS if asked.only is None else (asked.only,)
         known = known_profiles(workspace, profiles)
         self.acting = refuse_bounded(workspace, asked.actor)
         self.source = known(asked.source)
@@ -192,9 +180,11 @@ class _Planning:
         self._refuse(known)
         self.lock_data, self.lock = SeedFile(workspace.root).read()
         self.given: dict[str, list[SeedRecord]] = {}
-        """The records of a target."""
+        self.handed_on: dict[str, list[SeedRecord]] = {}
+        """The records of a target and of a source."""
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
+            self.handed_on.setdefault(record.source, []).append(record)
         self.parts: dict[str, Parts] = {}
         self.slips: list[str] = []
 
@@ -266,8 +256,7 @@ class _Planning:
 
     def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
-        targets = TARGETS if self.asked.only is None else (self.asked.only,)
-        offers = {target: self._offer(target) for target in targets}
+        offers = {target: self._offer(target) for target in self.files}
         if self.asked.categories is not None:
             self._refuse_unknown(self.asked.categories, {target: each for target, (each, _) in offers.items()})
         return offers
@@ -281,7 +270,7 @@ class _Planning:
         taxonomy = self.workspace.config.taxonomy
         for target, offered in offers.items():
             there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
-            for record in self._handed_on(target):
+            for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
                 there.update(each.category for each in record.entries)
             for profile in (self.source, *self.profiles.values()):
                 there |= profile.selectors(target, taxonomy).names
@@ -297,11 +286,6 @@ class _Planning:
                 hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
 
-    def _handed_on(self, target: str) -> list[SeedRecord]:
-        """What is on record as seeded from a file of the source."""
-        source = f"{self.source.name}/{target}"
-        return [record for record in self.lock.records.values() if record.source == source]
-
     def _offer(self, target: str) -> tuple[Offer, Snapshot]:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
         reading = workspace.store.read(entity)
@@ -316,16 +300,14 @@ class _Planning:
 
     def _refuse_emptied(self, target: str, offered: Offer) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
-        is_flat = _is_flat(offered)
+        is_flat, source = _is_flat(offered), f"{self.source.name}/{target}"
         if offered.document.entries and not is_flat:
             return
-        seeded = [
-            record.target
-            for record in self._handed_on(target)
-            if any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
-        ]
-        if any(entity.partition("/")[0] in self.profiles for entity in seeded):
-            source = f"{self.source.name}/{target}"
+        if any(
+            any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
+            for record in self.handed_on.get(source, ())
+            if record.target.partition("/")[0] in self.profiles
+        ):
             raise UnreadableError(
                 "has no category any more, and entries of categories were seeded from it"
                 if is_flat
@@ -356,7 +338,12 @@ class _Planning:
         if record is None and not (parts.slice or replaces):
             return None
         data = self.workspace.bytes_of(profile, target)
-        _refuse_unfit(self.workspace, entity, data)
+        # A file in which nothing is to change is looked at no closer than whether it is a text that git left whole.
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = legible(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
+        refuse_unmerged(self.workspace, entity, text)
         self._refuse_slip(profile, parts, data)
         kept = all(each.text.encode() in data for each in parts.base or ())
         if data and kept and not (every_entry or replaces) and is_settled(parts):
@@ -365,10 +352,7 @@ class _Planning:
         return plan if record is not None or parts.slice or plan.cloned else None
 
     def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
-        """Raise ``UnknownNameError`` where a misspelt category of the profile would take copies out of its file.
-
-        Where none would go, a note says so.
-        """
+        """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file, else note it."""
         target, taxonomy = parts.target.partition("/")[2], self.workspace.config.taxonomy
         selectors = profile.selectors(target, taxonomy)
         there = {each.version.category for each in parts.offered.entries}
@@ -409,21 +393,19 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
-        """Categories that are misspelt, clones, and what no target gets."""
+        """Categories that are misspelt, clones, and categories that are asked for and that some targets do not read."""
         notes = [*dict.fromkeys(self.slips)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
-        return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
-
-    def _on_unread(self, category: str) -> str | None:
-        """What to know of a category that is asked for and that some of the targets do not read."""
-        taxonomy = self.workspace.config.taxonomy
-        targets = TARGETS if self.asked.only is None else (self.asked.only,)
-        names = [
-            name
-            for name, profile in self.profiles.items()
-            if not any(named_of([category], target, profile, taxonomy) for target in targets)
-        ]
-        return f"{few(names)} gets nothing of {category}: the profile does not name it" if names else None
+        for category in self.asked.categories or ():
+            names = [
+                name
+                for name, profile in self.profiles.items()
+                if not any(
+                    named_of([category], target, profile, self.workspace.config.taxonomy) for target in self.files
+                )
+            ]
+            notes += [f"{few(names)} gets nothing of {category}: the profile does not name it"] if names else []
+        return notes
 
 
 def _is_flat(offered: Offer) -> bool:
@@ -432,19 +414,6 @@ def _is_flat(offered: Offer) -> bool:
 
 
 # --- one file, to write it too ------------------------------------------------------------------------------------
-
-
-def _refuse_unfit(workspace: Root, entity: str, data: bytes) -> None:
-    """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
-
-    A file in which nothing is to change is looked at no closer than that.
-    """
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        legible(workspace.parse, entity, data)  # which says what is wrong, and where
-        raise
-    refuse_unmerged(workspace, entity, text)
 
 
 def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import Answer, ContentDisagreement, Disagreement, How
+    from catmem.merging.decisions import Answer, Disagreement, How
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import JoinedAll, LeftBranch
 
@@ -284,7 +284,7 @@ class _Quit(Exception):  # noqa: N818 - no error: the person has had enough
     """The person does not go on, so nothing is written."""
 
 
-def conflict_line(found: Disagreement | ContentDisagreement) -> str:
+def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
     said = found.to_dict()
     where = f" in {said['category']}" if said["category"] else ""

@@ -40,7 +40,6 @@ _DAY = 24 * _HOUR
 """In seconds."""
 _CONFLICT = 3
 _IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
-"""Characters that the names of sides have at least, so that most lists look alike."""
 _HELP = """\
   o        ours: what the file says
   t        theirs: what the branch says

@@ -95,11 +95,10 @@ def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Bran
 
 
 def _of_entity(workspace: Root, entity: str) -> list[Branch]:
-    found = open_branches(workspace, entity)
+    found, declared = open_branches(workspace, entity), workspace.config.entities.get(entity)
     if not found:
         return []
     past = MergeHistory(workspace, entity)
-    declared = workspace.config.entities.get(entity)
     return [_branch(past, revision, declared) for revision in found]
 
 
@@ -164,10 +163,7 @@ def differing(one: Document, other: Document) -> int:
 
 
 class Beside(NamedTuple):
-    """A branch and the head. ``base`` is the newest revision that they have in common, ``None`` for nothing.
-
-    ``is_open`` is false for a branch that was merged already, ``possible`` where no text says what was merged.
-    """
+    """A branch and the head. ``possible`` is false where no text says what was merged."""
 
     entity: str
     revision: Revision
@@ -178,11 +174,7 @@ class Beside(NamedTuple):
 
 
 def beside(workspace: Root, entity: str, branch: str) -> Beside:
-    """The branch ``branch`` (``8a``) of an entity beside its head; nothing is written.
-
-    Raises ``UnknownNameError``, ``UnknownRevisionError`` for what is no branch, and ``DriftError`` where one side holds
-    what no tool wrote.
-    """
+    """The branch ``branch`` (``8a``) of an entity beside its head. Raises ``UnknownRevisionError``, ``DriftError``."""
     name = entity_of(workspace, entity)
     past = MergeHistory(workspace, name)
     revision = past.record(branch)
@@ -193,11 +185,6 @@ def beside(workspace: Root, entity: str, branch: str) -> Beside:
         past.merge(past.head, branch)
     except EditError:
         possible = False
-    return Beside(
-        entity=name,
-        revision=revision,
-        head=past.head,
-        base=next(iter(past.bases(past.head, branch)), None),
-        is_open=any(each.revision == branch for each in open_branches(workspace, name)),
-        possible=possible,
-    )
+    base = next(iter(past.bases(past.head, branch)), None)
+    is_open = any(each.revision == branch for each in open_branches(workspace, name))
+    return Beside(name, revision, past.head, base, is_open, possible)

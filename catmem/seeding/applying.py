@@ -21,6 +21,7 @@ from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change
+from catmem.text import plural
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
@@ -169,22 +170,15 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, result.refused), *map(_row, files)]
     left_out = len(rows) - _MOST_ROWS
-    answer: dict[str, Any] = {
-        "success": not (result.refused or result.unreadable),
-        "action": "seed",
-        "source": name,
-        "files": rows[:_MOST_ROWS],
-    }
-    if left_out > 0:
-        answer |= {"files_left_out": left_out}
-    if plan.lock.notes:
-        answer |= {"note": _NOTED}
-    if plan.warnings:
-        answer |= {"warnings": list(plan.warnings)}
+    success = not (result.refused or result.unreadable)
+    answer: dict[str, Any] = {"success": success, "action": "seed", "source": name, "files": rows[:_MOST_ROWS]}
+    answer |= {"files_left_out": left_out} if left_out > 0 else {}
+    answer |= {"note": _NOTED} if plan.lock.notes else {}
+    answer |= {"warnings": list(plan.warnings)} if plan.warnings else {}
     if result.refused:
         count = len(result.refused)
         answer |= {
-            "error": f"{count} of {len(rows)} files {'was' if count == 1 else 'were'} not seeded",
+            "error": f"{count} of {len(rows)} files {plural(count, 'was', 'were')} not seeded",
             "reason": result.refused[0].error.code,
             "remediation": "Do not try again now: the files that were refused are for a person to look at.",
         }

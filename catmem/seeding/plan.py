@@ -161,9 +161,7 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
 
 
 def _version_dict(version: Version | None) -> dict[str, Any]:
-    if version is None:
-        return {}
-    return {"category": version.category, "id": version.id, "body": version.body, "tags": version.tags}
+    return {} if version is None else {name: getattr(version, name) for name in ("category", "id", "body", "tags")}
 
 
 def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:

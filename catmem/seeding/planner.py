@@ -125,7 +125,7 @@ def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
         profile = planning.profiles[name]
         return {
             target: slice_text(offered, planning.slice_of(profile, target, offered))
-            for target, (offered, _) in planning.offers().items()
+            for target, offered in planning.offers().items()
         }
 
 
@@ -185,6 +185,7 @@ class _Planning:
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
             self.handed_on.setdefault(record.source, []).append(record)
+        self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
         self.slips: list[str] = []
 
@@ -214,11 +215,8 @@ class _Planning:
     def plan(self, *, every_entry: bool = False) -> SeedPlan:
         files: list[FilePlan] = []
         refused: list[SeedRefusal] = []
-        read: dict[str, Snapshot] = {}
-        offers = self.offers()
-        for target, (offered, snapshot) in offers.items():
+        for target, offered in self.offers().items():
             self._refuse_emptied(target, offered)
-            read[f"{self.source.name}/{target}"] = snapshot
             for name, profile in self.profiles.items():
                 try:
                     found = self._file(profile, target, offered, every_entry=every_entry)
@@ -226,8 +224,7 @@ class _Planning:
                     refused.append(SeedRefusal(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        order = {name: number for number, name in enumerate(self.asked.targets)}
-        warnings = self._about_files(files)
+        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.asked.targets)}
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
@@ -237,7 +234,7 @@ class _Planning:
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
-            read=read,
+            read=self.read,
             clocks=self._clocks(files),
         )
 
@@ -254,18 +251,15 @@ class _Planning:
             clocks |= zip(targets, found, strict=False)
         return clocks
 
-    def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
+    def offers(self) -> dict[str, Offer]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
         offers = {target: self._offer(target) for target in self.files}
         if self.asked.categories is not None:
-            self._refuse_unknown(self.asked.categories, {target: each for target, (each, _) in offers.items()})
+            self._refuse_unknown(self.asked.categories, offers)
         return offers
 
     def _refuse_unknown(self, categories: Sequence[str], offers: Mapping[str, Offer]) -> None:
-        """Raise ``UnknownNameError`` for a category that is nowhere: not declared, named, in the source or on record.
-
-        One that the actor may not see is not known to it.
-        """
+        """Raise for a category that the actor sees nowhere: not declared, named, in the source or on record."""
         known: set[str] = set()
         taxonomy = self.workspace.config.taxonomy
         for target, offered in offers.items():
@@ -286,9 +280,9 @@ class _Planning:
                 hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
 
-    def _offer(self, target: str) -> tuple[Offer, Snapshot]:
+    def _offer(self, target: str) -> Offer:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
-        reading = workspace.store.read(entity)
+        reading = self.read[entity] = workspace.store.read(entity)
         try:
             document = workspace.parse(reading.data)
         except CatmemError as error:
@@ -296,7 +290,7 @@ class _Planning:
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
         refuse_unmerged(workspace, entity, document.text)
-        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of), reading
+        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
 
     def _refuse_emptied(self, target: str, offered: Offer) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""

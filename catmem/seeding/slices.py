@@ -228,6 +228,8 @@ class _Settling:
 def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
     """What seeding a slice makes of the target's document. Raises ``EditError`` (``not_possible``)."""
     like, base = parts.offered.document, base_of(parts, ours)
+    if not (base or ours.text):
+        return _first(parts)
     arriving, out, kept = _arriving(parts, base, ours)
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
@@ -248,6 +250,21 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         rows=tuple(row for row in _rows(held, before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
         withheld=out,
+        is_known=parts.base is not None,
+    )
+
+
+def _first(parts: Parts) -> FilePlan:
+    """The plan of a file that is not there: what a merge would say as well, ten times as fast."""
+    seeded = [each for each in parts.slice if each.withheld is None]
+    return FilePlan(
+        target=parts.target,
+        source=parts.source,
+        before="",
+        after=slice_text(parts.offered, seeded),
+        entries=tuple(each.seeded() for each in seeded),
+        rows=tuple(SeedRow("new", each.version) for each in seeded),
+        withheld=tuple(each for each in parts.slice if each.withheld),
         is_known=parts.base is not None,
     )
 

@@ -52,8 +52,8 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
         try:
             chain = seed_chain(known, profile)
         except CatmemError as error:
-            is_told = error.code == "seed_cycle" and any(each.message == error.message for each in unreadable)
-            if profile.seed_from not in wrong and not is_told:
+            is_known = error.code == "seed_cycle" and any(each.message == error.message for each in unreadable)
+            if profile.seed_from not in wrong and not is_known:
                 unreadable.append(error)
             continue
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):

@@ -77,8 +77,7 @@ def _callback(row: Operation) -> Callable[..., None]:
             dialogue=_dialogue, progress=_progress,
         )  # fmt: skip
         try:
-            for name in values:
-                values[name] = _read(ctx, row.parameters[name], values[name])
+            values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
             done = _asking_about_secrets(asked, values)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None

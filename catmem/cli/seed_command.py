@@ -143,10 +143,8 @@ def seed(  # noqa: PLR0913 - one parameter an option
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     modes = (dry_run, check, status, ephemeral)
-    _refuse_mixed(source, targets, everybody=everybody, modes=modes)
-    if on_drift and any(modes):
-        raise click.UsageError("--on-drift is for a seed that writes, and this one writes nothing.")
-    _refuse_beside(resolve, modes, interactive=interactive, fit=fit, has_source=source is not None)
+    given = {"everybody": everybody, "on_drift": on_drift, "interactive": interactive, "fit": fit}
+    _refuse_slips(source, targets, resolve, given, modes)
     workspace = open_with_store()
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
     if ephemeral:
@@ -199,36 +197,28 @@ def _show_ephemeral(
         say_all(workspace.plan_seed(source, name, target=target, **filters).notes)
 
 
-def _refuse_mixed(source: str | None, targets: Sequence[str], *, everybody: bool, modes: Sequence[bool]) -> None:
-    if sum(modes) > 1:
-        raise click.UsageError("Use one of --dry-run, --check, --status and --ephemeral.")
-    if everybody and targets:
-        raise click.UsageError("Name the targets, or give --all.")
-    if everybody and modes[3]:
-        raise click.UsageError("--ephemeral prints the slice of one target: name it.")
-    if source is None and not everybody:
-        raise click.UsageError("Name the source and the targets, or give --all.")
-    if not (everybody or targets):
-        raise click.UsageError(f"Name the profiles that get a slice of {source}, or give --all.")
-    if modes[3] and len(targets) != 1:
-        raise click.UsageError("--ephemeral prints the slice of one target.")
-
-
-def _refuse_beside(
-    resolve: Settlements, modes: Sequence[bool], *, interactive: bool, fit: bool, has_source: bool
+def _refuse_slips(
+    source: str | None, targets: Sequence[str], resolve: Settlements, given: Mapping[str, Any], modes: Sequence[bool]
 ) -> None:
-    for_all, by_id = resolve
-    if interactive and (for_all or by_id or any(modes) or in_json()):
-        raise click.UsageError(
-            "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
-            "--ephemeral and --format json."
-        )
-    if by_id and not has_source:
-        raise click.UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
-    if modes[3] and (for_all or by_id or fit):
-        raise click.UsageError(
-            "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none."
-        )
+    """Raise ``UsageError`` for options that do not go together."""
+    (for_all, by_id), ephemeral, everybody = resolve, modes[3], given["everybody"]
+    slips = {
+        "Use one of --dry-run, --check, --status and --ephemeral.": sum(modes) > 1,
+        "Name the targets, or give --all.": everybody and targets,
+        "--ephemeral prints the slice of one target: name it.": everybody and ephemeral,
+        "Name the source and the targets, or give --all.": source is None and not everybody,
+        f"Name the profiles that get a slice of {source}, or give --all.": not (everybody or targets),
+        "--ephemeral prints the slice of one target.": ephemeral and len(targets) != 1,
+        "--on-drift is for a seed that writes, and this one writes nothing.": given["on_drift"] and any(modes),
+        "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
+        "--ephemeral and --format json.": given["interactive"] and (for_all or by_id or any(modes) or in_json()),
+        "--resolve ID=SIDE goes with the SOURCE of that conflict.": by_id and source is None,
+        "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none.": ephemeral
+        and (for_all or by_id or given["fit"]),
+    }
+    for said, is_so in slips.items():
+        if is_so:
+            raise click.UsageError(said)
 
 
 def _seeds(

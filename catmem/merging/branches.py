@@ -32,11 +32,10 @@ State = Literal["merges", "conflicts", "nothing new", "unreadable"]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch that is not merged yet.
+    """A branch that is not merged yet; ``state`` says what a merge would do.
 
     ``base`` is the newest revision that it has in common with the head (``None``: nothing), ``entries`` the number of
-    entries in which it differs from that. ``state`` says what a merge would do: it ``merges`` by itself, it has
-    ``conflicts`` (so many), all of it is in the head (``nothing new``), or one of the two is ``unreadable``.
+    entries in which it differs from that.
     """
 
     entity: str
@@ -62,10 +61,9 @@ class Branch:
 
 
 def branches(workspace: Root, entity: str | None = None) -> list[Branch]:
-    """The branches of an entity, or of all, that nothing follows; of each entity the newest first.
+    """The branches of an entity, or of all, that nothing follows; of each entity the newest first. For a person.
 
-    They are for a person: what they say is not cut to what a profile sees. Raises ``UnknownNameError``, and
-    ``ConfigError`` where no root is; of all, what is wrong with the first profile or history that cannot be read.
+    Raises ``UnknownNameError`` and ``ConfigError``; of all, what is wrong with the first profile or history.
     """
     if entity is not None:
         return _of_entity(workspace, entity_of(workspace, entity))
@@ -83,10 +81,7 @@ class Branches(NamedTuple):
 
 
 def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Branches:
-    """The same as ``branches``, where what cannot be read is reported and hides no other. Raises ``ConfigError``.
-
-    ``files`` are those that have branches, if that is known.
-    """
+    """The same, where what cannot be read hides no other; ``files`` are those that have branches, if that is known."""
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
     found: list[Branch] = []
@@ -100,11 +95,10 @@ def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Bran
 
 
 def _of_entity(workspace: Root, entity: str) -> list[Branch]:
-    found = open_branches(workspace, entity)
+    found, declared = open_branches(workspace, entity), workspace.config.entities.get(entity)
     if not found:
         return []
     past = MergeHistory(workspace, entity)
-    declared = workspace.config.entities.get(entity)
     return [_branch(past, revision, declared) for revision in found]
 
 
@@ -114,22 +108,18 @@ def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
 
 
 def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | None) -> Branch:
-    entries = conflicts = None
+    name, entries, conflicts = revision.revision, None, None
     state: State = "unreadable"
     try:
-        if declared is None:
-            state, conflicts = _outlook(past, revision.revision)
-            entries = differing(past.base(past.head, revision.revision), past.document(revision.revision))
-        else:
-            state, conflicts = _content_outlook(declared, past, revision.revision)
+        state, conflicts = _outlook(past, name, declared)
+        entries = None if declared else differing(past.base(past.head, name), past.document(name))
     except (DriftError, UnreadableError):  # one of them is no text, or no JSON: the state says so
         pass
-    bases = past.bases(past.head, revision.revision)
     return Branch(
         entity=past.entity,
-        revision=revision.revision,
+        revision=name,
         parents=revision.parents,
-        base=bases[0] if bases else None,
+        base=next(iter(past.bases(past.head, name)), None),
         agent=revision.agent,
         op=revision.op,
         timestamp=revision.timestamp,
@@ -140,21 +130,17 @@ def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | N
     )
 
 
-def _outlook(past: MergeHistory, branch: str) -> tuple[State, int]:
+def _outlook(past: MergeHistory, branch: str, declared: DeclaredEntity | None) -> tuple[State, int]:
     try:
-        merged = past.merge(past.head, branch)
+        if declared:
+            content = content_merge(declared, past, past.head, branch)
+            conflicts, is_same = len(content.conflicts), content.data == past.data
+        else:
+            merged = past.merge(past.head, branch)
+            conflicts, is_same = len(merged.conflicts), merged.text == past.document(past.head).text
     except EditError:
         return "conflicts", 1  # no text says what was merged, so a person has to bring the two together
-    if merged.conflicts:
-        return "conflicts", len(merged.conflicts)
-    return ("nothing new" if merged.text == past.document(past.head).text else "merges"), 0
-
-
-def _content_outlook(declared: DeclaredEntity, past: MergeHistory, branch: str) -> tuple[State, int]:
-    merged = content_merge(declared, past, past.head, branch)
-    if merged.conflicts:
-        return "conflicts", len(merged.conflicts)
-    return ("nothing new" if merged.data == past.data else "merges"), 0
+    return "conflicts" if conflicts else "nothing new" if is_same else "merges", conflicts
 
 
 def content_merge(
@@ -177,10 +163,7 @@ def differing(one: Document, other: Document) -> int:
 
 
 class Beside(NamedTuple):
-    """A branch and the head. ``base`` is the newest revision that they have in common, ``None`` for nothing.
-
-    ``is_open`` is false for a branch that was merged already, ``possible`` where no text says what was merged.
-    """
+    """A branch and the head. ``possible`` is false where no text says what was merged."""
 
     entity: str
     revision: Revision
@@ -191,11 +174,7 @@ class Beside(NamedTuple):
 
 
 def beside(workspace: Root, entity: str, branch: str) -> Beside:
-    """The branch ``branch`` (``8a``) of an entity beside its head; nothing is written.
-
-    Raises ``UnknownNameError``, ``UnknownRevisionError`` for what is no branch, and ``DriftError`` where one side holds
-    what no tool wrote.
-    """
+    """The branch ``branch`` (``8a``) of an entity beside its head. Raises ``UnknownRevisionError``, ``DriftError``."""
     name = entity_of(workspace, entity)
     past = MergeHistory(workspace, name)
     revision = past.record(branch)
@@ -206,11 +185,6 @@ def beside(workspace: Root, entity: str, branch: str) -> Beside:
         past.merge(past.head, branch)
     except EditError:
         possible = False
-    return Beside(
-        entity=name,
-        revision=revision,
-        head=past.head,
-        base=next(iter(past.bases(past.head, branch)), None),
-        is_open=any(each.revision == branch for each in open_branches(workspace, name)),
-        possible=possible,
-    )
+    base = next(iter(past.bases(past.head, branch)), None)
+    is_open = any(each.revision == branch for each in open_branches(workspace, name))
+    return Beside(name, revision, past.head, base, is_open, possible)

@@ -41,42 +41,27 @@ _BOTH_FIT = frozenset({"body", "removed"})
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A conflict between the head and the branch ``branch``, with the revisions that made the two sides."""
+    """A conflict between the head and the branch ``branch``, with the revisions that made the two sides.
 
-    conflict: Conflict
+    The ``conflict`` is a ``Conflict``, in a declared entity a ``ContentConflict``.
+    """
+
+    conflict: Any
     branch: str
     ours: Revision
     theirs: Revision
 
     def to_dict(self) -> dict[str, Any]:
-        """The disagreement as JSON-ready data."""
+        """The disagreement as JSON-ready data; ``category`` may be a place: a JSON pointer, or lines."""
         sides = {name: getattr(self.conflict, name) for name in ("base", "ours", "theirs")}
-        category = next((version.category for version in sides.values() if version is not None), "")
-        return {
-            "branch": self.branch,
-            "reason": self.conflict.reason,
-            "category": category,
-            **{name: None if version is None else version.text for name, version in sides.items()},
-            "ours_by": self.ours.agent,
-            "theirs_by": self.theirs.agent,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ContentDisagreement:
-    """A conflict in a declared entity, between the head and the branch ``branch``; as ``Disagreement``."""
-
-    conflict: ContentConflict
-    branch: str
-    ours: Revision
-    theirs: Revision
-
-    def to_dict(self) -> dict[str, Any]:
-        """The disagreement as JSON-ready data; ``category`` is the place: a JSON pointer, or lines."""
-        place, base, ours, theirs = self.conflict
-        sides = {"base": base, "ours": ours, "theirs": theirs}
-        sides |= {"ours_by": self.ours.agent, "theirs_by": self.theirs.agent}
-        return {"branch": self.branch, "reason": "content", "category": place, **sides}
+        if isinstance(self.conflict, Conflict):
+            reason: str = self.conflict.reason
+            where = next((side.category for side in sides.values() if side), "")
+            sides = {name: side and side.text for name, side in sides.items()}
+        else:
+            reason, where = "content", self.conflict.place
+        by = {"ours_by": self.ours.agent, "theirs_by": self.theirs.agent}
+        return {"branch": self.branch, "reason": reason, "category": where, **sides, **by}
 
 
 Ask: TypeAlias = Callable[[Any], Answer]
@@ -102,7 +87,7 @@ def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
     return lambda found: by_rank(found, rank)
 
 
-def by_rank(found: Disagreement | ContentDisagreement, rank: dict[str, int]) -> Side | None:
+def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
     """The side whose agent comes first; of one agent the later change; of two that are not ranked, none."""
     ours, theirs = found.ours, found.theirs
     if ours.agent == theirs.agent:
@@ -115,9 +100,8 @@ def by_rank(found: Disagreement | ContentDisagreement, rank: dict[str, int]) -> 
 
 def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -> None:
     known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
-    if set(names) <= known:
-        return
-    known |= {revision.agent for revision in past.log()}
+    if not set(names) <= known:
+        known |= {revision.agent for revision in past.log()}
     for name in names:
         if name not in known:
             raise ConfigError(
@@ -131,9 +115,7 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -
 class Settling:
     """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them.
 
-    ``head`` names the revision that is ours, ``branch`` the one that is theirs, ``base`` is what they come from.
-    ``known`` are answers from before, so that no question comes twice when a merge has to be made again. What was
-    answered stands in ``settled`` afterwards, what was not in ``left``.
+    ``known`` are answers from before, so that no question comes twice when a merge has to be made again.
     """
 
     past: MergeHistory
@@ -142,19 +124,14 @@ class Settling:
     base: Document
     ask: Ask
     known: dict[str, Answer]
-    settled: list[tuple[Disagreement | ContentDisagreement, Answer]] = field(default_factory=list)
-    left: list[Disagreement | ContentDisagreement] = field(default_factory=list)
+    settled: list[tuple[Disagreement, Answer]] = field(default_factory=list)
+    left: list[Disagreement] = field(default_factory=list)
 
     def __call__(self, conflict: Conflict | ContentConflict) -> Side | Version | None:
         """The answer for ``catmem.merge``, ``None`` if undecided: of both sides it then keeps what it can."""
-        kind: Any = Disagreement if isinstance(conflict, Conflict) else ContentDisagreement
-        found = kind(
-            conflict,
-            self.branch,
-            self.past.last_change(self.head, is_so(conflict, "ours", self.base)),
-            self.past.last_change(self.branch, is_so(conflict, "theirs", self.base)),
-        )
-        key = repr((self.branch, conflict))
+        ours = self.past.last_change(self.head, is_so(conflict, "ours", self.base))
+        theirs = self.past.last_change(self.branch, is_so(conflict, "theirs", self.base))
+        found, key = Disagreement(conflict, self.branch, ours, theirs), repr((self.branch, conflict))
         if key not in self.known:
             self.known[key] = self.ask(found)
         answer = self.known[key]
@@ -195,17 +172,11 @@ class ConflictKey(NamedTuple):
 
 def key_of(conflict: Conflict) -> ConflictKey:
     """The name of a conflict: the same each time that the same sides disagree in the same way."""
-    return ConflictKey(
-        _digest(conflict.base, conflict.theirs),
-        _digest(conflict.ours, conflict.reason),
-    )
+    return ConflictKey(_digest(conflict.base, conflict.theirs), _digest(conflict.ours, conflict.reason))
 
 
 def answer_to(conflict: Conflict, choice: str, words: str = "") -> Answer:
-    """The answer that a choice stands for; ``words`` are those of ``own``.
-
-    Raises ``EditError`` (``bad_answer``) for what cannot be chosen of this conflict, and for words that are none.
-    """
+    """The answer that a choice stands for; ``words`` are those of ``own``. Raises ``EditError`` (``bad_answer``)."""
     if choice not in CHOICES[conflict.reason]:
         raise EditError(
             "that is no answer to this conflict",

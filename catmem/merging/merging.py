@@ -18,11 +18,11 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
 from catmem.merging.branches import content_merge, open_branches
-from catmem.merging.decisions import Answer, Ask, ContentDisagreement, Disagreement, How, Settling, asking
+from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
-from catmem.text import size_of, unmerged_warnings
+from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.config.config import DeclaredEntity
-    from catmem.store.contract import Current, Revision, Snapshot
+    from catmem.store.contract import Revision, Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 class MergePlan:
     """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
 
-    ``merged`` are the branches that it brings in, or closes if it is a ``drop``; ``conflicts`` those that are not
-    decided yet, ``settled`` the others, each with what was said. With open conflicts nothing is written.
+    ``merged`` are the branches that it brings in, or closes if it is a ``drop``. With open ``conflicts`` nothing is
+    written; ``settled`` are the others, each with what was said.
     """
 
     entity: str
@@ -53,22 +53,18 @@ class MergePlan:
     merged: tuple[str, ...]
     before: str
     after: str
-    conflicts: tuple[Disagreement | ContentDisagreement, ...] = ()
-    settled: tuple[tuple[Disagreement | ContentDisagreement, Answer], ...] = ()
+    conflicts: tuple[Disagreement, ...] = ()
+    settled: tuple[tuple[Disagreement, Answer], ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drop: bool = False
-    named: tuple[str, ...] = ()
-    """The branches that were asked for, none for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a merge did, or in a dry run would do.
+    """What a merge did, or in a dry run would do; in that the revision is that of what is there, if it is recorded.
 
-    ``revision`` and ``digest`` are those of the file afterwards; in a dry run the revision is that of what is there
-    (``None``: not recorded yet). ``changed`` says whether a byte of the file did. ``repeated``: an ``op_id`` was seen
-    before, and this is what became of it; ``plan`` is what would be to do by now.
+    ``repeated``: an ``op_id`` was seen before, and this is what became of it; ``plan`` is what would be to do by now.
     """
 
     plan: MergePlan
@@ -135,9 +131,7 @@ class _Merging:
         ask = partial(self._checked, asking(self.workspace, past, self.how))
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
-        plan = MergePlan(
-            self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop, named=self.named
-        )
+        plan = MergePlan(self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop)
         return plan if self.drop or not chosen else self._joined(past, ask, plan)
 
     def _checked(self, ask: Ask, found: Disagreement) -> Answer:
@@ -145,8 +139,7 @@ class _Merging:
         answer, conflict = ask(found), found.conflict
         if isinstance(answer, Version):
             known = {text for side in (conflict.ours, conflict.theirs) if side is not None for text in texts_of(side)}
-            texts = [text for text in texts_of(answer) if text not in known]
-            to_agent = self.actor is not None
+            texts, to_agent = [text for text in texts_of(answer) if text not in known], self.actor is not None
             check_threats(texts, self.workspace.config, to_agent=to_agent, allow_secret=self.allow_secret)
         return answer
 
@@ -178,16 +171,14 @@ class _Merging:
             self._refuse_no_side(declared, plan)
         head, ours = past.head, past.document(past.head)
         text = ours.text
-        left: list[Disagreement | ContentDisagreement] = []
-        settled: list[tuple[Disagreement | ContentDisagreement, Answer]] = []
-        doubles: list[tuple[Version, Version]] = []
+        left, settled, doubles = list[Disagreement](), list[tuple[Disagreement, Answer]](), list[str]()
         for branch in plan.merged:
             base = past.base(head, branch) if declared is None else ours
             settling = Settling(past, branch, head, base, ask, self.known)
             if declared is None:
                 merged = past.merge(head, branch, settling)
                 text = merged.text
-                doubles += merged.doubles
+                doubles += map(on_two_wordings, merged.doubles)
             else:
                 text = content_merge(declared, past, head, branch, settling).data.decode()
             left += settling.left
@@ -196,8 +187,7 @@ class _Merging:
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
-        warnings = () if declared else self._warnings(ours.text, text)
-        warnings = (*warnings, *map(on_two_wordings, doubles))
+        warnings = () if declared else (*self._warnings(ours.text, text), *doubles)
         return replace(
             plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
         )
@@ -216,21 +206,15 @@ class _Merging:
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
         found = [*unmerged_warnings(self.entity, after)]
-        limit, size = self._limit(), size_of(after)
+        limit, size = limit_of_entity(self.workspace, self.entity), size_of(after)
         if limit is not None and size > limit:
             found.append(f"the file has {size:,} characters now, {size - limit:,} over its limit of {limit:,}")
         was = {entry.raw for entry in self.workspace.parse(before).entries}
         for entry in self.workspace.parse(after).entries:
-            if entry.raw in was:
-                continue
-            threats = findings_in(texts_of(entry))
-            if threats:
-                rules = ", ".join(sorted({finding.rule for finding in threats}))
-                found.append(f"a prompt will withhold an entry of {entry.category}: {rules}")
+            rules = set() if entry.raw in was else {finding.rule for finding in findings_in(texts_of(entry))}
+            if rules:
+                found.append(f"a prompt will withhold an entry of {entry.category}: {', '.join(sorted(rules))}")
         return tuple(found)
-
-    def _limit(self) -> int | None:
-        return limit_of_entity(self.workspace, self.entity)
 
     # --- the merge -------------------------------------------------------------------------------------------------
 
@@ -252,8 +236,7 @@ class _Merging:
                 raise _undecided(plan, self.workspace.config.entities.get(self.entity))
             attempts -= 1
             try:
-                # What is in no record yet has no name but its digest.
-                return self._result(plan, trying.commit(head or plan.digest, partial(_bytes, plan), self._change(plan)))
+                return self._result(plan, self._commit(trying, plan))
             except (StaleError, DriftError) as error:
                 # What was written meanwhile is merged too. Strict roots refuse an external writer once.
                 strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
@@ -275,10 +258,10 @@ class _Merging:
         asked = ["drop" if self.drop else "merge", list(self.named), self.actor]
         return content_digest(asked) if self.op_id else None
 
-    def _change(self, plan: MergePlan) -> Change:
+    def _commit(self, trying: Attempt, plan: MergePlan) -> Snapshot:
         _, _, target = plan.entity.partition("/")
         done = "dropped" if plan.drop else "merged"
-        return Change(
+        change = Change(
             op="merge",
             agent=self.actor or PERSON,
             op_id=self.op_id,
@@ -288,9 +271,12 @@ class _Merging:
             on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
             merges=plan.merged,
         )
+        # What is in no record yet has no name but its digest.
+        prev = plan.digest if plan.head == NOW else plan.head
+        return trying.commit(prev, lambda current: current.data if plan.drop else plan.after.encode(), change)
 
     def _result(self, plan: MergePlan, written: Snapshot | None = None) -> Joined:
-        usage = FileUsage(size_of(plan.after), self._limit())
+        usage = FileUsage(size_of(plan.after), limit_of_entity(self.workspace, self.entity))
         if written is None:
             revision = None if plan.head == NOW else plan.head
             digest = bytes_digest(plan.after.encode()) if plan.before != plan.after else plan.digest
@@ -323,12 +309,9 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
 
     ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
-    ``expected`` is the head that the caller saw: without it, whatever is there is merged, with it the merge is refused
-    if that is another one by now. Under the same ``op_id`` it is made once. Only a person and a tier-1 profile may.
-    ``allow_secret`` is a person's yes to a secret in words of their own. Raises ``ForbiddenError``,
-    ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), ``UnknownRevisionError``,
-    ``EditError`` (``not_a_branch``, ``not_possible``, ``secret``), ``ConfigError`` (``unknown_agent``) and
-    ``RefusedError``.
+    ``expected`` is the head that the caller saw: the merge is refused if that is another one by now. Under the same
+    ``op_id`` it is made once. ``allow_secret`` is a person's yes to a secret in words of their own. Raises
+    ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), and as a write does.
     """
     agent = actor or PERSON
     with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
@@ -353,10 +336,6 @@ def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
         raise ForbiddenError(f"{actor} may not write to {shown(entity)}", hint="It may only read it.")
 
 
-def _bytes(plan: MergePlan, current: Current) -> bytes:
-    return current.data if plan.drop else plan.after.encode()
-
-
 def _sides(declared: DeclaredEntity) -> str:
     """How one may say which side wins a conflict of an entity without entries."""
     return "--ours or --theirs" if declared.content == "text" else "--precedence AGENT,AGENT, --ours or --theirs"
@@ -364,7 +343,6 @@ def _sides(declared: DeclaredEntity) -> str:
 
 def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflictError:
     count = len(plan.conflicts)
-    what = ("place", "places") if declared else ("entry", "entries")
     how = (
         f"Say who wins at these places ({_sides(declared)}), or write what it is to be: catmem write {plan.entity} "
         f"FILE --expected {plan.head} --merge {plan.merged[0]}."
@@ -372,13 +350,15 @@ def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflic
         else "Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the branch), keep both "
         "(--keep-both), or decide one by one (--interactive)."
     )
-    said = f"1 {what[0]} was" if count == 1 else f"{count:,} {what[1]} were"
+    what = (
+        f"{counted(count, 'place') if declared else counted(count, 'entry', 'entries')} {plural(count, 'was', 'were')}"
+    )
     open_ones = {found.branch for found in plan.conflicts}
     free = [name for name in plan.merged if name not in open_ones]
     in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""
     alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
     return MergeConflictError(
-        f"{said} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
+        f"{what} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
         [found.to_dict() for found in plan.conflicts],
         found=plan.head,
         hint=f"Nothing was written. {how}{in_turn}{alone}",

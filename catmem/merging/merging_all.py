@@ -12,7 +12,7 @@ from catmem.merging.merging import Joined, merge, plan_merge
 from catmem.workspace.history import refuse_bounded
 
 if TYPE_CHECKING:
-    from catmem.merging.decisions import ContentDisagreement, Disagreement, How
+    from catmem.merging.decisions import Disagreement, How
     from catmem.workspace.root import Root
 
 
@@ -22,7 +22,7 @@ class LeftBranch:
 
     entity: str
     branch: str
-    conflicts: tuple[Disagreement | ContentDisagreement, ...] = ()
+    conflicts: tuple[Disagreement, ...] = ()
     error: CatmemError | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,8 +49,7 @@ class JoinedAll:
 def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
     """Merge every open branch of a root that merges by itself, the oldest of an entity first.
 
-    A branch with conflicts is left, also with a branch that was merged before it; ``precedence`` settles them as for
-    ``merge``. Raises ``ForbiddenError`` and ``ConfigError``; what concerns one branch alone is in the result.
+    ``precedence`` settles conflicts as for ``merge``. Raises ``ForbiddenError`` and ``ConfigError``.
     """
     if actor is not None:
         refuse_bounded(workspace, actor, "merge branches")

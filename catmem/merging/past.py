@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
 from catmem.digest import bytes_digest
@@ -71,8 +71,7 @@ class MergeHistory:
     def log(self) -> Iterator[Revision]:
         """All revisions, the newest first, each read from the store once."""
         yield from list(self._ahead)
-        place = 0
-        while True:
+        for place in count():
             if place == len(self._recorded):
                 revision = next(self._rest, None)
                 if revision is None:
@@ -80,16 +79,12 @@ class MergeHistory:
                 self._recorded.append(revision)
                 self._by_name[revision.revision] = revision
             yield self._recorded[place]
-            place += 1
 
     def record(self, name: str) -> Revision:
         """One revision. Raises ``UnknownRevisionError``."""
-        if name not in self._by_name:
-            next((each for each in self.log() if each.revision == name), None)
-        try:
-            return self._by_name[name]
-        except KeyError:
-            raise unknown_revision(self.entity, name) from None
+        if name not in self._by_name and all(each.revision != name for each in self.log()):
+            raise unknown_revision(self.entity, name)
+        return self._by_name[name]
 
     def document(self, name: str) -> Document:
         """What a revision says. Raises ``DriftError`` for what is no text, and ``UnknownRevisionError``."""
@@ -143,10 +138,10 @@ class MergeHistory:
         return links
 
     def _way(self, base: str, tip: str) -> list[str] | None:
-        """The revisions from ``base`` to ``tip``, both included, by first parents where they lead there.
+        """The revisions from ``base`` to ``tip``, by first parents where they lead there; ``None`` if very many.
 
-        ``None`` if they are very many, or not all kept. The first parent of a merge is the head that it was made on:
-        what a branch brought along is distinct from what was written there.
+        The first parent of a merge is the head that it was made on: what a branch brought along is distinct from what
+        was written there.
         """
         first = self.record(base).sequence
         later: dict[str, str | None] = {tip: None}
@@ -154,10 +149,9 @@ class MergeHistory:
         while left and len(later) < _LONGEST_WAY:
             name: str | None = left.pop()
             if name == base:
-                names = []
-                while name is not None:
+                names = [base]
+                while (name := later[names[-1]]) is not None:
                     names.append(name)
-                    name = later[name]
                 return names
             for parent in reversed(self.record(str(name)).parents):
                 if parent not in later and self.record(parent).sequence >= first:

@@ -46,13 +46,8 @@ class Difference:
     def to_dict(self) -> dict[str, Any]:
         """The difference as JSON-ready data."""
         copy, now = ({"body": each.body, "tags": each.tags} if each else None for each in (self.copy, self.now))
-        return {
-            "number": self.number,
-            "state": self.state,
-            "category": self.copy.category,
-            "copy": copy,
-            "file": now,
-        }
+        place = {"number": self.number, "state": self.state, "category": self.copy.category}
+        return {**place, "copy": copy, "file": now}
 
     def operation(self) -> Operation:
         """What brings it over."""
@@ -66,8 +61,7 @@ class Difference:
 class Reconciliation:
     """What a file lacks of a copy. ``digest`` is that of the file, which has to be the same still when it is written.
 
-    ``differences`` have the numbers from 1 on, in the order of the copy. ``over`` are the entries of the file for which
-    no agent changes it: longer than the whole file may be, and not accepted.
+    ``over`` are the entries of the file for which no agent changes it: longer than the file may be, and not accepted.
     """
 
     entity: str
@@ -109,11 +103,7 @@ class Reconciliation:
 
 
 def reconcile(workspace: Workspace, path: str | Path) -> Reconciliation:
-    """Hold the copy at ``path`` against its file.
-
-    Raises ``EditError`` (``not_a_copy``) for what is no copy of a memory file of this root, ``UnreadableError`` and its
-    kinds, and what is wrong with the profile whose file it is.
-    """
+    """Hold the copy at ``path`` against its file. Raises ``EditError`` (``not_a_copy``), and as a read does."""
     copy = Path(path)
     name = copied_name(copy.name)
     entity = None if name is None else entity_at(workspace, copy.parent / name)

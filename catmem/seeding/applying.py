@@ -7,35 +7,28 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.config.profile import one_reading
-from catmem.digest import bytes_digest, content_digest
-from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, StaleError
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
-from catmem.seeding.planner import (
-    plan_seed,
-    plan_within,
-    refuse_bounded,
-    refuse_unmerged,
-    replanned,
-)
+from catmem.seeding.planner import plan_seed, plan_within, refuse_bounded, refuse_unmerged, replanned
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change
+from catmem.text import plural
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from catmem.model.document import Document
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.seed_lock import SeedLock
     from catmem.store.contract import Current, OnDrift
@@ -49,11 +42,9 @@ _AT_ONCE = 8
 
 
 def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
-    """Carry out a plan: one guarded write for each file that changes, then the lock.
+    """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock.
 
-    A target that changed since the plan was made gets the same slice, merged into what is there now. What goes wrong
-    with one file is noted in ``refused``. If another seed came between, or the source changed, the plan is made again
-    first. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
     """
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
@@ -68,36 +59,6 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
         return _Applying(workspace, plan, file, drift).run()
 
 
-def apply_shown(workspace: Root, plan: SeedPlan, shown: Mapping[str, str]) -> SeedResult:
-    """Carry out what a person looked at, and nothing else.
-
-    ``plan`` says what was asked for; ``shown`` has the ``shown_digest`` of each file that is to be written, by its
-    entity. All is planned again while no other seed runs. A file of which a seed would make something else by now is
-    left alone, and stands in ``refused`` with a ``StaleError``; one in which nothing is left to do counts as done.
-    Raises as ``apply_seed`` and ``plan_seed`` do.
-    """
-    file = SeedFile(workspace.root)
-    with file.held():
-        now = replanned(workspace, plan)
-        found = {each.target: each for each in now.files}
-        chosen = [found[target] for target in shown if target in found]
-        files = [each for each in chosen if shown_digest(each) == shown[each.target] or not file_is_due(each, now)]
-        refused = [each for each in now.refused if each.target in shown]
-        known = {*(each.target for each in files), *(each.target for each in refused)}
-        others = [SeedRefusal(target, _otherwise(target)) for target in shown if target not in known]
-        plan = replace(now, files=tuple(files), refused=tuple(refused))
-        result = _Applying(workspace, plan, file, workspace.config.on_drift, exact=True).run()
-    for each in others:
-        gate.note_refusal(workspace, each.target, op="seed", agent=plan.asked.actor or PERSON, error=each.error)
-    return replace(result, refused=(*result.refused, *others))
-
-
-def shown_digest(plan: FilePlan) -> str:
-    """What a seed makes of one file, and what counts as seeded from then on: the digest of what is looked at."""
-    entries = sorted([*each.key, each.text] for each in plan.entries)
-    return content_digest([plan.target, plan.source, plan.before, plan.after, entries])
-
-
 def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
     """Whether there is anything to write of one file of a plan: the file, or what is on record of it."""
     return each.changes or _is_news(each, plan.lock)
@@ -105,32 +66,19 @@ def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
 
 def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
     """Whether other entries count as seeded after a plan than the lock has on record."""
-    old = lock.records.get((plan.target, plan.source))
-    if old is None:
-        return bool(plan.entries)
-    return old.entries is not plan.entries and Counter(each.key for each in old.entries) != Counter(
-        each.key for each in plan.entries
-    )
-
-
-def _otherwise(target: str) -> StaleError:
-    return StaleError(
-        f"{target} was not seeded: a seed would write something else by now than what was looked at",
-        hint="Look at what would change now, and seed it again.",
-    )
+    record = lock.records.get((plan.target, plan.source))
+    old = () if record is None else record.entries
+    return old is not plan.entries and Counter(each.key for each in old) != Counter(each.key for each in plan.entries)
 
 
 class _Applying:
-    """One plan being carried out. ``exact``: what it says is written, or nothing."""
+    """One plan being carried out."""
 
-    def __init__(
-        self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift, *, exact: bool = False
-    ) -> None:
+    def __init__(self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift) -> None:
         self.workspace = workspace
         self.plan = plan
         self.file = file
         self.on_drift = on_drift
-        self.exact = exact
         self.agent = plan.asked.actor or PERSON
 
     def run(self) -> SeedResult:
@@ -172,18 +120,14 @@ class _Applying:
             refuse_unmerged(self.workspace, planned.target, document.text)
             made = planned
             if document.text != planned.before:
-                if self.exact:
-                    raise _otherwise(planned.target)
-                made = self._again(planned, document)
+                profile = self.workspace.profile(planned.target.partition("/")[0])
+                parts = self.plan.parts[planned.target]
+                made = plan_within(self.workspace, self.plan.asked, profile, parts, document)
             return made.after.encode()
 
-        read = self.plan.read[planned.source]
-        note: dict[str, Any] = {
-            "source": planned.source,
-            "source_revision": read.revision,
-            "source_digest": read.digest,
-        }
-        known = self.plan.clocks.get(planned.target, {})
+        read, known = self.plan.read[planned.source], self.plan.clocks.get(planned.target, {})
+        note: dict[str, Any] = {"source": planned.source, "source_revision": read.revision}
+        note["source_digest"] = read.digest
         keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
         clocks = {key: known[key] for key in keys if key in known}
         note |= {CLOCKS: clocks} if clocks else {}
@@ -194,18 +138,11 @@ class _Applying:
         notes += [] if title is None else [title]
         return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
 
-    def _again(self, planned: FilePlan, document: Document) -> FilePlan:
-        """The same slice for what is there now."""
-        profile = self.workspace.profile(planned.target.partition("/")[0])
-        return plan_within(self.workspace, self.plan.asked, profile, self.plan.parts[planned.target], document)
-
     def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
+        news = [(each.plan, self.plan.read[each.plan.source]) for each in done if _is_news(each.plan, lock)]
         records = [
-            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries)
-            for plan, _, _ in done
-            if _is_news(plan, lock)
-            for read in (self.plan.read[plan.source],)
+            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news
         ]
         return self.file.write(self.plan.lock_data, lock.put(records)) if records else None
 
@@ -225,11 +162,7 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     *,
     fit: bool = False,
 ) -> dict[str, Any]:
-    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell.
-
-    ``only`` keeps to ``user`` or ``memory``, ``categories`` to some categories, ``fit`` to what fits. Raises what
-    ``Workspace.plan_seed`` and ``apply_seed`` raise.
-    """
+    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell."""
     refuse_bounded(workspace, name)
     plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories, fit=fit)
     result = apply_seed(workspace, plan)
@@ -237,22 +170,15 @@ def seed_answer(  # noqa: PLR0913 - what is asked for
     files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, result.refused), *map(_row, files)]
     left_out = len(rows) - _MOST_ROWS
-    answer: dict[str, Any] = {
-        "success": not (result.refused or result.unreadable),
-        "action": "seed",
-        "source": name,
-        "files": rows[:_MOST_ROWS],
-    }
-    if left_out > 0:
-        answer |= {"files_left_out": left_out}
-    if plan.lock.notes:
-        answer |= {"note": _NOTED}
-    if plan.warnings:
-        answer |= {"warnings": list(plan.warnings)}
+    success = not (result.refused or result.unreadable)
+    answer: dict[str, Any] = {"success": success, "action": "seed", "source": name, "files": rows[:_MOST_ROWS]}
+    answer |= {"files_left_out": left_out} if left_out > 0 else {}
+    answer |= {"note": _NOTED} if plan.lock.notes else {}
+    answer |= {"warnings": list(plan.warnings)} if plan.warnings else {}
     if result.refused:
         count = len(result.refused)
         answer |= {
-            "error": f"{count} of {len(rows)} files {'was' if count == 1 else 'were'} not seeded",
+            "error": f"{count} of {len(rows)} files {plural(count, 'was', 'were')} not seeded",
             "reason": result.refused[0].error.code,
             "remediation": "Do not try again now: the files that were refused are for a person to look at.",
         }

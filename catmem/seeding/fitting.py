@@ -38,8 +38,7 @@ def plan_fitting(
 ) -> FilePlan:
     """The plan of one file of ``profile`` within its limit; what leaves for it is ``withheld``, and not on record.
 
-    A file that is over its limit already is to become no longer. If that takes more than copies of the source, the
-    plan is one that is too long. Raises as ``plan_file`` does.
+    A file that is over its limit is to become no longer; if that takes more than copies, the plan is too long.
     """
     plan = plan_file(parts, ours, resolve=resolve)
     target = parts.target.partition("/")[2]
@@ -60,10 +59,9 @@ def plan_fitting(
             fewest = middle + 1
     out = order[:fewest]
     why = f"{OVER} of {limit:,}"
-    left = tuple(
-        each if each.withheld else each._replace(withheld=why) for each in map(parts.slice.__getitem__, sorted(out))
-    )
+    left = [parts.slice[index] for index in sorted(out)]
     plan = _without(parts, ours, out, resolve)
+    left = [each if each.withheld else each._replace(withheld=why) for each in left]
     return replace(plan, withheld=(*plan.withheld, *left))
 
 
@@ -102,12 +100,11 @@ def _in_order(parts: Parts, leaving: Sequence[int], profile: Profile, config: Co
     target = parts.target.partition("/")[2]
     found = dict.fromkeys(each.version.category for each in parts.slice)
     order = visible_categories(found, target, profile, config.taxonomy)
-    places = {category: (category == UNCATEGORIZED, order.get(category, 0), category) for category in found}
 
-    def place(index: int) -> tuple[bool, int, tuple[bool, int, str], int]:
+    def place(index: int) -> tuple[bool, int, bool, int, str, int]:
         version = parts.slice[index].version
-        state = freshness(version, profile, config, as_of=parts.offered.as_of)
+        state, name = freshness(version, profile, config, as_of=parts.offered.as_of), version.category
         fits = size_of(version.text) <= limit
-        return not fits, -leaving_rank(state, version.category), places[version.category], index
+        return not fits, -leaving_rank(state, name), name == UNCATEGORIZED, order.get(name, 0), name, index
 
     return sorted(leaving, key=place, reverse=True)

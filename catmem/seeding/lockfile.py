@@ -39,10 +39,7 @@ class SeedFile:
         self.root = root
 
     def read(self) -> tuple[bytes, SeedLock]:
-        """The bytes, none for a missing file, and the records in them.
-
-        Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``).
-        """
+        """The bytes, none for a missing file, and the records. Raises ``UnreadableError``, ``ConfigError``."""
         data = self.data()
         return data, read_lock(data, path=str(self.path))
 
@@ -80,9 +77,9 @@ class SeedFile:
             os.close(folder)
 
     def write(self, old: bytes, lock: SeedLock) -> str | None:
-        """Put the records of ``lock`` in the place of the bytes ``old``; what was not whole is kept beside the file.
+        """Put ``lock`` in the place of the bytes ``old``; the name of the copy, if those were not whole.
 
-        Returns the name of that copy. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
+        Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
         """
         new = lock.to_text().encode()
         if new == old:
@@ -105,8 +102,7 @@ class SeedFile:
 def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
     """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
 
-    The next seed brings them the source's edits. Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for
-    the lock.
+    Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for the lock.
     """
     return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
 
@@ -116,22 +112,17 @@ def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -
     copies: dict[tuple[str, str], frozenset[str]] = {}
     for record in lock.records.values():
         # Nothing follows a source that cannot be read: there no question would be asked.
-        if ids(record.source) is None:
-            continue
-        there = ids(record.target) or frozenset()
-        for each in record.entries:
-            if each.id in there:
-                key = record.target, each.id
-                copies[key] = copies.get(key, frozenset()) | {record.source}
+        there = () if ids(record.source) is None else ids(record.target) or ()
+        for key in ((record.target, each.id) for each in record.entries if each.id in there):
+            copies[key] = copies.get(key, frozenset()) | {record.source}
     return copies
 
 
 def copies_in(workspace: Root, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
     """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
-    _, lock = SeedFile(workspace.root).read()
-    own = {key: record for key, record in lock.records.items() if record.target == entity}
-    of = _ids_of(workspace)
-    found = copies_among(SeedLock(own), lambda each: ids if each == entity else of(each))
+    lock, of = SeedFile(workspace.root).read()[1], _ids_of(workspace)
+    own = SeedLock({key: record for key, record in lock.records.items() if record.target == entity})
+    found = copies_among(own, lambda each: ids if each == entity else of(each))
     return {entry_id: sources for (_, entry_id), sources in found.items()}
 
 

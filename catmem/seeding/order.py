@@ -20,11 +20,7 @@ EPHEMERAL_TIER = 3
 
 
 class SeedOrder(NamedTuple):
-    """Every source with the profiles that name it in ``seed_from``, each after what seeds it.
-
-    ``unreadable`` is what is wrong with profiles that may be targets, and with the ``seed_from`` of others
-    (``seed_cycle``, ``unknown_name``): they are not among the targets.
-    """
+    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others."""
 
     sources: list[tuple[str, list[str]]]
     unreadable: tuple[CatmemError, ...]
@@ -35,11 +31,10 @@ class SeedOrder(NamedTuple):
 
 
 def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
-    """Who seeds whom in a root.
+    """Who seeds whom in a root, without profiles that live for one task and were never seeded.
 
-    Left out are profiles that live for one task, unless they were seeded by name. ``profiles`` are those that are
-    right, for a caller who has them, and knows what is wrong with the others. Raises ``UnreadableError`` for the folder
-    of profiles and the lock, and ``ConfigError`` for the lock.
+    ``profiles`` are those that are right, for a caller who knows what is wrong with the others. Raises
+    ``UnreadableError`` for the folder of profiles and the lock, and ``ConfigError`` for the lock.
     """
     unreadable: list[CatmemError] = []
     if profiles is None:
@@ -47,7 +42,6 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
         profiles = {profile.name: profile for profile in loaded}
     known = known_profiles(workspace, profiles)
     wrong = {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
-    circles: set[str] = set()  # each is reported once
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
     records = SeedFile(workspace.root).read()[1].records if asked else {}
@@ -58,10 +52,9 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
         try:
             chain = seed_chain(known, profile)
         except CatmemError as error:
-            if profile.seed_from not in wrong and profile.name not in circles:
+            is_known = error.code == "seed_cycle" and any(each.message == error.message for each in unreadable)
+            if profile.seed_from not in wrong and not is_known:
                 unreadable.append(error)
-            if error.code == "seed_cycle":
-                circles |= _circle(known, profile)
             continue
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
             sources.setdefault(profile.seed_from, []).append(profile.name)
@@ -87,7 +80,8 @@ def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
         place = profile.places.get(("seed_from",))
         at = {"path": place.path, "line": place.line, "column": place.column} if place else {"path": profile.path}
         if profile.seed_from == own:
-            circle = " -> ".join([*chain, own])
+            first = chain.index(min(chain))
+            circle = " -> ".join([*chain[first:], *chain[:first], chain[first]])
             message = f"the profiles are seeded from each other in a circle: {circle}"
             hint = "None of these is seeded. Remove one 'seed_from' of the circle."
             raise ConfigError(message, code="seed_cycle", key="seed_from", hint=hint, **at)
@@ -103,11 +97,3 @@ def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
                 error.path, error.line, error.column, error.key = place.path, place.line, place.column, "seed_from"
             raise
     return chain
-
-
-def _circle(known: Callable[[str], Profile], profile: Profile) -> set[str]:
-    circle: set[str] = set()
-    while profile.name not in circle and profile.seed_from is not None:
-        circle.add(profile.name)
-        profile = known(profile.seed_from)
-    return circle

@@ -24,11 +24,7 @@ OVER = "over the limit"
 
 
 class SeedRequest(NamedTuple):
-    """What was asked for, so that a plan can be made again.
-
-    ``categories`` are slugs, ``None`` for all; ``fit`` leaves out what is over a target's limit, and
-    ``replace_cloned`` takes out the ``FilePlan.cloned``.
-    """
+    """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
 
     source: str
     targets: tuple[str, ...]
@@ -52,14 +48,9 @@ class SeedRefusal(NamedTuple):
 class SeedPlan:
     """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
 
-    Made by ``plan_seed``; ``apply_seed`` carries it out. ``notes`` say what there is to know, ``warnings`` those of
-    them that are about files: entries that leave a prompt, categories that no target gets. ``starved`` are the files
-    that get nothing because no entry of the source's file has a category, and the profiles that name none of its
-    categories. ``unreadable`` is what is wrong with profiles
-    that may be targets too, where the targets were not named.
-
-    The other fields are what the plan was made of: the parts by target, the lock as bytes and as records, the source's
-    files, and how old entries without a date of their own are, by target and by the key of their words.
+    ``warnings`` are the ``notes`` that are about files. ``unreadable`` is what is wrong with profiles that may be
+    targets too, where the targets were not named. ``clocks`` say by target and by the key of their words how old
+    entries without a date of their own are; with them stands what the plan was made of.
     """
 
     asked: SeedRequest = field(repr=False)
@@ -67,7 +58,6 @@ class SeedPlan:
     refused: tuple[SeedRefusal, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    starved: tuple[str, ...]
     parts: Mapping[str, Parts] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
@@ -87,8 +77,8 @@ class SeedPlan:
 
     @property
     def in_sync(self) -> bool:
-        """Whether there is nothing to do, nothing refused or without a category, no open conflict, and a whole lock."""
-        whole = not (self.lock.notes or self.unreadable or self.starved)
+        """Whether there is nothing to do, nothing refused, no open conflict, and a whole lock."""
+        whole = not (self.lock.notes or self.unreadable)
         return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property
@@ -171,9 +161,7 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
 
 
 def _version_dict(version: Version | None) -> dict[str, Any]:
-    if version is None:
-        return {}
-    return {"category": version.category, "id": version.id, "body": version.body, "tags": version.tags}
+    return {} if version is None else {name: getattr(version, name) for name in ("category", "id", "body", "tags")}
 
 
 def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:

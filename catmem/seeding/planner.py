@@ -86,12 +86,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
-    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now.
-
-    Raises for what concerns all of it: ``UnknownNameError``, ``ConfigError`` (``seed_target``, ``seed_cycle``,
-    ``outside_root``, ``lock_version``), ``ForbiddenError``, ``DriftError`` and ``UnreadableError`` for the source, and
-    ``UnreadableError`` for the lock.
-    """
+    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now."""
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if targets is None:
@@ -111,8 +106,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
 
 def replanned(workspace: Root, plan: SeedPlan) -> SeedPlan:
     """The plan of the same request, from what is there now."""
-    with one_reading():
-        return _Planning(workspace, plan.asked).plan()
+    return _Planning(workspace, plan.asked).plan()
 
 
 def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
@@ -124,18 +118,14 @@ def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
     actor: str | None = None,
     categories: Sequence[str] | None = None,
 ) -> dict[str, str]:
-    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target; nothing is written.
-
-    Raises as ``plan_seed`` does.
-    """
+    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target."""
     asked = SeedRequest(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
     with one_reading():
         planning = _Planning(workspace, asked)
-        offers = planning.offers()
         profile = planning.profiles[name]
         return {
             target: slice_text(offered, planning.slice_of(profile, target, offered))
-            for target, (offered, _) in offers.items()
+            for target, offered in planning.offers().items()
         }
 
 
@@ -163,10 +153,7 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
 
 
 def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
-    """The profile that acts, ``None`` for a person.
-
-    Raises ``ForbiddenError`` for one that may not seed, before it learns of any other profile.
-    """
+    """The profile that acts, ``None`` for a person. Raises before one that may not seed learns of any other."""
     acting = None if actor is None else workspace.profile(actor)
     if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(
@@ -185,6 +172,7 @@ class _Planning:
     def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
         self.workspace = workspace
         self.asked = asked
+        self.files = TARGETS if asked.only is None else (asked.only,)
         known = known_profiles(workspace, profiles)
         self.acting = refuse_bounded(workspace, asked.actor)
         self.source = known(asked.source)
@@ -192,11 +180,13 @@ class _Planning:
         self._refuse(known)
         self.lock_data, self.lock = SeedFile(workspace.root).read()
         self.given: dict[str, list[SeedRecord]] = {}
-        """The records of a target."""
+        self.handed_on: dict[str, list[SeedRecord]] = {}
+        """The records of a target and of a source."""
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
+            self.handed_on.setdefault(record.source, []).append(record)
+        self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
-        self.starved: list[str] = []
         self.slips: list[str] = []
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
@@ -225,11 +215,8 @@ class _Planning:
     def plan(self, *, every_entry: bool = False) -> SeedPlan:
         files: list[FilePlan] = []
         refused: list[SeedRefusal] = []
-        read: dict[str, Snapshot] = {}
-        offers = self.offers()
-        for target, (offered, snapshot) in offers.items():
+        for target, offered in self.offers().items():
             self._refuse_emptied(target, offered)
-            read[f"{self.source.name}/{target}"] = snapshot
             for name, profile in self.profiles.items():
                 try:
                     found = self._file(profile, target, offered, every_entry=every_entry)
@@ -237,22 +224,17 @@ class _Planning:
                     refused.append(SeedRefusal(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        order = {name: number for number, name in enumerate(self.asked.targets)}
-        offered_all = [each for each, _ in offers.values()]
-        unnamed = self._unnamed(offered_all)
-        warnings = self._about_files(files)
-        warnings += [_on_unnamed(self.source.name, unnamed, offered_all)] if unnamed else []
+        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.asked.targets)}
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
             warnings=tuple(warnings),
-            starved=(*self.starved, *unnamed),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
-            read=read,
+            read=self.read,
             clocks=self._clocks(files),
         )
 
@@ -269,24 +251,20 @@ class _Planning:
             clocks |= zip(targets, found, strict=False)
         return clocks
 
-    def offers(self) -> dict[str, tuple[Offer, Snapshot]]:
+    def offers(self) -> dict[str, Offer]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
-        targets = TARGETS if self.asked.only is None else (self.asked.only,)
-        offers = {target: self._offer(target) for target in targets}
+        offers = {target: self._offer(target) for target in self.files}
         if self.asked.categories is not None:
-            self._refuse_unknown(self.asked.categories, {target: each for target, (each, _) in offers.items()})
+            self._refuse_unknown(self.asked.categories, offers)
         return offers
 
     def _refuse_unknown(self, categories: Sequence[str], offers: Mapping[str, Offer]) -> None:
-        """Raise ``UnknownNameError`` for a category that is nowhere: not declared, named, in the source or on record.
-
-        One that the actor may not see is not known to it.
-        """
+        """Raise for a category that the actor sees nowhere: not declared, named, in the source or on record."""
         known: set[str] = set()
         taxonomy = self.workspace.config.taxonomy
         for target, offered in offers.items():
             there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
-            for record in self._handed_on(target):
+            for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
                 there.update(each.category for each in record.entries)
             for profile in (self.source, *self.profiles.values()):
                 there |= profile.selectors(target, taxonomy).names
@@ -302,14 +280,9 @@ class _Planning:
                 hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
 
-    def _handed_on(self, target: str) -> list[SeedRecord]:
-        """What is on record as seeded from a file of the source."""
-        source = f"{self.source.name}/{target}"
-        return [record for record in self.lock.records.values() if record.source == source]
-
-    def _offer(self, target: str) -> tuple[Offer, Snapshot]:
+    def _offer(self, target: str) -> Offer:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
-        reading = workspace.store.read(entity)
+        reading = self.read[entity] = workspace.store.read(entity)
         try:
             document = workspace.parse(reading.data)
         except CatmemError as error:
@@ -317,20 +290,18 @@ class _Planning:
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
         refuse_unmerged(workspace, entity, document.text)
-        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of), reading
+        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
 
     def _refuse_emptied(self, target: str, offered: Offer) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
-        is_flat = _is_flat(offered)
+        is_flat, source = _is_flat(offered), f"{self.source.name}/{target}"
         if offered.document.entries and not is_flat:
             return
-        seeded = [
-            record.target
-            for record in self._handed_on(target)
-            if any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
-        ]
-        if any(entity.partition("/")[0] in self.profiles for entity in seeded):
-            source = f"{self.source.name}/{target}"
+        if any(
+            any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
+            for record in self.handed_on.get(source, ())
+            if record.target.partition("/")[0] in self.profiles
+        ):
             raise UnreadableError(
                 "has no category any more, and entries of categories were seeded from it"
                 if is_flat
@@ -357,13 +328,16 @@ class _Planning:
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
-        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
-            self.starved.append(entity)
         replaces = self.asked.replace_cloned and not _is_flat(offered)
         if record is None and not (parts.slice or replaces):
             return None
         data = self.workspace.bytes_of(profile, target)
-        _refuse_unfit(self.workspace, entity, data)
+        # A file in which nothing is to change is looked at no closer than whether it is a text that git left whole.
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = legible(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
+        refuse_unmerged(self.workspace, entity, text)
         self._refuse_slip(profile, parts, data)
         kept = all(each.text.encode() in data for each in parts.base or ())
         if data and kept and not (every_entry or replaces) and is_settled(parts):
@@ -372,10 +346,7 @@ class _Planning:
         return plan if record is not None or parts.slice or plan.cloned else None
 
     def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
-        """Raise ``UnknownNameError`` where a misspelt category of the profile would take copies out of its file.
-
-        Where none would go, a note says so.
-        """
+        """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file, else note it."""
         target, taxonomy = parts.target.partition("/")[2], self.workspace.config.taxonomy
         selectors = profile.selectors(target, taxonomy)
         there = {each.version.category for each in parts.offered.entries}
@@ -400,15 +371,6 @@ class _Planning:
         """What a profile is to have of an offer, of the categories that are asked for."""
         return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
 
-    def _unnamed(self, offers: Iterable[Offer]) -> list[str]:
-        """The profiles that name no category of a source that has some, where all are asked for."""
-        if self.asked.categories is not None or all(_is_flat(each) or not each.document.entries for each in offers):
-            return []
-        named = {parts.target.partition("/")[0] for parts in self.parts.values() if parts.slice}
-        left = self.profiles.keys() - named
-        everybody = load_each(self.workspace)[0] if left else ()
-        return [name for name, each in self.profiles.items() if name in left and not each.is_base(everybody)]
-
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories
 
@@ -425,44 +387,19 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
-        """What is there twice, and what no target gets."""
-        notes = [*dict.fromkeys(self.slips), *(_on_doubles(each) for each in files if each.doubles)]
+        """Categories that are misspelt, clones, and categories that are asked for and that some targets do not read."""
+        notes = [*dict.fromkeys(self.slips)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
-        notes += [_on_starved(self.source.name, self.starved)] if self.starved else []
-        return notes + [note for each in self.asked.categories or () if (note := self._on_unread(each)) is not None]
-
-    def _on_unread(self, category: str) -> str | None:
-        """What to know of a category that is asked for and that some of the targets do not read."""
-        taxonomy = self.workspace.config.taxonomy
-        targets = TARGETS if self.asked.only is None else (self.asked.only,)
-        names = [
-            name
-            for name, profile in self.profiles.items()
-            if not any(named_of([category], target, profile, taxonomy) for target in targets)
-        ]
-        return f"{few(names)} gets nothing of {category}: the profile does not name it" if names else None
-
-
-def _on_doubles(plan: FilePlan) -> str:
-    """What to know of entries that look like the target's own; it shows no text, since not everybody may see that."""
-    places = ", ".join(dict.fromkeys(plan.doubles))
-    many = "an entry" if len(plan.doubles) == 1 else f"{len(plan.doubles)} entries"
-    return f"{plan.target}: {many} for {places} may say what the file says already in other words: keep one"
-
-
-def _on_starved(source: str, files: Sequence[str]) -> str:
-    targets = dict.fromkeys(each.partition("/")[2] for each in files)
-    kept = " and ".join(f"{source}/{target}" for target in targets)
-    return (
-        f"no entry of {kept} has a category, so nothing of it goes to {few(files)}: catmem sort -p "
-        f"{source} gives each one, include_uncategorized: true in a profile lets it have them all"
-    )
-
-
-def _on_unnamed(source: str, names: Sequence[str], offers: Iterable[Offer]) -> str:
-    there = sorted({each.version.category for offered in offers for each in offered.entries})
-    what = f"the profile names none of {few(there)}" if there else f"the profile {source} reads none of its entries"
-    return f"nothing of {source} goes to {few(names)}: {what}"
+        for category in self.asked.categories or ():
+            names = [
+                name
+                for name, profile in self.profiles.items()
+                if not any(
+                    named_of([category], target, profile, self.workspace.config.taxonomy) for target in self.files
+                )
+            ]
+            notes += [f"{few(names)} gets nothing of {category}: the profile does not name it"] if names else []
+        return notes
 
 
 def _is_flat(offered: Offer) -> bool:
@@ -471,19 +408,6 @@ def _is_flat(offered: Offer) -> bool:
 
 
 # --- one file, to write it too ------------------------------------------------------------------------------------
-
-
-def _refuse_unfit(workspace: Root, entity: str, data: bytes) -> None:
-    """Raise ``DriftError`` for a target that is no text, or that git left in the middle of a merge.
-
-    A file in which nothing is to change is looked at no closer than that.
-    """
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        legible(workspace.parse, entity, data)  # which says what is wrong, and where
-        raise
-    refuse_unmerged(workspace, entity, text)
 
 
 def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catmem.clock import read_date
 from catmem.errors import ConfigError
 from catmem.names import is_entity, slugify
+from catmem.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -79,12 +80,17 @@ class SeedLock:
 
     def without(self, texts: Collection[str]) -> SeedLock:
         """The lock without some texts."""
-        entries = {
-            key: [each._replace(kept=None if each.kept in texts else each.kept) for each in record.entries]
-            for key, record in self.records.items()
-        }
-        left = {key: tuple(each for each in found if each.text not in texts) for key, found in entries.items()}
-        return self.put(replace(record, entries=left[key]) for key, record in self.records.items())
+        return self.put(
+            replace(
+                record,
+                entries=tuple(
+                    each._replace(kept=None if each.kept in texts else each.kept)
+                    for each in record.entries
+                    if each.text not in texts
+                ),
+            )
+            for record in self.records.values()
+        )
 
     def to_text(self) -> str:
         """The file: the same records give the same text."""
@@ -146,14 +152,16 @@ def _sides(text: str) -> tuple[str, str] | None:
 
 
 def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
-    records: Records = {}
-    for key, record in ours.records.items():
-        other = theirs.records.get(key)
-        if other is not None:
-            known = {each.key for each in other.entries}
-            records[key] = replace(record, entries=tuple(each for each in record.entries if each.key in known))
+    records = {
+        key: _agreed(record, theirs.records[key]) for key, record in ours.records.items() if key in theirs.records
+    }
     note = "holds both sides of a merge in git: what they agree on counts"
     return SeedLock(records, tuple(dict.fromkeys((note, *ours.notes, *theirs.notes))))
+
+
+def _agreed(record: SeedRecord, other: SeedRecord) -> SeedRecord:
+    known = {each.key for each in other.entries}
+    return replace(record, entries=tuple(each for each in record.entries if each.key in known))
 
 
 def _read(text: str, path: str | None) -> SeedLock:
@@ -173,11 +181,24 @@ def _read(text: str, path: str | None) -> SeedLock:
     if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
         return SeedLock(notes=("cannot be read: it has no seeds",))
     texts = data.get("texts")
-    reading = _Reading(texts if isinstance(texts, dict) else {})
+    texts = texts if isinstance(texts, dict) else {}
+    known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and _is_text(said)}
+    records: Records = {}
+    bad, lost = list[str](), list[str]()
     for target, sources in data["seeds"].items():
-        for source, record in sources.items() if isinstance(sources, dict) else ():
-            reading.record(str(target), str(source), record)
-    return SeedLock(reading.records, tuple(reading.notes()))
+        for source, said in sources.items() if isinstance(sources, dict) else ():
+            found = _record(target, source, said, known)
+            name = f"{target} from {source}"
+            if found is None:
+                bad.append(name[:120])
+                continue
+            records[target, source], missing = found
+            lost += [name] * missing
+    notes = [f"has records that cannot be read: {', '.join(bad[:5])}"] if bad else []
+    if lost:
+        where = ", ".join(list(dict.fromkeys(lost))[:5])
+        notes.append(f"names {counted(len(lost), 'entry', 'entries')} of which it has no text ({where})")
+    return SeedLock(records, tuple(notes))
 
 
 @lru_cache(maxsize=1024)
@@ -190,64 +211,29 @@ def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data
     return isinstance(said, str) and said.encode(errors="replace").decode() == said
 
 
-class _Reading:
-    """One reading of the data: what fits becomes a record, and the rest is counted."""
-
-    def __init__(self, texts: Mapping[str, Any]) -> None:
-        self._known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and _is_text(said)}
-        self.records: Records = {}
-        self.bad_records: list[str] = []
-        self.lost: list[str] = []
-
-    def record(self, target: str, source: str, data: Any) -> None:  # noqa: ANN401 - JSON data
-        day = read_date(data.get("date")) if isinstance(data, dict) else None
-        entries = data.get("entries") if isinstance(data, dict) else None
-        if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
-            self.bad_records.append(f"{target} from {source}"[:120])
-            return
-        self.of = f"{target} from {source}"
-        revision, digest, kept = (data.get(key) for key in ("revision", "digest", "kept"))
-        self.kept = kept if isinstance(kept, dict) else {}
-        self.records[target, source] = SeedRecord(
-            target=target,
-            source=source,
-            revision=revision if _is_text(revision) else None,
-            digest=digest if _is_text(digest) else "",
-            date=day,
-            entries=tuple(
-                found
-                for category, ids in entries.items()
-                for each in (ids if isinstance(ids, list) else ())
-                if (found := self._seeded(category, each)) is not None
-            ),
-        )
-
-    def _seeded(self, category: str, id_: Any) -> Seeded | None:  # noqa: ANN401 - JSON data
-        known = self._known.get(id_) if isinstance(id_, str) else None
-        if known is None or not _is_category(category):
-            self.lost.append(self.of)
-            return None
-        kept = self.kept.get(id_)
-        return Seeded(category, id_, known, kept if _is_text(kept) else None)
-
-    def notes(self) -> list[str]:
-        notes = [f"has records that cannot be read: {', '.join(self.bad_records[:5])}"] if self.bad_records else []
-        if self.lost:
-            entries = "entry" if len(self.lost) == 1 else "entries"
-            where = ", ".join(list(dict.fromkeys(self.lost))[:5])
-            notes.append(f"names {len(self.lost)} {entries} of which it has no text ({where})")
-        return notes
+def _record(target: str, source: str, data: Any, texts: Mapping[str, str]) -> tuple[SeedRecord, int] | None:  # noqa: ANN401 - JSON data
+    """The record that the data are, if they are one, and of how many entries it has no text."""
+    day = read_date(data.get("date")) if isinstance(data, dict) else None
+    entries = data.get("entries") if isinstance(data, dict) else None
+    if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
+        return None
+    revision, digest, kept = (data.get(key) for key in ("revision", "digest", "kept"))
+    named = [(category, each) for category, ids in entries.items() for each in (ids if isinstance(ids, list) else ())]
+    kept = kept if isinstance(kept, dict) else {}
+    seeded = tuple(
+        Seeded(category, each, texts[each], kept[each] if _is_text(kept.get(each)) else None)
+        for category, each in named
+        if isinstance(each, str) and each in texts and _is_category(category)
+    )
+    revision, digest = revision if _is_text(revision) else None, digest if _is_text(digest) else ""
+    return SeedRecord(target, source, revision, digest, day, seeded), len(named) - len(seeded)
 
 
 # --- merging --------------------------------------------------------------------------------------------------------
 
 
 def merge_locks(base: SeedLock, ours: SeedLock, theirs: SeedLock) -> SeedLock:
-    """The lock that both sides stand behind; which of them is called ours makes no difference.
-
-    A record that only one side changed is taken from that side. Of one that both changed, only the entries count that
-    both hold.
-    """
+    """The lock that both sides stand behind: of a record that both changed, the entries count that both hold."""
     keys = {**ours.records, **theirs.records}
     merged = (_merged(base.records.get(key), ours.records.get(key), theirs.records.get(key)) for key in keys)
     return SeedLock().put(record for record in merged if record is not None)
@@ -262,5 +248,4 @@ def _merged(base: SeedRecord | None, ours: SeedRecord | None, theirs: SeedRecord
         return None  # one side dropped what the other changed
     # The newer one names the revision; of two of one day the digest decides, so that both directions agree.
     newer, older = sorted((ours, theirs), key=lambda record: (record.date, record.digest), reverse=True)
-    known = {entry.key for entry in older.entries}
-    return replace(newer, entries=tuple(entry for entry in newer.entries if entry.key in known))
+    return _agreed(newer, older)

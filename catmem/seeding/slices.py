@@ -66,26 +66,19 @@ class Offer(NamedTuple):
 
 
 def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
-    """What ``profile`` may hand on of its ``user`` or ``memory`` file.
-
-    Expired entries are withheld from those who do not have them yet. So are from everybody those in which the threat
-    scan finds something, or in the name of their category.
-    """
+    """What ``profile`` may hand on of its ``user`` or ``memory`` file; expired and hostile entries are withheld."""
     entries = visible(document, target, profile, taxonomy).entries
     found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
-    hostile = _hostile({entry.category for entry in entries}, taxonomy)
+    # The name of a category that is not declared becomes the title of a section.
+    names = sorted({entry.category for entry in entries} - taxonomy.categories.keys())
+    bad_names = scan_each(BuiltinScanner(), [name.replace("-", " ") for name in names])
+    hostile = {name for name, bad in zip(names, bad_names, strict=True) if bad}
     offered: list[Offered] = []
     for entry, findings in zip(entries, found, strict=True):
-        withheld = None
-        if findings:
-            withheld = f"blocked: {', '.join(sorted({finding.rule for finding in findings}))}"
-        elif entry.category in hostile:
-            withheld = "blocked: title"
-        is_hostile = withheld is not None
-        expired = None if is_hostile else expired_on(entry.tags, as_of)
-        if expired is not None:
-            withheld = f"expired {expired}"
-        offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile))
+        rules = sorted({finding.rule for finding in findings}) or ["title"] * (entry.category in hostile)
+        expired = None if rules else expired_on(entry.tags, as_of)
+        withheld = f"blocked: {', '.join(rules)}" if rules else f"expired {expired}" if expired else None
+        offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile=bool(rules)))
     titles = {section.category: section.title for section in reversed(document.sections)}
     clear = scan_each(BuiltinScanner(), list(titles.values()))
     titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
@@ -93,19 +86,8 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
     return Offer(document, tuple(offered), {**titles, **declared}, as_of)
 
 
-def _hostile(categories: Collection[str], taxonomy: Taxonomy) -> set[str]:
-    """The undeclared categories whose names would be a threat in the title of a section."""
-    undeclared = sorted(category for category in categories if category not in taxonomy.categories)
-    found = scan_each(BuiltinScanner(), [category.replace("-", " ") for category in undeclared])
-    return {category for category, findings in zip(undeclared, found, strict=True) if findings}
-
-
 def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
-    """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file.
-
-    What has no category is part of it only if the profile says so itself: by that name, or with
-    ``include_uncategorized: true``. A flat file is no reason to copy all of it to everybody.
-    """
+    """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file."""
     named = named_of({each.version.category for each in offered.entries}, target, profile, taxonomy)
     return tuple(each for each in offered.entries if each.version.category in named)
 
@@ -114,14 +96,10 @@ def named_of(categories: Iterable[str], target: str, profile: Profile, taxonomy:
     """Those of some categories (slugs) that ``profile`` names for its ``user`` or ``memory`` file."""
     selectors = profile.selectors(target, taxonomy)
     named = set(filter(selectors.matches, categories))
+    # What has no category goes only to those who say so: a flat file is no reason to copy all of it to everybody.
     if profile.include_uncategorized is True and UNCATEGORIZED in categories:
         named |= set() if selectors.takes_away(UNCATEGORIZED) else {UNCATEGORIZED}
     return named
-
-
-def withheld(entries: Iterable[Offered]) -> tuple[Offered, ...]:
-    """Those of a slice that stay out."""
-    return tuple(each for each in entries if each.withheld is not None)
 
 
 def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
@@ -162,11 +140,7 @@ class SeedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What a seed would do to one file.
-
-    ``entries`` are what counts as seeded afterwards, the base of the next seed. ``rows`` tell how each entry stands
-    before it; ``conflicts`` are among them. ``withheld`` are entries of the slice that stay out, and why.
-    """
+    """What a seed would do to one file. ``entries`` are the base of the next seed, ``rows`` how each entry stands."""
 
     target: str
     source: str
@@ -176,8 +150,6 @@ class FilePlan:
     rows: tuple[SeedRow, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     withheld: tuple[Offered, ...] = ()
-    doubles: tuple[str, ...] = ()
-    """The categories in which an entry arrives that looks like one of the target's own, once for each such entry."""
     is_known: bool = True
     """Whether a base was on record; without one a seed only adds."""
     cloned: int = 0
@@ -194,11 +166,7 @@ class FilePlan:
 
 
 class Parts(NamedTuple):
-    """What goes into the plan of one file: the names, the slice, what was seeded last, and the target's document.
-
-    ``held`` are the keys of what other sources seeded into the same file, which no removal by this one takes.
-    ``beside`` is what was seeded last of categories that this seed is not asked for: it stays on record as it is.
-    """
+    """What goes into the plan of one file: the names, the slice, and what was seeded last."""
 
     target: str
     source: str
@@ -206,7 +174,9 @@ class Parts(NamedTuple):
     slice: tuple[Offered, ...]
     base: tuple[Seeded, ...] | None
     held: Collection[tuple[str, str]] = frozenset()
+    """The keys of what other sources seeded into the same file, which no removal by this one takes."""
     beside: tuple[Seeded, ...] = ()
+    """What was seeded last of categories that this seed is not asked for: it stays on record as it is."""
 
 
 def is_settled(parts: Parts) -> bool:
@@ -220,7 +190,7 @@ def is_settled(parts: Parts) -> bool:
 def left_out(parts: Parts) -> tuple[Offered, ...]:
     """What stays out of a slice that is settled: of an entry that was seeded, only what the scan finds by now."""
     known = {each.key for each in parts.base or ()}
-    return tuple(each for each in withheld(parts.slice) if each.is_hostile or each.key not in known)
+    return tuple(each for each in parts.slice if each.withheld and (each.is_hostile or each.key not in known))
 
 
 def conflict_id(target: str, conflict: Conflict) -> str:
@@ -256,14 +226,10 @@ class _Settling:
 
 
 def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
-    """What seeding a slice makes of the target's document. Pure.
-
-    ``resolve`` settles conflicts; where it says nothing the target's entries stay, and the conflicts are open.
-    Raises ``EditError`` (``not_possible``).
-    """
+    """What seeding a slice makes of the target's document. Raises ``EditError`` (``not_possible``)."""
     like, base = parts.offered.document, base_of(parts, ours)
     if not (base or ours.text):
-        return _first(parts, ours)
+        return _first(parts)
     arriving, out, kept = _arriving(parts, base, ours)
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
@@ -284,21 +250,21 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
         rows=tuple(row for row in _rows(held, before, ours, theirs, merged.conflicts) if _counts(row, kept)),
         conflicts=conflicts,
         withheld=out,
-        doubles=tuple(own.category for own, _ in merged.doubles),
         is_known=parts.base is not None,
     )
 
 
-def _first(parts: Parts, ours: Document) -> FilePlan:
+def _first(parts: Parts) -> FilePlan:
+    """The plan of a file that is not there: what a merge would say as well, ten times as fast."""
     seeded = [each for each in parts.slice if each.withheld is None]
     return FilePlan(
         target=parts.target,
         source=parts.source,
-        before=ours.text,
+        before="",
         after=slice_text(parts.offered, seeded),
         entries=tuple(each.seeded() for each in seeded),
         rows=tuple(SeedRow("new", each.version) for each in seeded),
-        withheld=withheld(parts.slice),
+        withheld=tuple(each for each in parts.slice if each.withheld),
         is_known=parts.base is not None,
     )
 
@@ -320,20 +286,10 @@ def base_of(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
     return tuple(each for each in parts.base or () if each.key in offered or each.key not in parts.held)
 
 
-class _Arriving(NamedTuple):
-    """A slice as the merge is to see it.
-
-    ``withheld`` are the entries of the slice that stay out of it. ``kept`` are those for which stands, as often, what
-    was seeded of them before.
-    """
-
-    entries: list[Seeded]
-    withheld: tuple[Offered, ...]
-    kept: Counter[tuple[str, str]]
-
-
-def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving:
-    """The slice as the merge is to see it: what is withheld now arrives only where it was seeded before.
+def _arriving(
+    parts: Parts, base: Sequence[Seeded], ours: Document
+) -> tuple[list[Seeded], tuple[Offered, ...], Counter[tuple[str, str]]]:
+    """The slice as the merge is to see it, what stays out of it, and for what of that its old copies stand, how often.
 
     That a fact expired is a change like any other, and reaches its copies. A target that took its copy out, or let it
     expire on a day of its own, says nothing of it any more: there is nothing to tell it. What the scan withholds by
@@ -360,7 +316,7 @@ def _arriving(parts: Parts, base: Sequence[Seeded], ours: Document) -> _Arriving
         if each.is_hostile:
             kept[base[number].key] += 1
         arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())
-    return _Arriving(arriving, tuple(out), kept)
+    return arriving, tuple(out), kept
 
 
 def _counts(row: SeedRow, kept: Counter[tuple[str, str]]) -> bool:
@@ -375,30 +331,23 @@ def _counts(row: SeedRow, kept: Counter[tuple[str, str]]) -> bool:
 def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:
     """What arrives, without what the target has as an entry of its own: the same words under other tags.
 
-    Such an entry was not seeded, so no later seed may change it or take it away. One that says exactly the same, tags
-    and all, counts as a copy.
+    No later seed may change such an entry or take it away. One with the same tags as well counts as a copy.
     """
     pairs = set(pair_entries(before.entries, ours.entries).values())
-    own = [Version.of(entry) for index, entry in enumerate(ours.entries) if index not in pairs]
     ids: dict[tuple[str, str], set[str]] = {}
-    for version in own:
-        ids.setdefault((version.category, version.body), set()).add(version.id)
-    seeded = {(entry.category, entry.body) for entry in before.entries}
-    kept: list[Seeded] = []
-    for each in arriving:
-        place = each.category, Version.read(each.category, each.text).body
-        if place in seeded or place not in ids or each.id in ids[place]:
-            kept.append(each)
-    return kept
+    for index, entry in enumerate(ours.entries):
+        if index not in pairs:
+            ids.setdefault((entry.category, entry.body), set()).add(Version.of(entry).id)
+    for entry in before.entries:
+        ids.pop((entry.category, entry.body), None)
+    places = [(each.category, Version.read(each.category, each.text).body) for each in arriving]
+    return [each for each, place in zip(arriving, places, strict=True) if each.id in ids.get(place, {each.id})]
 
 
 def _held_back(
     arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict], merged: Document
 ) -> list[Seeded]:
-    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again.
-
-    What the source says counts where it stands in the target: it may be an addition, so it stayed beside the target's.
-    """
+    """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
     seeded = list(arriving)
     standing = {(entry.category, Version.of(entry).id) for entry in merged.entries}
     for conflict in conflicts:
@@ -406,7 +355,7 @@ def _held_back(
         was = None if number is None else base[number]
         index = _find(seeded, conflict.theirs)
         if index is not None and seeded[index].key in standing:
-            continue
+            continue  # an addition of the source's, which stands beside the target's entry
         if index is not None:
             seeded[index : index + 1] = [] if was is None else [was]
         elif was is not None:
@@ -423,9 +372,7 @@ def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> 
 
 
 def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
-    if version is None:
-        return None
-    key = version.category, version.id
+    key = version and (version.category, version.id)
     return next((index for index, each in enumerate(seeded) if each.key == key), None)
 
 

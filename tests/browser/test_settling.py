@@ -171,17 +171,6 @@ def test_a_seed_is_applied_after_its_diff(window, server):
     look_over(window, "seed-in-step")
 
 
-def test_a_seed_that_changed_since_it_was_looked_at_is_shown_anew(window, server):
-    window.open("/page/seeds/pupil")
-    with opened(server.root) as workspace:
-        workspace.add("boss", "Likes charts, too.", category="talk")
-    send(window, "Seed pupil/user", 409)
-    assert "Likes charts, too." in added(window)
-    look_over(window, "seed-out-of-date")
-    send(window, "Seed pupil/user")
-    assert "Likes charts, too." in server.text("pupil/user")
-
-
 def test_a_conflict_of_a_seed_is_settled_after_a_look(window, server):
     with opened(server.root) as workspace:
         workspace.apply_seed(workspace.plan_seed("boss"))

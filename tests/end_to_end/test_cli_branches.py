@@ -170,15 +170,6 @@ def test_one_branch_needs_no_word_on_what_is_ours(user):
     assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--ours").stderr
 
 
-def test_a_dropped_branch_is_closed_and_kept(user):
-    before = user.read_bytes()
-    result = run("merge", "neo", "3b", "--drop")
-    assert result.stdout == "dropped 3b in neo/user (revision 4), and no byte of the file changed\n"
-    assert user.read_bytes() == before
-    assert [each["revision"] for each in run_json("branches")["branches"]] == ["3a"]
-    assert "30th" in run("diff", "neo", "3", "3b").stdout
-
-
 def test_what_an_editor_wrote_is_merged_too(user):
     user.write_text(user.read_text() + "§\nBy hand.\n")
     assert run_json("merge", "neo", "3a")["revision"] == "5"  # 4 is what the editor wrote

@@ -12,7 +12,7 @@ from catmem.text import counted
 
 if TYPE_CHECKING:
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import ContentDisagreement, Disagreement
+    from catmem.merging.decisions import Disagreement
     from catmem.merging.merging import Joined
     from catmem.merging.merging_all import LeftBranch
     from catmem.ops.table import Call
@@ -120,7 +120,7 @@ def _show_tried_out(joined: Joined) -> None:
     say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
 
 
-def conflict_line(found: Disagreement | ContentDisagreement) -> str:
+def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
     said = found.to_dict()
     where = f" in {said['category']}" if said["category"] else ""

@@ -9,9 +9,10 @@ from urllib.parse import quote_plus
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import beside, branches_of_all, open_branches
-from catmem.merging.decisions import CHOICES, OWN, Disagreement, answer_to, in_words, key_of
+from catmem.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
 from catmem.merging.merging import plan_merge
 from catmem.merging.past import NOW
+from catmem.model.version import Conflict
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
 from catmem.plugins.page.page_view import Page, of_entity
@@ -22,7 +23,7 @@ from catmem.text import counted, plural
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from catmem.merging.decisions import Answer, Ask
+    from catmem.merging.decisions import Answer, Ask, Disagreement
     from catmem.merging.merging import MergePlan
     from catmem.plugins.page.page_view import PageRequest
     from catmem.plugins.page.refusal import FormRefusal
@@ -102,7 +103,7 @@ def one_branch(
             found = beside(workspace, entity, branch)
     except DriftError as error:
         return _unread(asked, error, refusal)
-    disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each, Disagreement)]
+    disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
     decisions = [_decision(each, given, _ROOM // len(disagreements)) for each in disagreements]
     undecided = sum(each.is_open for each in decisions)
     is_ready = found.is_open and found.possible and not undecided

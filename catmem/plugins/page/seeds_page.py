@@ -13,7 +13,7 @@ from catmem.names import FILE_NAMES
 from catmem.plugins.page.formats import DIFF_LINES, diff_of
 from catmem.plugins.page.page_view import Page
 from catmem.plugins.page.writing import Did, bad_form
-from catmem.seeding.applying import apply_shown, file_is_due, shown_digest
+from catmem.seeding.applying import file_is_due
 from catmem.seeding.order import seed_order
 from catmem.seeding.slices import conflict_id
 from catmem.server.requests import bad_parameter
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Choice, ...] = ("target", "source", "both")
 FIELD = "file-"
-"""What the names of the fields begin with that choose files; each holds the digest of what was shown."""
+"""What the names of the fields begin with that choose files."""
 
 _ROWS = 200
 _MOST = 20
@@ -54,8 +54,7 @@ STATES = {
 class SeedChange(NamedTuple):
     """One file of a target: the plan, what it would change, and how its entries stand.
 
-    ``conflicts`` are the open ones by their ids. ``digest`` names all that a seed makes of it, ``None`` where there is
-    nothing to do.
+    ``conflicts`` are the open ones by their ids. ``due``: there is something to write.
     """
 
     plan: FilePlan
@@ -63,7 +62,7 @@ class SeedChange(NamedTuple):
     counts: Mapping[str, int]
     rows: Sequence[SeedRow]
     conflicts: Sequence[tuple[str, Conflict]]
-    digest: str | None
+    due: bool
 
 
 def seeds(asked: PageRequest) -> Page:
@@ -103,12 +102,12 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
     name: str | None,
     resolve: str,
     refusal: FormRefusal | None = None,
-    result: SeedResult | None = None,
+    results: Sequence[SeedResult] = (),
 ) -> Page:
     """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
 
-    ``resolve`` says how conflicts are settled (``_resolved``). ``result`` is one that did not
-    write everything, ``refusal`` why none did.
+    ``resolve`` says how conflicts are settled (``_resolved``). ``results`` are those of a seed that did not write
+    everything, ``refusal`` is why none did.
     """
     is_one = name is not None
     targets = _targets(workspace, source, name)
@@ -127,13 +126,13 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
             "more": len(found) - _MOST,
             "states": STATES,
             "refusal": refusal,
-            "result": result,
+            "results": results,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
                 *((entity, read.digest) for entity, read in plan.read.items()),
             ],
         },
-        status=200 if result is None else 409,
+        status=409 if results else 200,
     )
 
 
@@ -170,7 +169,7 @@ def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
         counts=counts,
         rows=[row for row in plan.rows if row.state not in hidden][:_ROWS],
         conflicts=[(conflict_id(plan.target, conflict), conflict) for conflict in plan.conflicts],
-        digest=shown_digest(plan) if file_is_due(plan, whole) else None,
+        due=file_is_due(plan, whole),
     )
 
 
@@ -178,23 +177,26 @@ def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
 
 
 def apply(sent: Sent) -> Did | Page:
-    """Seed the files that were chosen. What would be something else by now is shown again; the others are done."""
+    """Seed the files that were chosen, from what is there now. What was refused is shown; the others are done."""
     workspace, source, name, resolve = _asked(sent)
-    chosen = {name.removeprefix(FIELD): digest for name, digest in sent.fields.items() if name.startswith(FIELD)}
+    chosen = {name.removeprefix(FIELD) for name in sent.fields if name.startswith(FIELD)}
     if not chosen:
         raise RequestError(
             422, "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
         )
-    known = {f"{each}/{target}": each for each in _targets(workspace, source, name) for target in FILE_NAMES}
-    if not chosen.keys() <= known.keys():
+    targets = _targets(workspace, source, name)
+    files = {target: [each for each in targets if f"{each}/{target}" in chosen] for target in FILE_NAMES}
+    if len(chosen) > sum(map(len, files.values())):
         raise bad_form("the form chooses a file that was not on its page")
-    plan = workspace.plan_seed(
-        source, list(dict.fromkeys(known[entity] for entity in chosen)), resolve=_resolved(resolve)
-    )
-    result = apply_shown(workspace, plan, chosen)
-    if result.refused:
-        return _page(workspace, source, name, resolve, result=result)
-    return Did(urlsplit(sent.back).path, [(each.plan.target, each.revision) for each in result.files])
+    results = [
+        workspace.apply_seed(workspace.plan_seed(source, names, target=target, resolve=_resolved(resolve)))
+        for target, names in files.items()
+        if names
+    ]
+    if any(result.refused for result in results):
+        return _page(workspace, source, name, resolve, results=results)
+    written = [(each.plan.target, each.revision) for result in results for each in result.files]
+    return Did(urlsplit(sent.back).path, written)
 
 
 def again(sent: Sent, refusal: FormRefusal) -> Page:

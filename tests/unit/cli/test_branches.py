@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catmem.cli import branch_commands
+from catmem.cli.texts import branches
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -23,4 +23,4 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_age(timestamp, age):
-    assert branch_commands._age(timestamp, NOW) == age
+    assert branches._age(timestamp, NOW) == age

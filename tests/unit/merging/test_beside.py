@@ -38,13 +38,6 @@ def test_a_branch_that_was_merged_is_not_open(workspace):
     assert not beside(workspace, "neo/user", found.revision.revision).is_open
 
 
-def test_looking_writes_nothing(workspace):
-    found = branched(workspace, BASE.replace("Alpha", "Alef"), BASE.replace("Beta", "Bet"))
-    before = [each.revision for each in workspace.store.log("neo/user")]
-    beside(workspace, "neo/user", found.revision.revision)
-    assert [each.revision for each in workspace.store.log("neo/user")] == before
-
-
 @pytest.mark.parametrize("name", ["2", "9a", "", "../1"])
 def test_what_is_no_branch_is_not_there(workspace, name):
     branched(workspace, BASE.replace("Alpha", "Alef"), BASE.replace("Beta", "Bet"))

@@ -18,7 +18,6 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
-from catmem.merging.merging import plan_merge
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.store.contract import Change
@@ -169,13 +168,6 @@ def test_a_conflict_that_nobody_decides_writes_nothing_and_is_told(workspace):
     assert (caught.value.exit_status, caught.value.found) == (3, "2")
     assert len(recorded(workspace)) == 3
     assert workspace.branches("neo")[0].to_dict()["conflicts"] == 1
-
-
-def test_a_dry_run_tells_conflicts_and_raises_nothing(workspace):
-    conflicting(workspace)
-    tried = workspace.merge("neo", dry_run=True)
-    assert [found.conflict.reason for found in tried.plan.conflicts] == ["body"]
-    assert tried.to_dict()["conflicts"][0]["ours"] == "no calls before nine"
 
 
 @pytest.mark.parametrize(
@@ -432,13 +424,6 @@ def test_writers_and_mergers_at_once_lose_nothing(workspace):
     assert sorted(line[-8:] for line in lines) == [f"fact {number} {each}" for number in range(3) for each in range(5)]
     closed = [name for each in workspace.store.log("neo/user") for name in each.parents[1:]]
     assert len(closed) == len(set(closed))  # each was merged once
-
-
-def test_a_plan_is_pure(workspace):
-    conflicting(workspace)
-    plan = plan_merge(workspace, "neo", precedence="both")
-    assert (plan.merged, plan.conflicts, len(plan.settled)) == (("2a",), (), 1)
-    assert len(recorded(workspace)) == 3
 
 
 # --- the list ---

@@ -267,78 +267,9 @@ def test_what_is_not_asked_for_is_as_it_was(tmp_path_factory, first, source, tar
 # --- a source without categories ---
 
 FLAT = "Likes tea.\n§\nVendor is Acme.\n"
-SAID = (
-    "no entry of boss/user has a category, so nothing of it goes to neo/user, ann/user: catmem sort -p boss "
-    "gives each one, include_uncategorized: true in a profile lets it have them all"
-)
 
 
-def test_a_source_without_categories_is_told_and_not_in_sync(tmp_path):
-    workspace = seed_root(tmp_path, text=FLAT)
-    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
-    assert (plan.notes, plan.starved, plan.files) == ((SAID,), ("neo/user", "ann/user"), ())
-    assert not plan.in_sync
-    result = workspace.apply_seed(plan)
-    assert (result.notes, result.exit_status) == ((SAID,), 0)
-
-
-def test_an_agent_is_told_as_well(tmp_path):
-    answer = memory_tool(seed_root(tmp_path, text=FLAT), "boss", {"action": "seed", "targets": ["neo", "ann"]})
-    assert answer["warnings"] == [SAID]
-
-
-UNNAMED = "nothing of boss goes to ann: the profile names none of pay, rules, talk"
-
-
-def unnamed(folder):
-    profiles = {"ann": "seed_from: boss\nuser_memory_categories: [talks]\nmemory_categories: [notes]\n"}
-    return seed_root(folder, profiles=profiles)
-
-
-def test_a_profile_that_names_no_category_of_its_source_is_told_and_not_in_sync(tmp_path):
-    workspace = unnamed(tmp_path)
-    seed(workspace, "neo", "ann")
-    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
-    assert (plan.notes, plan.starved, plan.in_sync) == ((UNNAMED,), ("ann",), False)
-    assert workspace.apply_seed(plan).notes == (UNNAMED,)
-    answer = memory_tool(workspace, "boss", {"action": "seed", "targets": ["ann"]})
-    assert (answer["files"], answer["warnings"]) == ([], [UNNAMED])
-
-
-def test_one_that_names_a_category_of_either_file_is_none_of_those(tmp_path):
-    workspace = unnamed(tmp_path)
-    put_bytes(workspace, "boss/memory", "## Notes\nx\n")
-    plan = workspace.plan_seed("boss", "ann", as_of=DAY)
-    assert (plan.notes, plan.starved, len(plan.files)) == ((), (), 1)
-    assert workspace.plan_seed("boss", "ann", as_of=DAY, target="user").starved == ("ann",)
-    (said,) = workspace.plan_seed("boss", "ann", as_of=DAY, categories="talk").notes
-    assert said == "ann gets nothing of talk: the profile does not name it"
-    put_bytes(workspace, "boss/user", "")
-    assert workspace.plan_seed("boss", "ann", as_of=DAY, target="user").in_sync
-
-
-def test_a_profile_that_others_extend_is_none_of_those(tmp_path):
-    profiles = {
-        "kind": "seed_from: boss\ninclude_uncategorized: false\n",
-        "ann": "extends: kind\nuser_memory_categories: [talk]\n",
-    }
-    workspace = seed_root(tmp_path, profiles=profiles)
-    seed(workspace)
-    plan = workspace.plan_seed("boss", as_of=DAY)
-    assert ("kind" in plan.targets, plan.notes, plan.in_sync) == (False, (), True)
-    (workspace.root / "profiles" / "ann.yaml").write_text("extends: kind\n")
-    assert workspace.plan_seed("boss", as_of=DAY).starved == ("ann",)
-
-
-def test_what_a_profile_names_no_more_is_taken_out_and_told(workspace):
-    seed(workspace, "ann")
-    (workspace.root / "profiles" / "ann.yaml").write_text("seed_from: boss\nuser_memory_categories: [errands]\n")
-    assert seed(workspace, "ann").notes == (UNNAMED,)
-    assert bodies(workspace, "ann/user") == []
-    assert not workspace.plan_seed("boss", "ann", as_of=DAY).in_sync
-
-
-def test_a_profile_that_has_them_all_or_none_is_none_of_those(tmp_path):
+def test_a_source_without_categories_goes_only_to_a_profile_that_has_them_all(tmp_path):
     profiles = {
         "boss": "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n",
         "neo": "seed_from: boss\nuser_memory_categories: [talk]\ninclude_uncategorized: true\n",

@@ -1,0 +1,162 @@
+"""The doors of an operation: the same values as a command line, a request, a tool call, or a call of the library."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import closing
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+
+from catmem.cli.main import group
+from catmem.errors import CatmemError
+from catmem.mcp.tools import call_tool
+from catmem.ops.table import Call, call, option_of
+from catmem.server.api.door import Endpoint
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
+from catmem.server.tokens import new_token
+from catmem.workspace.workspace import Workspace
+from catmem.writing.drift_guard import ToolSession
+from tests.http_root import ADDRESS
+from tests.same_as.compare import Plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from catmem.ops.table import Door, Operation
+
+
+class Told(NamedTuple):
+    """What a door answered: the code of the error, the JSON, and the bytes of every memory file then."""
+
+    code: str | None
+    data: Any
+    files: dict[str, bytes]
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    """Memory files, by their path from the root."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("homes/**/*.md"))}
+
+
+def plain(data: Any) -> Any:
+    """JSON without what differs from call to call: times, ids, places."""
+    return json.loads(Plain()(json.dumps(data)))
+
+
+def by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None = None) -> Told:
+    """What the library answers, as a door would ask it."""
+    workspace = Workspace.open(root, search=False)
+    session = ToolSession() if door == "tool" else None
+    asked = Call(row, lambda _: workspace, door, actor, actor, frozenset(values), for_program=True, session=session)
+    with closing(workspace.store):
+        if session is not None:
+            session.begin(workspace, str(actor))
+        try:
+            done = call(asked, values)
+            return Told(None, plain(done.seen_by(asked)), files_of(root))
+        except CatmemError as error:
+            return Told(error.code, None, files_of(root))
+
+
+# --- the command line --------------------------------------------------------------------------------------------------
+
+
+def words_of(row: Operation, values: dict[str, Any]) -> list[str]:
+    """The command line that says these values."""
+    words, arguments = row.name.split(), []
+    for each in row.at("command"):
+        value = values.get(each.name)
+        if value is None or value is False:
+            continue
+        said = [f"{key}={_text(one)}" for key, one in value.items()] if isinstance(value, dict) else value
+        said = [_text(one) for one in (said if isinstance(said, list) else [said])]
+        if each.said.argument:
+            arguments += said
+        elif value is True:
+            words.append(option_of(each))
+        else:
+            words += [word for one in said for word in (option_of(each), one)]
+    return [*words, "--", *arguments] if arguments else words
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return value.isoformat() if isinstance(value, date | datetime) else str(value)
+
+
+def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
+    """What the command answers with ``--format json``."""
+    name, *words = words_of(row, values)
+    asked = [name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
+    before = os.getcwd()
+    os.chdir(root)
+    try:
+        done = CliRunner().invoke(group, [*asked, *words])
+    finally:
+        os.chdir(before)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    try:
+        said = json.loads(done.stderr.strip().splitlines()[-1])["error"]["code"] if done.exit_code else None
+    except (ValueError, KeyError, TypeError, IndexError):
+        said = "usage" if done.stderr.startswith("Usage: ") else None
+    try:
+        data = plain(json.loads(done.stdout)) if said is None else None
+    except ValueError:
+        data = None
+    return Told(said, data, files_of(root))
+
+
+# --- HTTP --------------------------------------------------------------------------------------------------------------
+
+
+def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | None = None) -> Told:
+    """What the API answers a person, or the profile ``actor``."""
+    assert row.http is not None
+    workspace = Workspace.open(root, search=False)
+    tokens = root.parent / f"{root.name}-tokens" / "tokens.json"
+    with closing(workspace.store):
+        _, token = new_token(workspace.config, tokens, actor or "somebody", person=actor is None)
+        client = TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url=ADDRESS)
+        named = {row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()}
+        path = row.http.path.format(**named)
+        inside = {name: value for name, value in named.items() if f"{{{name}}}" not in row.http.path}
+        query = {name: ",".join(value) if isinstance(value, list) else _text(value) for name, value in inside.items()}
+        query = {name: text.lower() if text in {"True", "False"} else text for name, text in query.items()}
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        writes = Endpoint(row, row.http).writes
+        given: dict[str, Any] = {"json": inside} if writes else {"params": query}
+        answer = client.request(row.http.method, path, headers=headers, **given)
+    data = answer.json()
+    refused = answer.status_code >= 400 and "files" not in data
+    return Told(data["code"] if refused else None, None if refused else plain(data), files_of(root))
+
+
+# --- tools -------------------------------------------------------------------------------------------------------------
+
+
+def by_tool(row: Operation, root: Path, values: dict[str, Any], actor: str) -> Told:
+    """What the tool answers to a model."""
+    assert row.tool is not None
+    workspace = Workspace.open(root, search=False)
+    with closing(workspace.store):
+        session = ToolSession()
+        session.begin(workspace, actor)
+        named = {row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()}
+        answer = call_tool(workspace, actor, row.tool.name, named, session)
+    return Told(None if answer["success"] else answer["reason"], plain(answer), files_of(root))
+
+
+def copied(root: Path, place: Path) -> Path:
+    """A copy of a root, to be written to."""
+    shutil.copytree(root, place, symlinks=True)
+    return place

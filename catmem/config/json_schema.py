@@ -138,8 +138,7 @@ def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
     """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
 
-    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that no text
-    takes long.
+    A reference may lead to a place in the same schema alone: nothing is fetched.
     """
     from jsonschema import Draft202012Validator
 
@@ -214,7 +213,7 @@ def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
-    """References that lead out of a schema or nowhere, and patterns that may take long, with their keys."""
+    """References that lead out of a schema or nowhere, and patterns that are none or too long, with their keys."""
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
     leads: list[tuple[KeyPath, tuple[str, ...]]] = []
     while waiting:
@@ -228,7 +227,7 @@ def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 -
                     yield (*key, name), f"{shown(part)} is not a place in this schema"
             if name == "patternProperties":
                 yield (*key, name), "patternProperties cannot be used; name the keys under properties"
-            if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part, value.get("maxLength"))):
+            if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part)):
                 yield (*key, name), f"{shown(part)} {wrong}"
     yield from _circles(leads)
 
@@ -439,25 +438,14 @@ def meant_tag(name: str, known: Collection[str]) -> str | None:
     return SLIPS.get(name) or nearest(name, known)
 
 
-_SHORT = 100
-"""Characters of a pattern, and of a text on which one that can match in several ways is tried."""
-_SIGNS = 3
-_ATOM = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_LONGEST_PATTERN = 100
 
 
-def _pattern_fault(pattern: str, longest: object) -> str | None:
-    """Why a pattern with this ``maxLength`` beside it cannot be used; ``None`` if no text takes it long."""
-    if len(pattern) <= _SHORT:
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError) as error:
-            return f"is no regular expression: {error}"
-        plain = re.sub(_ATOM, "x", pattern)
-        signs = len(re.findall(r"(?<!\()\?|[*+{|]", plain))
-        is_bounded = not signs or (isinstance(longest, int) and longest <= _SHORT)
-        if is_bounded and signs <= _SIGNS and not re.search(r"\)[*+{]|\(\?[\w#]", plain):
-            return None
-    return (
-        f"may take very long: a pattern has at most {_SHORT} characters and {_SIGNS} of * + ? {{ |, repeats no group "
-        f"and sets no flag; with one of these signs it needs a maxLength of at most {_SHORT} beside it"
-    )
+def _pattern_fault(pattern: str) -> str | None:
+    if len(pattern) > _LONGEST_PATTERN:
+        return f"is longer than {_LONGEST_PATTERN} characters"
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError) as error:
+        return f"is no regular expression: {error}"
+    return None

@@ -217,10 +217,7 @@ def find_root(start: str | Path) -> Path | None:
 
 
 def load_config(root: str | Path) -> Config:
-    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
-
-    Raises ``ConfigError`` for a file that is not right, ``UnreadableError`` for one that cannot be read.
-    """
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``."""
     config, faults = read_config(root)
     if faults:
         raise faults[0]
@@ -443,10 +440,8 @@ def _format_tags() -> Mapping[str, Any]:
 
 
 def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
-    """The categories, after a look at every name: one name may mean one category only.
-
-    Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
-    """
+    """The categories, after a look at every name: one name may mean one category only."""
+    # Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"

@@ -61,10 +61,8 @@ def validate(
     positions: Mapping[KeyPath, tuple[int, int]] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> list[SchemaFault]:
-    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``.
-
-    A file (data with a ``path``) that has no fault is remembered, and not validated again.
-    """
+    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
+    # A file (data with a `path`) that has no fault is remembered, and not validated again.
     digest = None if path is None else digest_of(data, schema_text(schema_name))
     if digest is not None and recall(digest) is not None:
         return []
@@ -128,18 +126,13 @@ def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
 
 
 def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
-    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text.
-
-    The schema has to be one in which ``schema_fault`` finds nothing.
-    """
+    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text."""
+    # The schema has to be one in which `schema_fault` finds nothing.
     return list(dict.fromkeys(_faults(_validator(contents), data)))
 
 
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
-    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
-
-    A reference may lead to a place in the same schema alone: nothing is fetched.
-    """
+    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be."""
     from jsonschema import Draft202012Validator
 
     for key, message, _ in _faults(_validator(json.dumps(Draft202012Validator.META_SCHEMA)), contents):
@@ -288,10 +281,8 @@ def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN40
 
 
 def _best(error: ValidationError) -> ValidationError:
-    """Of a value that fits none of several forms, the error of the form that it comes nearest to.
-
-    That is one of the right kind if there is one, then the one with the fewest errors, then the first.
-    """
+    """Of a value that fits none of several forms, the error of the form that it comes nearest to."""
+    # That is one of the right kind if there is one, then the one with the fewest errors, then the first.
     while error.context:
         forms: dict[object, list[ValidationError]] = {}
         for inner in error.context:

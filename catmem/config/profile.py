@@ -159,10 +159,8 @@ _read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operati
 
 @contextmanager
 def one_reading() -> Iterator[None]:
-    """Within it each profile and each parent is read once, so that an operation works on one state of the profiles.
-
-    An operation inside another one is part of it. Threads that are begun inside have their own reading.
-    """
+    """Within it each profile and each parent is read once, so that an operation works on one state of the profiles."""
+    # An operation inside another one is part of it. Threads that are begun inside have their own reading.
     if _read_now.get() is not None:
         yield
         return
@@ -197,10 +195,7 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 
 def find_profile(config: Config, name: str) -> Profile:
-    """The profile of that name in the root's folder of profiles.
-
-    Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
-    """
+    """The profile of that name in the root's folder of profiles."""
     folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {})
     if (folder, name) in known.profiles:
         return known.profiles[folder, name]
@@ -250,10 +245,8 @@ _DECLARE = "To declare it, write '{0}: {{}}' below taxonomy.categories in catmem
 
 
 def check_profile(profile: Profile, config: Config) -> None:
-    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
-
-    Exact names only, those with ``!`` in front too: a pattern that matches nothing is for lint to report.
-    """
+    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare."""
+    # Exact names only, those with `!` in front too: a pattern that matches nothing is for lint to report.
     if not config.taxonomy.closed:
         return
     declared = config.taxonomy.declared()
@@ -267,11 +260,9 @@ def check_profile(profile: Profile, config: Config) -> None:
 
 
 def memory_dir(profile: Profile, config: Config) -> Path:
-    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist.
-
-    It is inside the root unless the profile says ``allow_outside: true`` or ``homes`` of ``catmem.yaml``, the owner's
-    own word, plainly leads elsewhere. Raises ``ConfigError`` with the code ``outside_root``.
-    """
+    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist."""
+    # It is inside the root unless the profile says `allow_outside: true` or `homes` of `catmem.yaml`, the owner's own
+    # word, plainly leads elsewhere.
     if profile.memory_dir is None:
         named = config.home(profile.name)
         may_leave = not is_inside(os.path.abspath(named), os.path.abspath(config.root))  # noqa: PTH100 - by its words

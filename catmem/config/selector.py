@@ -101,10 +101,8 @@ def is_pattern(name: str) -> bool:
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
-    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches.
-
-    A slip in one that takes away would otherwise show what it was to hide.
-    """
+    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches."""
+    # A slip in one that takes away would otherwise show what it was to hide.
     negative, name = split(selector)
     if is_pattern(name):
         wrong = _pattern_fault(name)
@@ -144,11 +142,9 @@ def _normal(name: str) -> str:
 
 
 def _some_slug_matches(parts: list[str]) -> bool:
-    """Whether some text that fits the pattern has no ``-`` at its ends or beside another.
-
-    ``ends`` is what a beginning that fits may end with: ``-`` or something else (``x``). The empty one counts as
-    ``-``, since none may follow it either.
-    """
+    """Whether some text that fits the pattern has no ``-`` at its ends or beside another."""
+    # `ends` is what a beginning that fits may end with: `-` or something else (`x`). The empty one counts as `-`, since
+    # none may follow it either.
     ends = {"-"}
     for part in parts:
         if part == "*":

@@ -64,20 +64,12 @@ def key_text(key: KeyPath) -> str | None:
 
 
 def load_yaml(path: str | Path) -> YamlFile:
-    """Read and parse the file at ``path``, at most ``YAML_LIMIT`` bytes.
-
-    Raises ``UnreadableError`` (missing, a folder, no permission, ``NotUtf8Error``, ``TooLargeError``) and
-    ``ConfigError`` as ``parse_yaml`` does.
-    """
+    """Read and parse the file at ``path``, at most ``YAML_LIMIT`` bytes."""
     return parse_yaml(read_bounded(path, YAML_LIMIT), path)
 
 
 def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> YamlFile:
-    """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``.
-
-    Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``,
-    ``yaml_documents``, ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
-    """
+    """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``."""
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError as error:

@@ -58,11 +58,8 @@ def is_plain(fields: Mapping[str, Any]) -> bool:
 def plain_envelope(
     workspace: Root, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
 ) -> Envelope:
-    """The envelope of a plain write by ``sender`` (``None``: a person), unsigned.
-
-    ``base`` goes before ``prev_rev``; the caller has looked that one of the two is given. Raises ``EnvelopeError``,
-    ``ForbiddenError``, ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
-    """
+    """The envelope of a plain write by ``sender`` (``None``: a person), unsigned."""
+    # `base` goes before `prev_rev`; the caller has looked that one of the two is given.
     named = fields.get("entity_id")
     if isinstance(named, str) and is_name(named):
         named = f"{named}/user"
@@ -188,11 +185,9 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     alert: bool = False,
     signed: bool | None = None,
 ) -> MadeEnvelope:
-    """Make an envelope; see ``Workspace.envelope``.
-
-    It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
-    a revision here.
-    """
+    """Make an envelope; see ``Workspace.envelope``."""
+    # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
+    # a revision here.
     adopted = None
     _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
     if prev is None:

@@ -242,11 +242,9 @@ def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]
 
 
 def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
-    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file.
-
-    A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it is
-    equal to what is hidden; so would the whole of a category that it does not see.
-    """
+    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
+    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
+    # is equal to what is hidden; so would the whole of a category that it does not see.
     rights = terms.rights
     if isinstance(content, list):
         for operation in operations:

@@ -300,10 +300,8 @@ class Merging:
         return tuple(found)
 
     def drop_repeated(self) -> None:
-        """Leave no text in more places than the side has it in that has it most often.
-
-        Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
-        """
+        """Leave no text in more places than the side has it in that has it most often."""
+        # Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
         near = Counter(version.body for version in self.said_near)
         far = Counter(version.body for version in self.said_far)
         seen: dict[str, list[tuple[list[Version], Version]]] = {}
@@ -393,13 +391,10 @@ class Merging:
 
 
 def merged_base(base: Document, one: Document, other: Document) -> str:
-    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise.
-
-    As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
-    both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
-    With both versions in the base each side would seem to have removed one, and neither would be left.
-    Raises ``EditError`` (``not_possible``).
-    """
+    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise."""
+    # As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
+    # both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
+    # With both versions in the base each side would seem to have removed one, and neither would be left.
     if other.text in {one.text, base.text}:
         return one.text
     if one.text == base.text:
@@ -436,15 +431,12 @@ def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far
 def merged_tags(
     base: Version | None, near: Version, far: Version, *, prefer_far: bool = False
 ) -> tuple[dict[str, TagValue], bool]:
-    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's.
-
-    If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words. For the same
-    reason the other side cannot let them hold longer, by taking ``expires`` away or setting it to a later day.
-
-    A new tag needs nothing here. What one side set, changed or took away counts, and where both made different things
-    of it they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one
-    is the better from either side, as the later ``verified_date`` is.
-    """
+    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's."""
+    # If one side reworded the entry, its `verified_date` is the one: the other side verified other words. For the same
+    # reason the other side cannot let them hold longer, by taking `expires` away or setting it to a later day. A new
+    # tag needs nothing here. What one side set, changed or took away counts, and where both made different things of it
+    # they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one is
+    # the better from either side, as the later `verified_date` is.
     merged: dict[str, TagValue] = {}
     clash = False
     before = {} if base is None else base.tags

@@ -66,10 +66,8 @@ class Term(NamedTuple):
     weight: float = WHOLE
 
     def found_in(self, folded: str, *, accents: bool) -> Iterator[tuple[int, int]]:
-        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it.
-
-        ``accents`` says that the text has some that stand alone. ``worth`` says what each counts.
-        """
+        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
+        # `accents` says that the text has some that stand alone. `worth` says what each counts.
         first = self.words[0]
         whole = self.is_phrase or is_run(first)
         for found in _pattern(first if whole else beginning(first), accents).finditer(folded):
@@ -187,10 +185,8 @@ def _terms_of(word: str) -> list[Term]:
 
 
 def fold(text: str) -> str:
-    """The text in small letters without accents, of the same length; what cannot be folded one to one stays.
-
-    So ``É`` is ``e``, but ``ß`` and an accent that is a character of its own stay as they are. Takes lone surrogates.
-    """
+    """The text in small letters without accents, of the same length; what cannot be folded one to one stays."""
+    # So `É` is `e`, but `ß` and an accent that is a character of its own stay as they are. Takes lone surrogates.
     if text.isascii():
         return text.lower()
     data = text.encode("utf-8", "surrogatepass")

@@ -64,10 +64,8 @@ def read_usage(workspace: Root, entity: str) -> EntryUsage:
 
 
 def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> str | None:
-    """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept.
-
-    Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
-    """
+    """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept."""
+    # Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
     folder = _folder(workspace)
     try:
         with locked_folder(folder, _PATIENCE):
@@ -84,10 +82,7 @@ def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) 
 
 
 def drop_gone(workspace: Root, entity: str, document: Document) -> None:
-    """Forget the uses of entries of an entity that are not in its document any more.
-
-    Raises ``OSError`` and ``UnreadableError``.
-    """
+    """Forget the uses of entries of an entity that are not in its document any more."""
     folder = _folder(workspace)
     there = set(map(usage_key, document.entries))
     try:

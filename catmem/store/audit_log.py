@@ -47,10 +47,7 @@ class AuditLog:
         self._most_files = most_files
 
     def append(self, line: AuditLine) -> None:
-        """Add a line; makes the folder (0700) and the file (0600) where they are missing.
-
-        Raises ``OSError`` if the line cannot be written, and if it was written but no new file could be begun.
-        """
+        """Add a line; makes the folder (0700) and the file (0600) where they are missing."""
         data = line.to_json()
         try:
             folder = os.open(self.folder, _FOLDER)
@@ -73,10 +70,8 @@ class AuditLog:
         os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
 
     def open_files(self) -> list[tuple[str, int]]:
-        """Names and descriptors of all files there are, the oldest first, as they are at one moment.
-
-        Who asks closes the descriptors. Raises ``OSError``; there are none where no log was ever written.
-        """
+        """Names and descriptors of all files there are, the oldest first, as they are at one moment."""
+        # Who asks closes the descriptors.
         try:
             folder = os.open(self.folder, _FOLDER)
         except FileNotFoundError:
@@ -299,11 +294,9 @@ class AuditReader:
         """The last bytes of whole lines: if they stand there no more, the file was emptied in its place."""
 
     def poll(self) -> Iterator[AuditLine | Damage]:
-        """The lines that were not given yet, the oldest first. Raises ``OSError``.
-
-        A file that has become an older one is read to its end first, so that no line is left out or given twice. One
-        that was emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
-        """
+        """The lines that were not given yet, the oldest first. Raises ``OSError``."""
+        # A file that has become an older one is read to its end first, so that no line is left out or given twice. One
+        # that was emptied in its place, as `logrotate` does with `copytruncate`, is read from its start.
         files = self._log.open_files()
         places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
         name = files[places[0]][0] if places else "an older file"

@@ -290,10 +290,8 @@ _REACH = 64
 
 
 def find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
-    """The places of suspects that are not where a script or an emoji needs them, each with its finding.
-
-    Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
-    """
+    """The places of suspects that are not where a script or an emoji needs them, each with its finding."""
+    # Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
     text = folded.text
     for place in folded.suspect_places:
         char = text[place]

@@ -38,10 +38,8 @@ _FRAME_REACH = 80
 
 
 def find_roles(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
-    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one.
-
-    It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
-    """
+    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one."""
+    # It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
     text = folded.text
     system = "system" in folded.letters
     for sign, whole in _WHOLE:

@@ -209,11 +209,9 @@ _PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for s
 
 
 def find_leaks(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
-    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does.
-
-    In a part of the text it stands nowhere else. The rules are ``basic-auth``, ``exfiltration-link`` and
-    ``secret-exfiltration``.
-    """
+    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does."""
+    # In a part of the text it stands nowhere else. The rules are `basic-auth`, `exfiltration-link` and
+    # `secret-exfiltration`.
     text = folded.text
     end = 0
     for place in found.get("://", ()):

@@ -45,12 +45,8 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     *,
     moment: str | None = None,
 ) -> tuple[Record, Change, bytes]:
-    """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line.
-
-    ``moment`` is when it was made, where that is not now.
-
-    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON.
-    """
+    """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line."""
+    # `moment` is when it was made, where that is not now.
     if len(data) > MAX_DATA:
         raise TooLargeError("file", len(data), MAX_DATA, path=draft.file)
     head = segment.head(draft.file)
@@ -130,11 +126,9 @@ def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
     head_data: Callable[[str], bytes],
     is_full: Callable[[Segment], bool],
 ) -> Iterator[tuple[str, bytes]]:
-    """The segments after ``before`` that ``history`` fills, by their names.
-
-    What follows a record that publishes is in one with it. ``head_data`` gives the bytes of the files as ``before``
-    leaves them.
-    """
+    """The segments after ``before`` that ``history`` fills, by their names."""
+    # What follows a record that publishes is in one with it. `head_data` gives the bytes of the files as `before`
+    # leaves them.
     now: dict[str, bytes] = {}
 
     def data_of(file: str) -> bytes:

@@ -46,10 +46,7 @@ _BACKUP = re.compile(r"(?P<file>.+)\.bak\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<number>
 
 
 def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result | None) -> Path:
-    """Keep ``data`` beside the file ``name``, with the mode in ``status``, and say where.
-
-    Raises ``StoreError``: what depends on the copy must then not be done.
-    """
+    """Keep ``data`` beside the file ``name``, with the mode in ``status``, and say where."""
     with store_errors(folder.path / name, _NOT_KEPT):
         there = backups(folder, name)
         for copy in reversed(there):
@@ -302,11 +299,9 @@ def named_digest(name: str) -> str | None:
 
 
 def reap(folder: Folder, newest: int) -> int:
-    """Remove retired files that are a day old, as recorded, and open in no program; returns how many.
-
-    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since it is unknown
-    whether a file is still open.
-    """
+    """Remove retired files that are a day old, as recorded, and open in no program; returns how many."""
+    # `newest` is the sequence of the newest record. Where there are no leases nothing is removed, since it is unknown
+    # whether a file is still open.
     if not folder.features.leases:
         return 0
     before = folder.system.now().timestamp() - SUPERSEDED_FOR.total_seconds()
@@ -334,11 +329,9 @@ _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 
 
 def erase(outside: Outside, erasure: Erasure) -> Erased:
-    """Erase from everything that the locked folder keeps of a file. May be run again after a stop.
-
-    The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
-    of the revision that they began with, and that must not be redacted before.
-    """
+    """Erase from everything that the locked folder keeps of a file. May be run again after a stop."""
+    # The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
+    # of the revision that they began with, and that must not be redacted before.
     folder, name = outside.folder, outside.name
     removed, left = _remove_retired(outside, erasure)
     rewritten: list[Path] = []

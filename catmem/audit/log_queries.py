@@ -12,6 +12,7 @@ from catmem.audit.counts import OTHER, REASONS, Counts
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import profile_names, refuse_no_root
+from catmem.digest import jsonable
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError
 from catmem.files import os_errors
@@ -80,7 +81,7 @@ class Audit:
         """The answer as JSON-ready data."""
         return {
             "lines": [{**line.to_dict(), "note": line.note} for line in self.lines],
-            "damaged": [damage.to_dict() for damage in self.damaged],
+            "damaged": jsonable(self.damaged),
         }
 
 

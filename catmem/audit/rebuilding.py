@@ -41,10 +41,6 @@ class Replayed:
     path: Path
     digest: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready data."""
-        return record_dict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class RebuiltHead(Replayed):
@@ -66,10 +62,6 @@ class Mismatch:
     what: str
     rebuilt: str
     found: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The mismatch as JSON-ready data."""
-        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)

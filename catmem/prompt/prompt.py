@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.access import View, visible
-from catmem.digest import bytes_digest
+from catmem.digest import bytes_digest, jsonable
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
@@ -399,15 +399,4 @@ class Manifest(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest as JSON-ready data."""
-        return {
-            "profile": self.profile,
-            "as_of": self.as_of.isoformat(),
-            "style": self.style,
-            "entries": [row.to_dict() for row in self.rows],
-            "hidden": dict(self.hidden),
-            "hidden_uncategorized": dict(self.hidden_uncategorized),
-            "sizes": dict(self.sizes),
-            "budget": dict(self.budget),
-            "warnings": list(self.warnings),
-            "missing": list(self.missing),
-        }
+        return {"entries" if name == "rows" else name: jsonable(said) for name, said in self._asdict().items()}

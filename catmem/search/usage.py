@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
@@ -36,10 +36,6 @@ class EntryUse(NamedTuple):
 
     last: date
     times: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The use as JSON-ready data."""
-        return {"last": self.last.isoformat(), "times": self.times}
 
 
 class EntryUsage(NamedTuple):

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
+from catmem.digest import jsonable
 from catmem.errors import EditError
 from catmem.search.usage import read_usage, usage_key
 from catmem.staleness.ages import freshness_of
@@ -74,7 +75,7 @@ class Due(SeenEntry):
             "date": self.freshness.to_dict()["date"],
             "stale_after": self.stale_after,
             "why": self.why,
-            "used": None if self.use is None else self.use.to_dict(),
+            "used": jsonable(self.use),
             "tags": self.entry.tags,
             "body": self.entry.body,
         }

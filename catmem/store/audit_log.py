@@ -275,10 +275,6 @@ class Damage(NamedTuple):
     file: str
     line: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The place as JSON-ready data."""
-        return self._asdict()
-
 
 class AuditReader:
     """Reads a log; each ``poll`` gives what came since the one before. Close it in the end."""

@@ -1,37 +1,5 @@
 """Every exception that catmem raises, in one tree.
 
-::
-
-    CatmemError
-    ├── UnreadableError        a file cannot be read, or not as text
-    │   ├── NotUtf8Error       its bytes are not UTF-8 (names the byte offset)
-    │   ├── TooLargeError      it is over a size limit
-    │   └── SourceError        it is not what the program that is imported from writes
-    ├── ConfigError            catmem.yaml, a profile or a schema is not right
-    │   └── UnknownNameError   a profile, category or target that is not declared
-    ├── EditError              an edit cannot be made
-    │   ├── NoMatchError       no entry holds the text that was asked for
-    │   ├── AmbiguousError     several entries hold it
-    │   └── OverBudgetError    the file would be longer than it may be
-    ├── EnvelopeError          an envelope that is not what it must be, or not from whom it says
-    ├── QueryError             a search that looks for nothing, or for too much
-    ├── ForbiddenError         the one who acts has no right to do this
-    │   └── ApprovalError      the write has to wait until a person says yes, and cannot wait here
-    ├── RefusedError           a write that would be made on an old view; nothing was written
-    │   ├── StaleError         another write came between
-    │   ├── DriftError         the file has an external change, or is not what catmem can rewrite
-    │   ├── MergeConflictError  both sides of a merge changed the same entry
-    │   ├── BusyError          another writer is at work, and did not stop in time
-    │   ├── OperationCollisionError  one op_id for two different operations
-    │   ├── ProposalError      a proposal that cannot be made, or cannot be decided so
-    │   └── ChangedMeanwhileError  what was read is not what is there now
-    ├── WouldOverwriteError    files with other content stand where new ones should go
-    ├── GitError               git is missing, or refuses
-    ├── RequestError           a request of HTTP that is refused for what it is
-    ├── UnknownRevisionError   a revision that is not, or no longer, in the journal
-    └── StoreError             the store cannot work: rights, space, disk
-        └── DamagedError       what it keeps is damaged
-
 What looks wrong *inside* a memory file is never an exception: it is a problem on the document.
 
 An error says what happened (``message``), a word that a program can test (``code``), where (``path``, ``line``,

@@ -181,7 +181,10 @@ def _validator(schema_json: str) -> Validator:
     from jsonschema.validators import extend
 
     def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not _matches(wanted, value, where):
+        # A text that is too long is not tried. A final $ is the end of the text; in Python also before a final newline.
+        if not isinstance(value, str) or len(value) > where.get("maxLength", len(value)):
+            return
+        if not re.search(re.sub(r"\$\Z", r"\\Z", wanted), value):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
@@ -196,13 +199,6 @@ def _format_checker() -> FormatChecker:
     for name, fits in _FORMATS.items():
         checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
     return checker
-
-
-def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
-    """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
-    longest: int = where.get("maxLength", len(text))
-    # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
-    return len(text) > longest or re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value

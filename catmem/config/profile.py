@@ -312,13 +312,6 @@ def _file_of(folder: Path, name: str) -> Path | None:
     return next((file for file in files if os.path.lexists(file)), None)
 
 
-def _refuse_two_files(file: Path) -> None:
-    for suffix in YAML_SUFFIXES:
-        if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
-            message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
-            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
-
-
 # The same bytes give the same layer (see `_layer`), so layers are compared by which they are.
 @dataclass(frozen=True, eq=False)
 class _Layer:
@@ -373,7 +366,10 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
 
 def _read(file: Path) -> _Layer:
     refuse_bad_name(file.stem, file)
-    _refuse_two_files(file)
+    for suffix in YAML_SUFFIXES:
+        if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
+            message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
+            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
     return _layer(file, read_bounded(file, YAML_LIMIT))
 
 

@@ -122,7 +122,8 @@ def _pattern_fault(name: str) -> str | None:
     """Why no slug can match the pattern, if none can."""
     parts = _PARTS.findall(name)
     letters = "".join(part.removeprefix("[!").strip("[]") if len(part) > 1 else part for part in parts)
-    wrong = next((letter for letter in letters if letter not in "*?" and not _may_be_in_slug(letter)), None)
+    others = (letter for letter in letters if letter not in "*?_-")
+    wrong = next((letter for letter in others if unicodedata.category(letter)[0] not in "LNM"), None)
     if wrong is not None:
         return f"no category has {wrong!r} in it"
     if _normal(name) != name:
@@ -130,10 +131,6 @@ def _pattern_fault(name: str) -> str | None:
     if "--" in name:
         return "no category has '--' in it"
     return None if _some_slug_matches(parts) else "no category can match it"
-
-
-def _may_be_in_slug(character: str) -> bool:
-    return character in "_-" or unicodedata.category(character)[0] in "LNM"
 
 
 def _normal(name: str) -> str:

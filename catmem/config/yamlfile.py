@@ -193,7 +193,11 @@ class _Reader:
         self.stack.append(_Open(value, self._put(value, offset)))
 
     def _scalar(self, event: yaml.ScalarEvent, offset: int) -> None:
-        self._refuse_surrogate(event.value, offset)
+        try:
+            event.value.encode()
+        except UnicodeEncodeError as error:
+            message = f"not valid YAML: the escape U+{ord(event.value[error.start]):04X} is half a character"
+            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
         if self._awaits_key():
             self._key(event.value, offset)
         else:
@@ -229,13 +233,6 @@ class _Reader:
         key, top.key = top.key or "", None
         top.value[key] = value
         return (*top.path, key)
-
-    def _refuse_surrogate(self, value: str, offset: int) -> None:
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            message = f"not valid YAML: the escape U+{ord(value[error.start]):04X} is half a character"
-            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
 
     def _typed(self, word: str, offset: int) -> str | float | bool | None:
         """A plain scalar by YAML 1.2's core schema, without octal, hexadecimal, infinities and NaN."""

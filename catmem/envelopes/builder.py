@@ -19,7 +19,7 @@ from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_ke
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
-from catmem.store.contract import PERSON, Change, revision_number
+from catmem.store.contract import PERSON, Change
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.writing import gate
@@ -87,7 +87,7 @@ def plain_envelope(
         if target:
             workspace.profile(owner)  # which says so if there is none
         alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
-        made = _filled(workspace, str(named), fields["content"], agent, _number(prev), op_id, alert=alert)
+        made = _filled(workspace, str(named), fields["content"], agent, str(prev), op_id, alert=alert)
         return envelope_of(fields_in(made.to_dict() | ({"parents": parents} if parents else {})))
 
 
@@ -137,11 +137,6 @@ def _check_values(fields: Mapping[str, Any]) -> None:
     prev = base_named(fields)
     if prev is not None and (isinstance(prev, bool) or not is_revision(str(prev))):
         raise EnvelopeError(f"{shown(prev)} is no revision", key="prev_rev", hint="Write 7, or a branch as '8a'.")
-
-
-def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was checked
-    text = str(prev)
-    return revision_number(text) if text.isdecimal() else text
 
 
 def _adopted(workspace: Root, entity: str, base: WriteBase, made: tuple[str, object]) -> str:

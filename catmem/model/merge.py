@@ -22,7 +22,7 @@ from catmem.model.version import OPEN, Conflict, Decision, Version
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from catmem.model.document import TagValue
     from catmem.model.version import Precedence, Reason
@@ -156,7 +156,8 @@ class Merging:
         self.drop_repeated()
         self._keep_last()
         first = self._place_arrivals()
-        return spliced(self.near, self.slots, first, self._titles(), self._title())
+        titles = {section.category: section.title for section in reversed(self.far.sections)}
+        return spliced(self.near, self.slots, first, titles, self._title())
 
     def _resolve_base(self) -> None:
         near_pairs, far_pairs, unsure = self.pairs
@@ -386,9 +387,6 @@ class Merging:
             return said.instead.body
         return far if said.hand == "far" else near
 
-    def _titles(self) -> dict[str, str]:
-        return {section.category: section.title for section in reversed(self.far.sections)}
-
 
 def merged_base(base: Document, one: Document, other: Document) -> str:
     """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise."""
@@ -442,7 +440,7 @@ def merged_tags(
     before = {} if base is None else base.tags
     worded = near if base is None or near.body != base.body else far
     one_reworded = near.body != far.body
-    for key in _in_order([*worded.tags, *near.tags, *far.tags] if one_reworded else [*near.tags, *far.tags]):
+    for key in {**(worded.tags if one_reworded else {}), **near.tags, **far.tags}:
         was, here, there = before.get(key), near.tags.get(key), far.tags.get(key)
         if key == _VERIFIED and one_reworded:
             value = worded.tags.get(key)
@@ -466,10 +464,6 @@ def _is_longer(here: TagValue | None, there: TagValue | None, was: TagValue | No
     """Whether, of two days of expiry, the one that is not as it was is later than that, or none."""
     changed = there if here == was else here
     return was is not None and not (_is_date(changed) and str(changed) <= str(was))
-
-
-def _in_order(keys: Sequence[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(keys))
 
 
 def _is_date(value: TagValue | None) -> bool:

@@ -192,8 +192,7 @@ def fold(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     # Only bytes below 128 change here, so every character stays one character.
     folded = data.lower().decode("utf-8", "surrogatepass")
-    others = set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
-    changed = {each: letter for each in others if (letter := _folded(each)) != each}
+    changed = {each: letter for each in _beyond_ascii(data) if (letter := _folded(each)) != each}
     # What a search passes over costs least, but not with a set that reaches over U+FFFF.
     near = "".join(each for each in changed if each <= "\uffff")
     if len(near) > _FEW:
@@ -224,11 +223,11 @@ def is_accent(character: str) -> bool:
 
 def has_accents(text: str) -> bool:
     """Whether a text has accents that stand alone."""
-    return not text.isascii() and any(is_accent(each) for each in set(_beyond_ascii(text)))
+    return not text.isascii() and any(map(is_accent, _beyond_ascii(text.encode("utf-8", "surrogatepass"))))
 
 
-def _beyond_ascii(text: str) -> str:
-    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+def _beyond_ascii(data: bytes) -> set[str]:
+    return set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 
 @lru_cache(maxsize=4096)

@@ -294,7 +294,8 @@ class AuditReader:
         # A file that has become an older one is read to its end first, so that no line is left out or given twice. One
         # that was emptied in its place, as `logrotate` does with `copytruncate`, is read from its start.
         files = self._log.open_files()
-        places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
+        own = self._descriptor
+        places = [number for number, (_, each) in enumerate(files) if own >= 0 and os.path.sameopenfile(own, each)]
         name = files[places[0]][0] if places else "an older file"
         newer = files[places[0] + 1 :] if places else files
         for each in files:
@@ -320,9 +321,6 @@ class AuditReader:
         if self._descriptor >= 0:
             deque(self._rest(NAME, ended=False), maxlen=0)
 
-    def _is_open_one(self, descriptor: int) -> bool:
-        return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
-
     def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
         """What the open file has further on. ``ended``: no process writes to it any more."""
         self._go_back()
@@ -342,7 +340,8 @@ class AuditReader:
     def _go_back(self) -> None:
         """Stand after the last whole line, since half a one may be taken back; at the start of an emptied file."""
         end = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
-        if _bytes_before(self._descriptor, end) != self._last:
+        begin = max(0, end - _KNOWN_BY)
+        if os.pread(self._descriptor, end - begin, begin) != self._last:
             end, self._number, self._last = 0, 0, b""
         os.lseek(self._descriptor, end, os.SEEK_SET)
         self._left = b""
@@ -356,8 +355,3 @@ class AuditReader:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
-
-
-def _bytes_before(descriptor: int, offset: int) -> bytes:
-    begin = max(0, offset - _KNOWN_BY)
-    return os.pread(descriptor, offset - begin, begin)

@@ -204,7 +204,9 @@ class _Erasing:
             note = self._redact_note(record.owner, record.note, data)
             self.changed += after != data or note != record.note
             unchanged = before == old[record.file] and after == data
-            change = step.change if unchanged else _redacted_change(step.change, before, after)
+            change = step.change
+            if not unchanged:
+                change = whole(after) if isinstance(change, WholeText) else splice(before, after)
             rewritten, line = self._record(replace(record, note=note), change, before, after)
             lines.append(line)
             same = same and rewritten == record
@@ -238,7 +240,3 @@ class _Erasing:
         new = replace(new, was=Tombstone(record.link, record.origin))
         line = framed(encode(new, change), record.file)
         return replace(new, line=sha256(line).hexdigest()), line
-
-
-def _redacted_change(change: Change, before: bytes, after: bytes) -> Change:
-    return whole(after) if isinstance(change, WholeText) else splice(before, after)

@@ -157,7 +157,8 @@ def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
                 if _is_skipped(drawer.part, each, name):
                     continue
                 if drawer.part == "gen" and files is None:
-                    files = _files_by_sequence(folder)
+                    records = folder.journal.records() if folder.journal else ()
+                    files = {record.sequence: record.owner for record in records}
                 found = _read(folder.system, each, drawer)
                 if found is not None:
                     yield from _texts(found, drawer, each, name, files or {})
@@ -185,11 +186,6 @@ def _is_skipped(part: str, each: str, name: str) -> bool:
     if part == "beside":
         return each in {name, f"{name}.lock"}
     return (part == "side" and each in _OWN) or (part == "journal" and bool(_SEGMENT.fullmatch(each)))
-
-
-def _files_by_sequence(folder: Folder) -> dict[int, str]:
-    records = folder.journal.records() if folder.journal else ()
-    return {record.sequence: record.owner for record in records}
 
 
 def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
@@ -308,15 +304,10 @@ def reap(folder: Folder, newest: int) -> int:
     gone = 0
     for name in folder.system.names(folder.gen)[:_AT_ONCE]:
         match = _SUPERSEDED.fullmatch(name)
-        if match and int(match["sequence"]) <= newest - WATCHED:
-            gone += _reap_one(folder, name, before)
+        is_old = match and int(match["sequence"]) <= newest - WATCHED
+        if is_old and folder.system.look(name, folder=folder.gen).st_ctime <= before:
+            gone += _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
     return gone
-
-
-def _reap_one(folder: Folder, name: str, before: float) -> bool:
-    if folder.system.look(name, folder=folder.gen).st_ctime > before:
-        return False
-    return _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
 
 
 OPEN = "a program has it open; end that and purge once more"

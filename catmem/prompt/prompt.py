@@ -181,10 +181,8 @@ class _Draft:
                 return text
 
     def fit_budget(self) -> None:
-        """Render, and leave out whole entries until each target, and then the whole, is within its budget.
-
-        What an earlier call left out has its chance again: a long entry may have been withheld since.
-        """
+        """Render, and leave out whole entries until each target, and then the whole, is within its budget."""
+        # What an earlier call left out has its chance again: a long entry may have been withheld since.
         for fact in self.facts:
             fact.over_budget = None
         self.rendered = self._render()
@@ -257,11 +255,9 @@ class _Draft:
         return self.titles.get((target, category), category)
 
     def _scan(self, pieces: Sequence[Piece], text: str) -> bool:
-        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything.
-
-        One look at the whole text finds where anything could start. An entry that the style shows otherwise than it is
-        stored could hide that: it is looked at by itself too.
-        """
+        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything."""
+        # One look at the whole text finds where anything could start. An entry that the style shows otherwise than it
+        # is stored could hide that: it is looked at by itself too.
         found = Candidates(text) if self.scanner is _OWN else None
         suspects = self._inside()
         if found is not None and found.places is not None:

@@ -173,11 +173,14 @@ def _refuse_other_kinds(status: os.stat_result, name: str) -> None:
 LONGEST_NAME = 200
 """Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
-_TEXTS = ("ts", "entity_id", "op", "agent", "status")
 _OPTIONAL = ("note", "person")
 _REVISIONS = ("prev_rev", "mem_rev")
-_TEXTS_OR_NONE = (*_REVISIONS, "reason", *_OPTIONAL)
-_NUMBERS_OR_NONE = ("base_rev", "head_rev")
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("ts", "entity_id", "op", "agent", "status"), str),
+    **dict.fromkeys((*_REVISIONS, "reason", *_OPTIONAL), str | None),
+    **dict.fromkeys(("base_rev", "head_rev"), int | None),
+    "seconds": int | float | None,
+}
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 STATUSES = ("ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed")
@@ -241,19 +244,12 @@ class AuditLine(NamedTuple):
             said = json.loads(data)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(said, dict) or not all(isinstance(said.get(key), str) for key in _TEXTS):
-            return None
-        said |= {key: str(said[key]) for key in _REVISIONS if type(said.get(key)) is int}
-        if not all(isinstance(said.get(key), str | None) for key in _TEXTS_OR_NONE):
-            return None
-        numbers = (said.get(key) for key in _NUMBERS_OR_NONE)
-        if any(isinstance(each, bool) or not isinstance(each, int | None) for each in numbers):
-            return None
-        seconds = said.get("seconds")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
+        if not isinstance(said, dict):
             return None
         fields: dict[str, Any] = {field: said.get(field) for field in cls._fields}
-        return cls(**fields)
+        fields |= {key: str(fields[key]) for key in _REVISIONS if type(fields[key]) is int}
+        is_good = all(isinstance(each, _KINDS[key]) and not isinstance(each, bool) for key, each in fields.items())
+        return cls(**fields) if is_good else None
 
 
 def bounded(name: object) -> str:

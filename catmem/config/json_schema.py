@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from jsonschema import FormatChecker
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
@@ -177,8 +176,12 @@ def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 @lru_cache(maxsize=128)
 def _validator(schema_json: str) -> Validator:
-    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema import Draft202012Validator, FormatChecker, ValidationError
     from jsonschema.validators import extend
+
+    checker = FormatChecker(formats=())
+    for name, fits in _FORMATS.items():
+        checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
 
     def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
         # A text that is too long is not tried. A final $ is the end of the text; in Python also before a final newline.
@@ -188,17 +191,8 @@ def _validator(schema_json: str) -> Validator:
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
     kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
-    validator: Validator = kind(json.loads(schema_json), format_checker=_format_checker())
+    validator: Validator = kind(json.loads(schema_json), format_checker=checker)
     return validator
-
-
-def _format_checker() -> FormatChecker:
-    from jsonschema import FormatChecker
-
-    checker = FormatChecker(formats=())
-    for name, fits in _FORMATS.items():
-        checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
-    return checker
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value

@@ -120,8 +120,7 @@ def _text(given: Mapping[str, Any] | str | bytes) -> str:
             text = canonical_json(given).decode()
         except (TypeError, ValueError, RecursionError) as error:
             raise EnvelopeError("it holds what JSON cannot say", hint=_HINT) from error
-    if _HALF.search(text):
-        raise _half()
+    _refuse_half(text)
     return text
 
 
@@ -176,11 +175,7 @@ def _refuse_deep(fields: dict[str, Any]) -> None:
 
 def _refuse_half(text: str) -> None:
     if not text.isascii() and _HALF.search(text):
-        raise _half()
-
-
-def _half() -> EnvelopeError:
-    return EnvelopeError("it holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
+        raise EnvelopeError("it holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
 
 
 def _check_role(fields: Mapping[str, Any]) -> None:

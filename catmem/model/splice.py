@@ -145,7 +145,8 @@ def _edits(
     new_sections: list[tuple[str, Sequence[Version]]] = []
     for category, versions in first.items():
         if category in heads:
-            edits.append(_in_front(document, heads[category], versions))
+            start, newline = heads[category].start, document.newline
+            edits.append(TextEdit(start, start, f"{_joined(document, versions)}{newline}§{newline}"))
         elif category in placed:
             place = next(iter(place_for_entry(document, category, must_end=_is_open(versions[-1]))))
             edits.append(
@@ -184,11 +185,6 @@ def _removal(document: Document, entry: Entry) -> TextEdit:
     if before and before[0] > document.scan.start and not left_open(document, before[0]):
         return TextEdit(line_end_before(document, before), entry.end, "")
     return TextEdit(entry.start, entry.end, "")
-
-
-def _in_front(document: Document, head: Entry, versions: Sequence[Version]) -> TextEdit:
-    text = _joined(document, versions)
-    return TextEdit(head.start, head.start, f"{text}{document.newline}§{document.newline}")
 
 
 def _sections(

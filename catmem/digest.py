@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
 from typing import Any
 
 _ENTRY_DIGEST_BYTES = 16
 
 
 def record_dict(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """The fields of a dataclass as JSON-ready data, in their order: a path as a text, records by their ``to_dict``."""
-    return {each.name: _jsonable(getattr(record, each.name)) for each in fields(record)}
+    """The fields of a dataclass as JSON-ready data, in their order."""
+    return {each.name: jsonable(getattr(record, each.name)) for each in fields(record)}
 
 
-def _jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
+def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
+    """A value as JSON-ready data: a record by its ``to_dict`` or else its fields, a path and a day as a text."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value):
+        return record_dict(value)
+    value = value._asdict() if hasattr(value, "_asdict") else value
+    if isinstance(value, Mapping):
+        return {key: jsonable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_jsonable(each) for each in value]
+        return [jsonable(each) for each in value]
+    if isinstance(value, date):
+        return value.isoformat()
     return value.__fspath__() if hasattr(value, "__fspath__") else value
 
 

@@ -1,37 +1,5 @@
 """Every exception that catmem raises, in one tree.
 
-::
-
-    CatmemError
-    ├── UnreadableError        a file cannot be read, or not as text
-    │   ├── NotUtf8Error       its bytes are not UTF-8 (names the byte offset)
-    │   ├── TooLargeError      it is over a size limit
-    │   └── SourceError        it is not what the program that is imported from writes
-    ├── ConfigError            catmem.yaml, a profile or a schema is not right
-    │   └── UnknownNameError   a profile, category or target that is not declared
-    ├── EditError              an edit cannot be made
-    │   ├── NoMatchError       no entry holds the text that was asked for
-    │   ├── AmbiguousError     several entries hold it
-    │   └── OverBudgetError    the file would be longer than it may be
-    ├── EnvelopeError          an envelope that is not what it must be, or not from whom it says
-    ├── QueryError             a search that looks for nothing, or for too much
-    ├── ForbiddenError         the one who acts has no right to do this
-    │   └── ApprovalError      the write has to wait until a person says yes, and cannot wait here
-    ├── RefusedError           a write that would be made on an old view; nothing was written
-    │   ├── StaleError         another write came between
-    │   ├── DriftError         the file has an external change, or is not what catmem can rewrite
-    │   ├── MergeConflictError  both sides of a merge changed the same entry
-    │   ├── BusyError          another writer is at work, and did not stop in time
-    │   ├── OperationCollisionError  one op_id for two different operations
-    │   ├── ProposalError      a proposal that cannot be made, or cannot be decided so
-    │   └── ChangedMeanwhileError  what was read is not what is there now
-    ├── WouldOverwriteError    files with other content stand where new ones should go
-    ├── GitError               git is missing, or refuses
-    ├── RequestError           a request of HTTP that is refused for what it is
-    ├── UnknownRevisionError   a revision that is not, or no longer, in the journal
-    └── StoreError             the store cannot work: rights, space, disk
-        └── DamagedError       what it keeps is damaged
-
 What looks wrong *inside* a memory file is never an exception: it is a problem on the document.
 
 An error says what happened (``message``), a word that a program can test (``code``), where (``path``, ``line``,
@@ -42,6 +10,8 @@ An error says what happened (``message``), a word that a program can test (``cod
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from catmem.digest import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +25,8 @@ class CatmemError(Exception):
     exit_status = 2
     usage_codes: ClassVar[frozenset[str]] = frozenset()
     """Codes of the class whose exit status is 2, whatever the others have."""
+    also: ClassVar[tuple[str, ...]] = ()
+    """Fields of the class that ``to_dict`` adds."""
 
     def __init__(  # noqa: PLR0913 - each field is given by keyword, where it is known
         self,
@@ -87,16 +59,9 @@ class CatmemError(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """The error as JSON-ready data; fields that are not known are left out."""
-        fields = {
-            "code": self.code,
-            "message": self.message,
-            "path": self.path,
-            "line": self.line,
-            "column": self.column,
-            "key": self.key,
-            "hint": self.hint,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+        said = {name: getattr(self, name) for name in ("code", "message", "path", "line", "column", "key", "hint")}
+        found = {name: value for name, value in said.items() if value is not None}
+        return found | {name: jsonable(getattr(self, name)) for name in self.also}
 
 
 class UnreadableError(CatmemError):
@@ -113,6 +78,7 @@ class NotUtf8Error(UnreadableError):
     """Bytes that are not UTF-8; ``offset`` is the first bad byte, counted from 0."""
 
     code = "not_utf8"
+    also = ("offset",)
 
     def __init__(self, offset: int, reason: str, *, path: str | PathLike[str] | None = None) -> None:
         """``reason`` is what the decoder says of the byte at ``offset``."""
@@ -123,15 +89,12 @@ class NotUtf8Error(UnreadableError):
         )
         self.offset = offset
 
-    def to_dict(self) -> dict[str, Any]:
-        """Adds ``offset``."""
-        return {**super().to_dict(), "offset": self.offset}
-
 
 class TooLargeError(UnreadableError):
     """Something over its size limit; nothing past the limit was read."""
 
     code = "too_large"
+    also = ("size", "limit")
 
     def __init__(
         self, what: str, size: int, limit: int, *, unit: str = "bytes", path: str | PathLike[str] | None = None
@@ -144,10 +107,6 @@ class TooLargeError(UnreadableError):
         )
         self.size = size
         self.limit = limit
-
-    def to_dict(self) -> dict[str, Any]:
-        """Adds ``size`` and ``limit``."""
-        return {**super().to_dict(), "size": self.size, "limit": self.limit}
 
 
 class SourceError(UnreadableError):
@@ -191,6 +150,7 @@ class AmbiguousError(EditError):
     """
 
     code = "ambiguous"
+    also = ("candidates", "places")
 
     def __init__(
         self,
@@ -205,16 +165,13 @@ class AmbiguousError(EditError):
         self.candidates = tuple(candidates)
         self.places = tuple(places)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Adds ``candidates`` and ``places``."""
-        return {**super().to_dict(), "candidates": list(self.candidates), "places": list(self.places)}
-
 
 class OverBudgetError(EditError):
     """The file would have more characters than its limit; ``size`` is what it would have, ``limit`` what it may."""
 
     code = "over_budget"
     exit_status = 1
+    also = ("size", "limit", "over_by", "could_go")
 
     def __init__(  # noqa: PLR0913 - each field by keyword
         self,
@@ -228,14 +185,8 @@ class OverBudgetError(EditError):
     ) -> None:
         """``could_go`` are entries that might leave, as JSON-ready data, filtered for the caller."""
         super().__init__(message, path=path, hint=hint)
-        self.size = size
-        self.limit = limit
+        self.size, self.limit, self.over_by = size, limit, size - limit
         self.could_go = tuple(could_go)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Adds ``size``, ``limit``, ``over_by`` and ``could_go``."""
-        numbers = {"size": self.size, "limit": self.limit, "over_by": self.size - self.limit}
-        return {**super().to_dict(), **numbers, "could_go": list(self.could_go)}
 
 
 class EnvelopeError(CatmemError):

@@ -42,10 +42,8 @@ def os_errors(  # noqa: PLR0913 - the fields of an error
     kind: type[CatmemError] = UnreadableError,
     named: bool = False,
 ) -> Iterator[None]:
-    """Raise ``kind`` for an ``OSError`` of the block: ``message``, and what the system said.
-
-    With ``named`` the file that the system names goes before ``path``.
-    """
+    """Raise ``kind`` for an ``OSError`` of the block: ``message``, and what the system said."""
+    # With `named` the file that the system names goes before `path`.
     try:
         yield
     except OSError as error:
@@ -58,11 +56,8 @@ def os_errors(  # noqa: PLR0913 - the fields of an error
 
 
 def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:
-    """Read the whole of the regular file at ``path``, at most ``limit`` bytes.
-
-    Raises ``UnreadableError`` (codes ``missing``, ``permission``, ``not_a_file``, ``symlink``, ``io``) or
-    ``TooLargeError``. With ``follow_symlink=False`` the last part of the path must not be a symbolic link.
-    """
+    """Read the whole of the regular file at ``path``, at most ``limit`` bytes."""
+    # With `follow_symlink=False` the last part of the path must not be a symbolic link.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlink else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags)
@@ -145,12 +140,9 @@ def replace_file(
     mode: int | None = None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Put ``data`` in the place of what ``path`` holds: readers see the old or the new.
-
-    The file is for its owner alone, if no ``mode`` is given. One that is not ``lasting`` may be gone after a power cut.
-    ``check`` is called last before the file has its name. Raises ``OSError``, and what ``check`` does; what was there
-    is as it was then.
-    """
+    """Put ``data`` in the place of what ``path`` holds: readers see the old or the new."""
+    # The file is for its owner alone, if no `mode` is given. One that is not `lasting` may be gone after a power cut.
+    # `check` is called last before the file has its name.
     import tempfile
 
     descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -176,10 +168,7 @@ def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # n
 
 
 def take_lock(descriptor: int, patience: float) -> None:
-    """Take the lock of an open file or folder, which ends when that is closed.
-
-    Raises ``BlockingIOError`` where another process holds it for ``patience`` seconds.
-    """
+    """Take the lock of an open file or folder, which ends when that is closed."""
     ends = time.monotonic() + patience
     while True:
         try:
@@ -223,12 +212,8 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
-    """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept.
-
-    Raises ``ChangedMeanwhileError`` if the file does not hold ``old``, and ``UnreadableError`` (``not_writable``) if
-    the folder does not allow it, the file is read-only, or it has several hard links, of which only one would get the
-    new text; the file is then as it was. The one exception is a disk that fails at the very end, which the error says.
-    """
+    """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept."""
+    # The one exception is a disk that fails at the very end, which the error says.
     target = path.resolve()  # a link stays a link: what it points to is rewritten
     with _writing(path):
         # Opened before anything is written: a folder that cannot be made durable is refused while nothing has changed.

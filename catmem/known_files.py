@@ -54,10 +54,8 @@ def remember(digest: str, text: str = "") -> None:
 
 
 def _is_own() -> bool:
-    """Whether this account alone may write the folder: what another put there could say what a file does not say.
-
-    A folder that is not named from the root of the system on is another in each place, as in another author's root.
-    """
+    """Whether this account alone may write the folder: what another put there could say what a file does not say."""
+    # A folder that is not named from the root of the system on is another in each place, as in another author's root.
     found = _FOLDER.lstat()
     return (
         _FOLDER.is_absolute()

@@ -40,10 +40,6 @@ class Plugin(NamedTuple):
     name: str
     error: ConfigError | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"name": self.name, "error": None if self.error is None else self.error.to_dict()}
-
 
 class Registry:
     """What is added, each by its name."""

@@ -67,11 +67,7 @@ def unmerged_warnings(name: str, text: str) -> tuple[str, ...]:
 
 
 def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The text of ``data``, with a BOM kept as its first character.
-
-    Raises ``NotUtf8Error`` (also for a ``str`` with lone surrogates, which no UTF-8 file can hold) and
-    ``TooLargeError``.
-    """
+    """The text of ``data``, with a BOM kept as its first character."""
     if isinstance(data, str):
         # A string of n characters has at least n bytes, so the encoding below is bounded too.
         _check_size(len(data), limits)
@@ -171,10 +167,8 @@ _TAIL = 64
 
 
 def size_of(text: str) -> int:
-    """What counts of a file: its whole text, headers and delimiters too, without the newlines at its end.
-
-    For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
-    """
+    """What counts of a file: its whole text, headers and delimiters too, without the newlines at its end."""
+    # For a file without sections, as Hermes Agent writes one, that is what Hermes Agent counts.
     tail = text[-_TAIL:]  # a copy of the whole is dear
     end = len(tail.rstrip("\r\n"))
     return len(text) - len(tail) + end if end else len(text.rstrip("\r\n"))
@@ -205,10 +199,8 @@ _FIRST_LINE = re.compile(r"(?<=[-+])\d+")
 
 
 def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
-    """The lines of a unified diff, with three lines of context; none for equal texts.
-
-    Each line of ``before`` and ``after`` ends in its newline, but perhaps the last; so do those of the diff.
-    """
+    """The lines of a unified diff, with three lines of context; none for equal texts."""
+    # Each line of `before` and `after` ends in its newline, but perhaps the last; so do those of the diff.
     import difflib
 
     start, end = equal_ends(before, after)

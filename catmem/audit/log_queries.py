@@ -12,6 +12,7 @@ from catmem.audit.counts import OTHER, REASONS, Counts
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import profile_names, refuse_no_root
+from catmem.digest import jsonable
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError
 from catmem.files import os_errors
@@ -80,7 +81,7 @@ class Audit:
         """The answer as JSON-ready data."""
         return {
             "lines": [{**line.to_dict(), "note": line.note} for line in self.lines],
-            "damaged": [damage.to_dict() for damage in self.damaged],
+            "damaged": jsonable(self.damaged),
         }
 
 
@@ -100,10 +101,7 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
 def follow_audit(
     workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]
 ) -> Iterator[AuditLine | Damage]:
-    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none.
-
-    Raises ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none."""
     with _following(workspace, wanted) as new:
         yield from deque(new(), maxlen=limit)
         while True:
@@ -112,10 +110,8 @@ def follow_audit(
 
 
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
-    """What to say of names in a filter that the root does not have now, each with the nearest that it has.
-
-    They may be names of the past, so this is no error: it explains why nothing was found.
-    """
+    """What to say of names in a filter that the root does not have now, each with the nearest that it has."""
+    # They may be names of the past, so this is no error: it explains why nothing was found.
     config, said = workspace.config, []
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
@@ -173,10 +169,7 @@ class Names:
 
     @classmethod
     def of(cls, workspace: Root) -> Names:
-        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
-
-        Raises ``UnreadableError`` if the folder of profiles cannot be listed.
-        """
+        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person."""
         config = workspace.config
         files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
         return cls(frozenset((*files, *config.entities)), frozenset((PERSON, *agents_of(config))))
@@ -211,11 +204,7 @@ class LogCounts:
         self.names = Names(frozenset(), frozenset((PERSON,)))
 
     def catch_up(self) -> None:
-        """Count what was added to the log since the last time; the first time nothing is counted.
-
-        Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
-        on after it.
-        """
+        """Count what was added to the log since the last time; the first time nothing is counted."""
         with self._lock:
             self.names = Names.of(self.workspace)
             with _readable(self._log):

@@ -41,10 +41,6 @@ class Replayed:
     path: Path
     digest: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready data."""
-        return record_dict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class RebuiltHead(Replayed):
@@ -66,10 +62,6 @@ class Mismatch:
     what: str
     rebuilt: str
     found: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The mismatch as JSON-ready data."""
-        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +90,10 @@ class Replay:
 
 
 def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
-    """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
-
-    The heads are written as ``TO/<profile>/<FILE>.md`` too (of a declared entity ``TO/<entity>/content.json``), with
-    ``heads_only`` nothing else. Each is compared with what the store says of it: revision, digest and bytes, branches
-    too; and the log is looked over, its chain included. ``to`` must be new or empty. Raises ``StoreError``,
-    ``ConfigError`` for a folder that holds something, and ``UnreadableError`` for one that cannot be written; what was
-    rebuilt until then stays there.
-    """
+    """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``."""
+    # The heads are written as `TO/<profile>/<FILE>.md` too (of a declared entity `TO/<entity>/content.json`), with
+    # `heads_only` nothing else. Each is compared with what the store says of it: revision, digest and bytes, branches
+    # too; and the log is looked over, its chain included. `to` must be new or empty.
     every = entities_of_each(workspace) if entity is None else None
     names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
     revisions: list[Replayed] = []

@@ -69,10 +69,7 @@ def current_bypass(workspace: Root) -> Bypass | None:
 
 
 def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
-    """Let soft refusals pass from now on; another bypass that is on gives way to this one.
-
-    Raises ``EditError`` for no reason or a time that is none, ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """Let soft refusals pass from now on; another bypass that is on gives way to this one."""
     refuse_no_root(workspace.config)
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= _LONGEST_REASON:
@@ -103,10 +100,7 @@ def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
 
 
 def end_bypass(workspace: Root) -> Bypass | None:
-    """End the bypass that is on, and give it; ``None`` if none was.
-
-    Raises ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """End the bypass that is on, and give it; ``None`` if none was."""
     refuse_no_root(workspace.config)
     found = current_bypass(workspace)
     if found is not None:

@@ -21,6 +21,7 @@ from catmem.cli.options import (
     root_option,
 )
 from catmem.cli.output import columns, emit, emit_json, in_json, printable, say, say_all, shown_moment
+from catmem.digest import jsonable
 from catmem.store.audit_log import STATUSES
 from catmem.text import counted
 
@@ -99,7 +100,7 @@ def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted
     if summary:
         counts = Counts.of(found.lines)
         if in_json():
-            emit_json({**counts.to_dict(), "damaged": [each.to_dict() for each in found.damaged]})
+            emit_json({**counts.to_dict(), "damaged": jsonable(found.damaged)})
         else:
             emit(_table(counts))
     else:

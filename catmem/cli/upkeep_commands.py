@@ -32,6 +32,7 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
+from catmem.digest import jsonable
 from catmem.errors import CatmemError
 from catmem.registry import registry, unloaded
 from catmem.text import counted, plural
@@ -93,7 +94,7 @@ def doctor() -> None:
     report = upkeep.doctor(workspace)
     tokens, plugins = _tokens(workspace.config), registry().plugins
     if in_json():
-        emit_json({**report.to_dict(), "tokens": tokens, "plugins": [each.to_dict() for each in plugins]})
+        emit_json({**report.to_dict(), "tokens": tokens, "plugins": jsonable(plugins)})
     else:
         emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
         emit(printable(f"tokens: {_of_tokens(tokens)}\n"))
@@ -162,7 +163,7 @@ def anchor(check: str | None) -> None:
         raise SystemExit(print_unreadable(found.unreadable))
     faults, unreadable = upkeep.check_anchors(workspace, check)
     if in_json():
-        said = {"faults": [fault.to_dict() for fault in faults], "unreadable": [each.to_dict() for each in unreadable]}
+        said = {"faults": jsonable(faults), "unreadable": jsonable(unreadable)}
         emit_json({"held": not faults, **said})
     else:
         emit("".join(fault_lines(faults)) or "the histories hold every anchor\n")

@@ -39,6 +39,7 @@ from catmem.cli.output import (
     warn_of,
     warn_of_rows,
 )
+from catmem.digest import jsonable
 from catmem.errors import CatmemError, UnreadableError
 from catmem.names import TARGETS, is_declared
 from catmem.staleness.freshness import advice
@@ -406,6 +407,6 @@ def _search_json(workspace: Workspace, profile: str, query: str, found: Searched
     entries = []
     for each in found.found:
         use = usage[each.target].uses.get(usage_key(each.entry))
-        entries.append({**each.to_dict(), "used": None if use is None else use.to_dict()})
+        entries.append({**each.to_dict(), "used": jsonable(use)})
     advised = advice(entry["state"] for entry in entries)
     emit_json({"profile": profile, "query": query, "total": found.total, "entries": entries, **advised})

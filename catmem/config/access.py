@@ -69,10 +69,8 @@ class View(NamedTuple):
         return tuple(visible_ones)
 
     def to_dict(self, found: Sequence[Problem] | None = None) -> dict[str, Any]:
-        """The JSON form of what is visible; ``found`` are the document's problems, by default those of its text.
-
-        The document's title belongs to no category, so it is not in it.
-        """
+        """The JSON form of what is visible; ``found`` are the document's problems, by default those of its text."""
+        # The document's title belongs to no category, so it is not in it.
         grouped: dict[str, list[Entry]] = {category: [] for category in self.categories}
         for entry in self.entries:
             grouped[entry.category].append(entry)
@@ -82,11 +80,9 @@ class View(NamedTuple):
 def visible_categories(
     present: Iterable[str], target: str, profile: Profile, taxonomy: Taxonomy | None = None
 ) -> dict[str, int]:
-    """Those of the categories ``present`` that the profile may see, each with its place in its order.
-
-    A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
-    profile ``sees_uncategorized``; never if a selector takes it away.
-    """
+    """Those of the categories ``present`` that the profile may see, each with its place in its order."""
+    # A category is visible if the profile's selectors for the target pick it. What has no category is visible if the
+    # profile `sees_uncategorized`; never if a selector takes it away.
     selectors = profile.selectors(target, taxonomy)
     # A document may have been parsed without the root's aliases, and a section must not pass for another under one.
     order: dict[str, int] = {}
@@ -105,10 +101,7 @@ def targets_read(category: str, owner: Profile, taxonomy: Taxonomy) -> list[str]
 
 
 def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonomy | None = None) -> View:
-    """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see.
-
-    Its entries are those of the ``visible_categories``.
-    """
+    """The part of ``document`` (the profile's ``user`` or ``memory`` file) that ``profile`` may see."""
     present = dict.fromkeys([entry.category for entry in document.entries])
     order = visible_categories(present, target, profile, taxonomy)
     # Categories that one glob picks stand in alphabetical order: moving a section in the file changes no prompt.
@@ -123,11 +116,9 @@ def visible(document: Document, target: str, profile: Profile, taxonomy: Taxonom
 
 
 def all_problems(document: Document, config: Config) -> tuple[Problem, ...]:
-    """Everything that looks wrong in a document of this root, in file order: its own problems and those of policy.
-
-    ``bad-tag``: a tag's value does not fit its schema, so it counts as not given. ``unknown-category``: a section that
-    a closed taxonomy does not declare, which no pattern of a profile selects.
-    """
+    """Everything that looks wrong in a document of this root, in file order: its own problems and those of policy."""
+    # `bad-tag`: a tag's value does not fit its schema, so it counts as not given. `unknown-category`: a section that a
+    # closed taxonomy does not declare, which no pattern of a profile selects.
     found = [*document.problems, *_bad_tags(document.entries, config), *_unknown_categories(document, config)]
     return tuple(sorted(found, key=lambda problem: (problem.start, problem.rule)))
 
@@ -182,10 +173,8 @@ class Rights:
         return self.unbounded or self._writable.matches(category)
 
     def in_sight(self, document: Document) -> tuple[Entry, ...]:
-        """The entries that the actor may be shown, and may act on if it may write or verify them.
-
-        To a person these are all; to a profile of any tier those that its selectors pick.
-        """
+        """The entries that the actor may be shown, and may act on if it may write or verify them."""
+        # To a person these are all; to a profile of any tier those that its selectors pick.
         if self.actor is None:
             return document.entries
         return visible(document, self.target, self.actor, self.taxonomy).entries
@@ -238,10 +227,8 @@ class Rights:
         return names[0] if len(names) == 1 and not is_pattern(names[0]) else None
 
     def refuse_other_owner(self, owner: str) -> None:
-        """Raise ``UnknownNameError`` if the actor may not act on the files of the profile ``owner``.
-
-        The words are those for a profile that does not exist, so nothing is learned of those that do.
-        """
+        """Raise ``UnknownNameError`` if the actor may not act on the files of the profile ``owner``."""
+        # The words are those for a profile that does not exist, so nothing is learned of those that do.
         if self.actor is not None and not self.unbounded and owner != self.actor.name:
             raise UnknownNameError(
                 f"there is no profile {shown(owner)}",
@@ -268,10 +255,7 @@ class Rights:
             )
 
     def refuse_unverified(self, tag: str | None = None) -> None:
-        """Raise ``ForbiddenError`` if the actor may not verify facts.
-
-        ``tag`` is one that it would set, change or remove, and that says how old a fact is.
-        """
+        """Raise ``ForbiddenError`` if the actor may not verify facts."""
         if self.actor is None or self.may_verify:
             return
         said = "say that a fact was verified"

@@ -217,10 +217,7 @@ def find_root(start: str | Path) -> Path | None:
 
 
 def load_config(root: str | Path) -> Config:
-    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
-
-    Raises ``ConfigError`` for a file that is not right, ``UnreadableError`` for one that cannot be read.
-    """
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``."""
     config, faults = read_config(root)
     if faults:
         raise faults[0]
@@ -274,11 +271,12 @@ def refuse_bad_name(name: str, path: Path | None = None) -> None:
     """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
     if name in RESERVED:
         hint = "In the history that name stands for a writer without a profile, or for other programs. Rename the file."
-        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
-    if not is_name(name):
+    elif is_name(name):
+        return
+    else:
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
         hint += f" Use {slugify(name)}." if is_name(slugify(name)) else ""
-        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
+    raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", path=path, hint=hint)
 
 
 def expand_user(text: str) -> str:
@@ -336,12 +334,7 @@ def _take_out(data: Any, key: KeyPath) -> None:  # noqa: ANN401 - any YAML value
 
 
 def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
-    _check_homes(source, data.get("homes", "homes"))
-    for key in ("homes", "profiles"):
-        _check_tilde(source, (key,), data.get(key, ""))
-    _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
-    _check_tags(source, data.get("tags", {}))
-    _check_agents(source, data.get("agents", {}))
+    _check_settings(source, data)
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
     rollout = data.get("rollout", {})
@@ -411,17 +404,23 @@ def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dic
     return found
 
 
-def _check_agents(source: _Source, agents: Mapping[str, str]) -> None:
-    for name in RESERVED:
-        if name in agents:
-            message = f"{name} is a writer without a profile, and cannot be an agent with one"
-            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
-
-
-def _check_homes(source: _Source, homes: str) -> None:
+def _check_settings(source: _Source, data: Mapping[str, Any]) -> None:
+    """Note what is wrong with paths and names, as far as the schema cannot say it."""
+    homes = data.get("homes", "homes")
     if re.search("[{}]", homes.replace("{name}", "")):
         message = f"{shown(homes)} has braces other than {{name}}"
         source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+    for key in ("homes", "profiles"):
+        _check_tilde(source, (key,), data.get(key, ""))
+    _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
+    for name in data.get("tags", {}):
+        if name in _format_tags():
+            message = f"the tag {name} belongs to the file format and cannot be declared again"
+            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+    for name in RESERVED:
+        if name in data.get("agents", {}):
+            message = f"{name} is a writer without a profile, and cannot be an agent with one"
+            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
@@ -430,23 +429,14 @@ def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
         source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
-def _check_tags(source: _Source, tags: Mapping[str, Any]) -> None:
-    for name in tags:
-        if name in _format_tags():
-            message = f"the tag {name} belongs to the file format and cannot be declared again"
-            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
-
-
 def _format_tags() -> Mapping[str, Any]:
     found: Mapping[str, Any] = schema("tags")["properties"]
     return found
 
 
 def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
-    """The categories, after a look at every name: one name may mean one category only.
-
-    Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
-    """
+    """The categories, after a look at every name: one name may mean one category only."""
+    # Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
@@ -477,7 +467,9 @@ def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[s
         else:
             taken[alias] = slug
             aliases.append(alias)
-    title = said.get("title") or _title_of(slug)
+    made = slug.replace("-", " ").title()
+    # A title that would be that of another category stays a slug.
+    title = said.get("title") or (made if slugify(made) == slug else slug)
     if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
@@ -491,9 +483,3 @@ def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[s
         stale_after=days(said["stale_after"]) if "stale_after" in said else None,
         schema=said.get("schema"),
     )
-
-
-def _title_of(slug: str) -> str:
-    """``workflow-rules`` -> ``Workflow Rules``; the slug itself where that would be the title of another category."""
-    title = slug.replace("-", " ").title()
-    return title if slugify(title) == slug else slug

@@ -23,10 +23,7 @@ _INDENT = 2
 
 
 def with_categories(text: str, titles: Mapping[str, str], path: Path) -> str:
-    """The text with these categories declared behind those that are there; ``titles`` are by slug.
-
-    Raises ``ConfigError``: as ``parse_yaml`` for what is no YAML, ``declare_by_hand`` for what cannot be edited so.
-    """
+    """The text with these categories declared behind those that are there; ``titles`` are by slug."""
     import yaml
 
     said = parse_yaml(text, path).data

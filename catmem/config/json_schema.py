@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from jsonschema import FormatChecker
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
@@ -61,10 +60,8 @@ def validate(
     positions: Mapping[KeyPath, tuple[int, int]] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> list[SchemaFault]:
-    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``.
-
-    A file (data with a ``path``) that has no fault is remembered, and not validated again.
-    """
+    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
+    # A file (data with a `path`) that has no fault is remembered, and not validated again.
     digest = None if path is None else digest_of(data, schema_text(schema_name))
     if digest is not None and recall(digest) is not None:
         return []
@@ -128,19 +125,13 @@ def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
 
 
 def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
-    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text.
-
-    The schema has to be one in which ``schema_fault`` finds nothing.
-    """
+    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text."""
+    # The schema has to be one in which `schema_fault` finds nothing.
     return list(dict.fromkeys(_faults(_validator(contents), data)))
 
 
 def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 - any JSON value
-    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be.
-
-    A reference may lead to a place in the same schema alone: nothing is fetched. A pattern has to be one that no text
-    takes long.
-    """
+    """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be."""
     from jsonschema import Draft202012Validator
 
     for key, message, _ in _faults(_validator(json.dumps(Draft202012Validator.META_SCHEMA)), contents):
@@ -185,36 +176,27 @@ def shown(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 @lru_cache(maxsize=128)
 def _validator(schema_json: str) -> Validator:
-    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema import Draft202012Validator, FormatChecker, ValidationError
     from jsonschema.validators import extend
-
-    def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if isinstance(value, str) and not _matches(wanted, value, where):
-            yield ValidationError(f"{value!r} does not match {wanted!r}")
-
-    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
-    validator: Validator = kind(json.loads(schema_json), format_checker=_format_checker())
-    return validator
-
-
-def _format_checker() -> FormatChecker:
-    from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=())
     for name, fits in _FORMATS.items():
         checker.checks(name)(lambda value, fits=fits: not isinstance(value, str) or fits(value))
-    return checker
 
+    def pattern(_: Validator, wanted: str, value: object, where: Mapping[str, Any]) -> Iterator[ValidationError]:
+        # A text that is too long is not tried. A final $ is the end of the text; in Python also before a final newline.
+        if not isinstance(value, str) or len(value) > where.get("maxLength", len(value)):
+            return
+        if not re.search(re.sub(r"\$\Z", r"\\Z", wanted), value):
+            yield ValidationError(f"{value!r} does not match {wanted!r}")
 
-def _matches(pattern: str, text: str, where: Mapping[str, Any]) -> bool:
-    """Whether a pattern of a schema is found in a text; one that is too long for the schema is not tried."""
-    longest: int = where.get("maxLength", len(text))
-    # In JSON Schema a final $ is the end of the text; in Python it also stands before a final newline.
-    return len(text) > longest or re.search(re.sub(r"\$\Z", r"\\Z", pattern), text) is not None
+    kind = extend(Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+    validator: Validator = kind(json.loads(schema_json), format_checker=checker)
+    return validator
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
-    """References that lead out of a schema or nowhere, and patterns that may take long, with their keys."""
+    """References that lead out of a schema or nowhere, and patterns that are none or too long, with their keys."""
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
     leads: list[tuple[KeyPath, tuple[str, ...]]] = []
     while waiting:
@@ -228,7 +210,7 @@ def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 -
                     yield (*key, name), f"{shown(part)} is not a place in this schema"
             if name == "patternProperties":
                 yield (*key, name), "patternProperties cannot be used; name the keys under properties"
-            if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part, value.get("maxLength"))):
+            if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part)):
                 yield (*key, name), f"{shown(part)} {wrong}"
     yield from _circles(leads)
 
@@ -289,10 +271,8 @@ def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN40
 
 
 def _best(error: ValidationError) -> ValidationError:
-    """Of a value that fits none of several forms, the error of the form that it comes nearest to.
-
-    That is one of the right kind if there is one, then the one with the fewest errors, then the first.
-    """
+    """Of a value that fits none of several forms, the error of the form that it comes nearest to."""
+    # That is one of the right kind if there is one, then the one with the fewest errors, then the first.
     while error.context:
         forms: dict[object, list[ValidationError]] = {}
         for inner in error.context:
@@ -439,25 +419,14 @@ def meant_tag(name: str, known: Collection[str]) -> str | None:
     return SLIPS.get(name) or nearest(name, known)
 
 
-_SHORT = 100
-"""Characters of a pattern, and of a text on which one that can match in several ways is tried."""
-_SIGNS = 3
-_ATOM = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
+_LONGEST_PATTERN = 100
 
 
-def _pattern_fault(pattern: str, longest: object) -> str | None:
-    """Why a pattern with this ``maxLength`` beside it cannot be used; ``None`` if no text takes it long."""
-    if len(pattern) <= _SHORT:
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError) as error:
-            return f"is no regular expression: {error}"
-        plain = re.sub(_ATOM, "x", pattern)
-        signs = len(re.findall(r"(?<!\()\?|[*+{|]", plain))
-        is_bounded = not signs or (isinstance(longest, int) and longest <= _SHORT)
-        if is_bounded and signs <= _SIGNS and not re.search(r"\)[*+{]|\(\?[\w#]", plain):
-            return None
-    return (
-        f"may take very long: a pattern has at most {_SHORT} characters and {_SIGNS} of * + ? {{ |, repeats no group "
-        f"and sets no flag; with one of these signs it needs a maxLength of at most {_SHORT} beside it"
-    )
+def _pattern_fault(pattern: str) -> str | None:
+    if len(pattern) > _LONGEST_PATTERN:
+        return f"is longer than {_LONGEST_PATTERN} characters"
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError) as error:
+        return f"is no regular expression: {error}"
+    return None

@@ -159,10 +159,8 @@ _read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operati
 
 @contextmanager
 def one_reading() -> Iterator[None]:
-    """Within it each profile and each parent is read once, so that an operation works on one state of the profiles.
-
-    An operation inside another one is part of it. Threads that are begun inside have their own reading.
-    """
+    """Within it each profile and each parent is read once, so that an operation works on one state of the profiles."""
+    # An operation inside another one is part of it. Threads that are begun inside have their own reading.
     if _read_now.get() is not None:
         yield
         return
@@ -197,10 +195,7 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 
 def find_profile(config: Config, name: str) -> Profile:
-    """The profile of that name in the root's folder of profiles.
-
-    Raises ``UnknownNameError``, for a name that none can have (``../x``) before any path is made of it.
-    """
+    """The profile of that name in the root's folder of profiles."""
     folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {})
     if (folder, name) in known.profiles:
         return known.profiles[folder, name]
@@ -250,10 +245,8 @@ _DECLARE = "To declare it, write '{0}: {{}}' below taxonomy.categories in catmem
 
 
 def check_profile(profile: Profile, config: Config) -> None:
-    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare.
-
-    Exact names only, those with ``!`` in front too: a pattern that matches nothing is for lint to report.
-    """
+    """Raise ``UnknownNameError`` for a category that the profile names and a closed taxonomy does not declare."""
+    # Exact names only, those with `!` in front too: a pattern that matches nothing is for lint to report.
     if not config.taxonomy.closed:
         return
     declared = config.taxonomy.declared()
@@ -267,11 +260,9 @@ def check_profile(profile: Profile, config: Config) -> None:
 
 
 def memory_dir(profile: Profile, config: Config) -> Path:
-    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist.
-
-    It is inside the root unless the profile says ``allow_outside: true`` or ``homes`` of ``catmem.yaml``, the owner's
-    own word, plainly leads elsewhere. Raises ``ConfigError`` with the code ``outside_root``.
-    """
+    """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist."""
+    # It is inside the root unless the profile says `allow_outside: true` or `homes` of `catmem.yaml`, the owner's own
+    # word, plainly leads elsewhere.
     if profile.memory_dir is None:
         named = config.home(profile.name)
         may_leave = not is_inside(os.path.abspath(named), os.path.abspath(config.root))  # noqa: PTH100 - by its words
@@ -319,13 +310,6 @@ def _file_of(folder: Path, name: str) -> Path | None:
     """The file of the profile ``name``, a checked name, or ``None``."""
     files = (folder / f"{name}{suffix}" for suffix in YAML_SUFFIXES)
     return next((file for file in files if os.path.lexists(file)), None)
-
-
-def _refuse_two_files(file: Path) -> None:
-    for suffix in YAML_SUFFIXES:
-        if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
-            message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
-            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
 
 
 # The same bytes give the same layer (see `_layer`), so layers are compared by which they are.
@@ -382,7 +366,10 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
 
 def _read(file: Path) -> _Layer:
     refuse_bad_name(file.stem, file)
-    _refuse_two_files(file)
+    for suffix in YAML_SUFFIXES:
+        if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
+            message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
+            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
     return _layer(file, read_bounded(file, YAML_LIMIT))
 
 

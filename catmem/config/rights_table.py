@@ -202,10 +202,8 @@ class Reason(NamedTuple):
 def reasons(
     profile: Profile, category: str, taxonomy: Taxonomy, written: Profile | None = None
 ) -> tuple[Reason, Reason, Reason, Reason]:
-    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it.
-
-    ``written`` is the profile as its files say it, aliases of categories not resolved, to quote from.
-    """
+    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
+    # `written` is the profile as its files say it, aliases of categories not resolved, to quote from.
     cell = access_of(profile, (category,), taxonomy)[category]
     case = _Case(profile, category, taxonomy, cell, written or profile)
     return case.read("user"), case.read("memory"), case.write(), case.verify()

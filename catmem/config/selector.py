@@ -101,10 +101,8 @@ def is_pattern(name: str) -> bool:
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
-    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches.
-
-    A slip in one that takes away would otherwise show what it was to hide.
-    """
+    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches."""
+    # A slip in one that takes away would otherwise show what it was to hide.
     negative, name = split(selector)
     if is_pattern(name):
         wrong = _pattern_fault(name)
@@ -124,7 +122,8 @@ def _pattern_fault(name: str) -> str | None:
     """Why no slug can match the pattern, if none can."""
     parts = _PARTS.findall(name)
     letters = "".join(part.removeprefix("[!").strip("[]") if len(part) > 1 else part for part in parts)
-    wrong = next((letter for letter in letters if letter not in "*?" and not _may_be_in_slug(letter)), None)
+    others = (letter for letter in letters if letter not in "*?_-")
+    wrong = next((letter for letter in others if unicodedata.category(letter)[0] not in "LNM"), None)
     if wrong is not None:
         return f"no category has {wrong!r} in it"
     if _normal(name) != name:
@@ -134,21 +133,15 @@ def _pattern_fault(name: str) -> str | None:
     return None if _some_slug_matches(parts) else "no category can match it"
 
 
-def _may_be_in_slug(character: str) -> bool:
-    return character in "_-" or unicodedata.category(character)[0] in "LNM"
-
-
 def _normal(name: str) -> str:
     # Twice, as in `slugify`.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).lower())
 
 
 def _some_slug_matches(parts: list[str]) -> bool:
-    """Whether some text that fits the pattern has no ``-`` at its ends or beside another.
-
-    ``ends`` is what a beginning that fits may end with: ``-`` or something else (``x``). The empty one counts as
-    ``-``, since none may follow it either.
-    """
+    """Whether some text that fits the pattern has no ``-`` at its ends or beside another."""
+    # `ends` is what a beginning that fits may end with: `-` or something else (`x`). The empty one counts as `-`, since
+    # none may follow it either.
     ends = {"-"}
     for part in parts:
         if part == "*":

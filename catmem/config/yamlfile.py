@@ -64,20 +64,12 @@ def key_text(key: KeyPath) -> str | None:
 
 
 def load_yaml(path: str | Path) -> YamlFile:
-    """Read and parse the file at ``path``, at most ``YAML_LIMIT`` bytes.
-
-    Raises ``UnreadableError`` (missing, a folder, no permission, ``NotUtf8Error``, ``TooLargeError``) and
-    ``ConfigError`` as ``parse_yaml`` does.
-    """
+    """Read and parse the file at ``path``, at most ``YAML_LIMIT`` bytes."""
     return parse_yaml(read_bounded(path, YAML_LIMIT), path)
 
 
 def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> YamlFile:
-    """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``.
-
-    Raises ``NotUtf8Error``, and ``ConfigError`` with the codes ``yaml_syntax``, ``yaml_alias``, ``yaml_tag``,
-    ``yaml_documents``, ``yaml_depth``, ``yaml_duplicate_key``, ``yaml_key`` and ``yaml_number``.
-    """
+    """Parse YAML; ``path`` only goes into errors. An empty text has the data ``None``."""
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError as error:
@@ -201,7 +193,11 @@ class _Reader:
         self.stack.append(_Open(value, self._put(value, offset)))
 
     def _scalar(self, event: yaml.ScalarEvent, offset: int) -> None:
-        self._refuse_surrogate(event.value, offset)
+        try:
+            event.value.encode()
+        except UnicodeEncodeError as error:
+            message = f"not valid YAML: the escape U+{ord(event.value[error.start]):04X} is half a character"
+            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
         if self._awaits_key():
             self._key(event.value, offset)
         else:
@@ -237,13 +233,6 @@ class _Reader:
         key, top.key = top.key or "", None
         top.value[key] = value
         return (*top.path, key)
-
-    def _refuse_surrogate(self, value: str, offset: int) -> None:
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            message = f"not valid YAML: the escape U+{ord(value[error.start]):04X} is half a character"
-            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
 
     def _typed(self, word: str, offset: int) -> str | float | bool | None:
         """A plain scalar by YAML 1.2's core schema, without octal, hexadecimal, infinities and NaN."""

@@ -33,10 +33,7 @@ class ContentRedaction(Redaction):
     """Takes words out of the bytes of a declared entity; the same bytes come back where nothing holds them."""
 
     def __init__(self, declared: DeclaredEntity, words: str) -> None:
-        """``words`` are matched as they are, but for blanks around them and the kind of line ends.
-
-        Raises ``EditError`` (``in_mark``) for a piece of the mark that stands where words were.
-        """
+        """``words`` are matched as they are, but for blanks around them and the kind of line ends."""
         said = unify_newlines(words).strip()
         super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
         if said in PURGED:
@@ -53,10 +50,7 @@ class ContentRedaction(Redaction):
         return self._redacted(data).data
 
     def without(self, data: bytes) -> bytes:
-        """The bytes of the present content without the words.
-
-        Raises ``EditError`` (``in_key``) if a key holds them: programs look for it by its name.
-        """
+        """The bytes of the present content without the words."""
         found, name = self._redacted(data), self._declared.name
         if found.keyed:
             message = f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}"

@@ -84,10 +84,7 @@ class EntityContent(NamedTuple):
 
 
 def content_of(declared: DeclaredEntity, data: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """The content in some bytes, ``None`` where a JSON entity has none yet.
-
-    Raises ``NotUtf8Error`` and ``UnreadableError`` (``not_json``) for what another program left there.
-    """
+    """The content in some bytes, ``None`` where a JSON entity has none yet."""
     name = declared.name
     hint = f"'catmem diff {name}' shows it. Mend it by hand, or take an old revision ('catmem log {name}') back: "
     hint += f"catmem restore {name} REVISION."
@@ -111,13 +108,10 @@ def merge_contents(
     theirs: bytes,
     settle: Settle = lambda _: None,
 ) -> MergedContent:
-    """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin.
-
-    Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value, but for
-    sentences that both changed a little, at different places (``merge_strings``). A text
-    merges where the stretch of lines that one side changed does not touch that of the other. ``settle`` says which side
-    wins a conflict. Raises ``UnreadableError`` for a side that holds no such content.
-    """
+    """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin."""
+    # Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value, but
+    # for sentences that both changed a little, at different places (`merge_strings`). A text merges where the stretch
+    # of lines that one side changed does not touch that of the other. `settle` says which side wins a conflict.
     if theirs in {ours, base}:
         return MergedContent(ours, ())
     if base == ours:
@@ -154,10 +148,7 @@ def _merge_values(values: Sequence[Any], place: str, settle: Settle, conflicts: 
 
 
 def says_at(data: bytes, place: str) -> str | None:
-    """What a JSON content says at the place of a conflict, ``None`` for nothing: so of lines of a text.
-
-    Raises ``EnvelopeError`` for no JSON.
-    """
+    """What a JSON content says at the place of a conflict, ``None`` for nothing: so of lines of a text."""
     if place and not place.startswith("/"):
         return None
     value = json_of(data.decode()) if data else _NOTHING

@@ -51,10 +51,7 @@ def agents_of(config: Config) -> dict[str, str]:
 
 
 def profile_of(config: Config, agent: str) -> str | None:
-    """The name of an agent's profile, ``None`` for no agent: what ``agents_of`` says, without a look at all others.
-
-    Raises ``UnreadableError``.
-    """
+    """The name of an agent's profile, ``None`` for no agent: what ``agents_of`` says, without a look at all others."""
     if agent in config.agents:
         return config.agents[agent]
     if has_profile(config, agent):
@@ -114,12 +111,8 @@ class Key:
 
 
 def keys_folder(config: Config) -> Path:
-    """The folder of a root's keys, absolute; it need not exist.
-
-    By default it has the name of the root and a digest of its place, below ``~/.config/catmem/keys``. Raises
-    ``ConfigError`` (``keys_inside``) for one in the root, or in the git working tree that the root is in: there a copy
-    of the root would carry the keys.
-    """
+    """The folder of a root's keys, absolute; it need not exist."""
+    # By default it has the name of the root and a digest of its place, below `~/.config/catmem/keys`.
     root = Path(os.path.realpath(config.root))
     if config.signing.keys is None:
         place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
@@ -142,10 +135,7 @@ def keys_folder(config: Config) -> Path:
 
 
 def list_keys(config: Config) -> list[Key]:
-    """The keys of all agents in the folder, by agent and id, with their secrets left out.
-
-    Raises ``ConfigError`` (``unsafe_key``) if others may read or replace one, of any agent.
-    """
+    """The keys of all agents in the folder, by agent and id, with their secrets left out."""
     folder = keys_folder(config)
     with _opened(folder) as descriptor:
         if descriptor is None:
@@ -159,20 +149,15 @@ def list_keys(config: Config) -> list[Key]:
 
 
 def all_keys(config: Config) -> list[Key]:
-    """The keys of all agents, by agent, the one that signs at the end; those of the environment too.
-
-    Raises ``ConfigError`` (``no_root``) where no root is, and as ``keys_of`` does.
-    """
+    """The keys of all agents, by agent, the one that signs at the end; those of the environment too."""
     refuse_no_root(config)
     agents = sorted({*agents_of(config), PERSON, *(key.agent for key in list_keys(config))})
     return [key for agent in agents for key in keys_of(config, agent, agents)]
 
 
 def keys_of(config: Config, agent: str, known: Collection[str]) -> list[Key]:
-    """The keys of an agent with their secrets, the one that signs at the end; those of the environment come last.
-
-    ``known`` are the agents of the root. Raises ``ConfigError`` (``unsafe_key``, ``bad_key``), ``UnreadableError``.
-    """
+    """The keys of an agent with their secrets, the one that signs at the end; those of the environment come last."""
+    # `known` are the agents of the root.
     files = [key for key in list_keys(config) if key.agent == agent]
     found: list[Key] = []
     if files:
@@ -188,11 +173,7 @@ def signing_key(config: Config, agent: str, known: Collection[str]) -> Key | Non
 
 
 def new_key(config: Config, agent: str) -> Key:
-    """Make another key for an agent, which signs from now on; older ones still verify.
-
-    Raises ``UnknownNameError``, ``ConfigError`` (``no_root``, ``bad_name``, ``keys_inside``, ``unsafe_key``) and
-    ``UnreadableError`` (``not_writable``).
-    """
+    """Make another key for an agent, which signs from now on; older ones still verify."""
     refuse_no_root(config)
     refuse_bad_agent(agent)
     agents = [*agents_of(config), PERSON]
@@ -216,11 +197,7 @@ def new_key(config: Config, agent: str) -> Key:
 
 
 def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every: bool = False) -> list[Key]:
-    """Take away a key of an agent, all of them with ``every``, or the only one. What it signed verifies no more.
-
-    Raises ``UnknownNameError`` (``unknown_key``) where there is none, and ``ConfigError`` (``which_key``) where there
-    are several and none is named, or (``no_root``) where no root is.
-    """
+    """Take away a key of an agent, all of them with ``every``, or the only one. What it signed verifies no more."""
     refuse_no_root(config)
     refuse_bad_agent(agent)
     there = [key for key in list_keys(config) if key.agent == agent]

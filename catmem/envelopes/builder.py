@@ -19,7 +19,7 @@ from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_ke
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
-from catmem.store.contract import PERSON, Change, revision_number
+from catmem.store.contract import PERSON, Change
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.writing import gate
@@ -58,11 +58,8 @@ def is_plain(fields: Mapping[str, Any]) -> bool:
 def plain_envelope(
     workspace: Root, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
 ) -> Envelope:
-    """The envelope of a plain write by ``sender`` (``None``: a person), unsigned.
-
-    ``base`` goes before ``prev_rev``; the caller has looked that one of the two is given. Raises ``EnvelopeError``,
-    ``ForbiddenError``, ``UnknownNameError``, and ``StaleError`` where the text of ``base`` is no longer there.
-    """
+    """The envelope of a plain write by ``sender`` (``None``: a person), unsigned."""
+    # `base` goes before `prev_rev`; the caller has looked that one of the two is given.
     named = fields.get("entity_id")
     if isinstance(named, str) and is_name(named):
         named = f"{named}/user"
@@ -90,7 +87,7 @@ def plain_envelope(
         if target:
             workspace.profile(owner)  # which says so if there is none
         alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
-        made = _filled(workspace, str(named), fields["content"], agent, _number(prev), op_id, alert=alert)
+        made = _filled(workspace, str(named), fields["content"], agent, str(prev), op_id, alert=alert)
         return envelope_of(fields_in(made.to_dict() | ({"parents": parents} if parents else {})))
 
 
@@ -142,11 +139,6 @@ def _check_values(fields: Mapping[str, Any]) -> None:
         raise EnvelopeError(f"{shown(prev)} is no revision", key="prev_rev", hint="Write 7, or a branch as '8a'.")
 
 
-def _number(prev: Any) -> int | str:  # noqa: ANN401 - any JSON value that was checked
-    text = str(prev)
-    return revision_number(text) if text.isdecimal() else text
-
-
 def _adopted(workspace: Root, entity: str, base: WriteBase, made: tuple[str, object]) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
@@ -188,11 +180,9 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     alert: bool = False,
     signed: bool | None = None,
 ) -> MadeEnvelope:
-    """Make an envelope; see ``Workspace.envelope``.
-
-    It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
-    a revision here.
-    """
+    """Make an envelope; see ``Workspace.envelope``."""
+    # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
+    # a revision here.
     adopted = None
     _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
     if prev is None:

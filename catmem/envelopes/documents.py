@@ -68,11 +68,7 @@ class EntryChange(NamedTuple):
 def plan_document(
     document: Document, content: str | dict[str, Any], terms: Terms, parse: Callable[[bytes], Document]
 ) -> Plan:
-    """The document that a content makes of this one.
-
-    Raises ``ForbiddenError`` before everything else; then ``EditError`` and its kinds (``structure``, ``threat``,
-    ``over_budget``, ``bad_tag``, ``bad_date``, …) and ``UnknownNameError``.
-    """
+    """The document that a content makes of this one."""
     new: Document | None = None
     if isinstance(content, str):
         new = _parsed(content, parse)
@@ -148,10 +144,8 @@ def _part(content: Mapping[str, Any], terms: Terms) -> Part:
 
 
 def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
-    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger.
-
-    New words lose the ``verified_date`` of the old ones.
-    """
+    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
+    # New words lose the `verified_date` of the old ones.
     before = {there: old[here] for here, there in pairs.items()}
     entries: list[Said] = []
     for index, entry in enumerate(part.entries):
@@ -210,10 +204,8 @@ def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms
 
 
 def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool) -> EditError | None:
-    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once.
-
-    New words go without the verification of the old ones. A text is taken as it is, so it must not keep it.
-    """
+    """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
+    # New words go without the verification of the old ones. A text is taken as it is, so it must not keep it.
     first: EditError | None = None
     for change in changes:
         if change.new is None:
@@ -282,10 +274,8 @@ def _slots(
 
 
 def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
-    """Give the slots of one category what is to stand there, in order; what comes before all of them is returned.
-
-    Equal entries at both ends stay where they are, and the rest is filled in between.
-    """
+    """Give the slots of one category what is to stand there, in order; what comes before all of them is returned."""
+    # Equal entries at both ends stay where they are, and the rest is filled in between.
     kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
     versions = [
         kept.get((entry.body, str(entry.tags))) or Version(*entry, tag_blocks.write(entry.tags, entry.body))
@@ -319,10 +309,8 @@ def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
 
 
 def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool) -> None:
-    """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it.
-
-    ``lines`` says where; not to a writer who does not see what stands above.
-    """
+    """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it."""
+    # `lines` says where; not to a writer who does not see what stands above.
     most = new.limits.file_bytes
     if 4 * len(new.text) > most and len(new.to_bytes()) > most:
         raise EditError(f"a file may have {most:,} bytes, and this would have more", code="structure", hint=_SHORTER)

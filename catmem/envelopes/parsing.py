@@ -120,8 +120,7 @@ def _text(given: Mapping[str, Any] | str | bytes) -> str:
             text = canonical_json(given).decode()
         except (TypeError, ValueError, RecursionError) as error:
             raise EnvelopeError("it holds what JSON cannot say", hint=_HINT) from error
-    if _HALF.search(text):
-        raise _half()
+    _refuse_half(text)
     return text
 
 
@@ -176,11 +175,7 @@ def _refuse_deep(fields: dict[str, Any]) -> None:
 
 def _refuse_half(text: str) -> None:
     if not text.isascii() and _HALF.search(text):
-        raise _half()
-
-
-def _half() -> EnvelopeError:
-    return EnvelopeError("it holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
+        raise EnvelopeError("it holds a lone surrogate, half of a character", hint="Give the text as UTF-8.")
 
 
 def _check_role(fields: Mapping[str, Any]) -> None:
@@ -242,11 +237,9 @@ def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]
 
 
 def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
-    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file.
-
-    A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it is
-    equal to what is hidden; so would the whole of a category that it does not see.
-    """
+    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
+    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
+    # is equal to what is hidden; so would the whole of a category that it does not see.
     rights = terms.rights
     if isinstance(content, list):
         for operation in operations:

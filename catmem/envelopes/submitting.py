@@ -84,11 +84,9 @@ def submit(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     size: int | None = None,
     session: ToolSession | None = None,
 ) -> Written:
-    """Make the write of an envelope; see ``Workspace.submit``.
-
-    ``session`` is what its sender knows, if that is an agent in a conversation. With ``size`` it is a JSON value that
-    ``json_of`` gave, of a text of so many bytes: it is not read once more.
-    """
+    """Make the write of an envelope; see ``Workspace.submit``."""
+    # `session` is what its sender knows, if that is an agent in a conversation. With `size` it is a JSON value that
+    # `json_of` gave, of a text of so many bytes: it is not read once more.
     with gate.checks(workspace, "?", op="write", agent="?"):
         if size is None:
             fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
@@ -110,10 +108,8 @@ def submit_read(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     reason: str | None = None,
     session: ToolSession | None = None,
 ) -> Written:
-    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now.
-
-    ``on_stale`` is by default what catmem.yaml says, ``allow_secret`` (the yes of a person) what ``confirm`` says.
-    """
+    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
+    # `on_stale` is by default what catmem.yaml says, `allow_secret` (the yes of a person) what `confirm` says.
     named = envelope.entity_id, envelope.agent_id, str(envelope.prev_rev)
     return _submit(
         workspace, named, lambda: envelope, _Manner(confirm, sender, on_stale, allow_secret, reason, session)
@@ -369,11 +365,9 @@ def little_in_common(alike: float, least: float = ALIKE) -> RefusedError:
 
 
 def second_of_a_number(workspace: Root, envelope: Envelope, on_stale: OnStale) -> OperationCollisionError | None:
-    """The refusal of a second revision of one number from the writer of the first, ``None`` for another write.
-
-    Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
-    an old view does.
-    """
+    """The refusal of a second revision of one number from the writer of the first, ``None`` for another write."""
+    # Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
+    # an old view does.
     if on_stale == "branch":
         return None
     log = workspace.store.log(envelope.entity_id)
@@ -477,10 +471,8 @@ def check_time(workspace: Root, envelope: Envelope, trying: Attempt) -> None:
 
 
 def checked_role(workspace: Root, envelope: Envelope, trying: Attempt, sender: Sender | None = None) -> Profile | None:
-    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now.
-
-    That of a ``sender`` has to be the one that the interface bound it to, whatever a rollout lets pass.
-    """
+    """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
+    # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
     profile = bound_profile(workspace, envelope.agent_id)
     if sender is not None and (profile is None or profile.name != sender.profile):
         raise role_drift()

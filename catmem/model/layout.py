@@ -62,10 +62,8 @@ def has_place_for(document: Document, category: str) -> bool:
 
 
 def place_for_entry(document: Document, category: str, *, must_end: bool) -> Iterator[EntryPlace]:
-    """Places at the end of a category for which ``has_place_for`` holds, the plainest first.
-
-    ``must_end``: the entry holds a fence or a comment that is not closed, so a delimiter line has to follow it.
-    """
+    """Places at the end of a category for which ``has_place_for`` holds, the plainest first."""
+    # `must_end`: the entry holds a fence or a comment that is not closed, so a delimiter line has to follow it.
     sections = [section for section in document.sections if section.category == category]
     if sections:
         return _in_section(document, sections[-1], must_end=must_end)
@@ -191,10 +189,8 @@ class _Group(NamedTuple):
 
 
 def is_shared(document: Document) -> bool:
-    """Whether a file with sections keeps to the ``shared`` layout, as far as an edit has to know.
-
-    Each header stands alone between delimiters, and the last section is ``__uncategorized__``.
-    """
+    """Whether a file with sections keeps to the ``shared`` layout, as far as an edit has to know."""
+    # Each header stands alone between delimiters, and the last section is `__uncategorized__`.
     headers = document.scan.headers
     if not headers or headers[-1].category != UNCATEGORIZED:
         return False
@@ -204,10 +200,7 @@ def is_shared(document: Document) -> bool:
 
 
 def in_shared(document: Document) -> str:
-    """The document's text in the ``shared`` layout; one without sections, or in it already, as it is.
-
-    Raises ``EditError`` (``not_possible``).
-    """
+    """The document's text in the ``shared`` layout; one without sections, or in it already, as it is."""
     return formatted(document, "shared") if document.sections and not is_shared(document) else document.text
 
 
@@ -221,12 +214,10 @@ def shared_within(document: Document, most: int | None) -> str | None:
 
 
 def formatted(document: Document, layout: Layout) -> str:
-    """The document's text in a layout. Formatting it again changes nothing.
-
-    ``plain`` is for files that only catmem and people edit. ``shared`` is for files that stock Hermes Agent edits too;
-    it joins repeated sections, because Hermes drops a text that stands twice, and leaves a file without sections
-    without them. Raises ``EditError`` (``not_possible``).
-    """
+    """The document's text in a layout. Formatting it again changes nothing."""
+    # `plain` is for files that only catmem and people edit. `shared` is for files that stock Hermes Agent edits too; it
+    # joins repeated sections, because Hermes drops a text that stands twice, and leaves a file without sections without
+    # them.
     groups = _groups(document)
     pieces = _shared(document, groups) if layout == "shared" else _plain(document, groups)
     text = "".join(pieces)
@@ -261,10 +252,8 @@ def _groups(document: Document) -> list[_Group]:
 
 
 def _at_line_start(document: Document, raw: str) -> str:
-    """An entry as stored, for a place where nothing stands around it.
-
-    Blanks may have kept its first or last line from being a boundary (`` ## indented``) or from opening a fence.
-    """
+    """An entry as stored, for a place where nothing stands around it."""
+    # Blanks may have kept its first or last line from being a boundary (` ## indented`) or from opening a fence.
     return with_backslashes(raw, boundary_lines(raw, document.scan.categories))
 
 

@@ -22,7 +22,7 @@ from catmem.model.version import OPEN, Conflict, Decision, Version
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from catmem.model.document import TagValue
     from catmem.model.version import Precedence, Reason
@@ -156,7 +156,8 @@ class Merging:
         self.drop_repeated()
         self._keep_last()
         first = self._place_arrivals()
-        return spliced(self.near, self.slots, first, self._titles(), self._title())
+        titles = {section.category: section.title for section in reversed(self.far.sections)}
+        return spliced(self.near, self.slots, first, titles, self._title())
 
     def _resolve_base(self) -> None:
         near_pairs, far_pairs, unsure = self.pairs
@@ -300,10 +301,8 @@ class Merging:
         return tuple(found)
 
     def drop_repeated(self) -> None:
-        """Leave no text in more places than the side has it in that has it most often.
-
-        Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
-        """
+        """Leave no text in more places than the side has it in that has it most often."""
+        # Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
         near = Counter(version.body for version in self.said_near)
         far = Counter(version.body for version in self.said_far)
         seen: dict[str, list[tuple[list[Version], Version]]] = {}
@@ -388,18 +387,12 @@ class Merging:
             return said.instead.body
         return far if said.hand == "far" else near
 
-    def _titles(self) -> dict[str, str]:
-        return {section.category: section.title for section in reversed(self.far.sections)}
-
 
 def merged_base(base: Document, one: Document, other: Document) -> str:
-    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise.
-
-    As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
-    both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
-    With both versions in the base each side would seem to have removed one, and neither would be left.
-    Raises ``EditError`` (``not_possible``).
-    """
+    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise."""
+    # As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
+    # both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
+    # With both versions in the base each side would seem to have removed one, and neither would be left.
     if other.text in {one.text, base.text}:
         return one.text
     if one.text == base.text:
@@ -436,21 +429,18 @@ def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far
 def merged_tags(
     base: Version | None, near: Version, far: Version, *, prefer_far: bool = False
 ) -> tuple[dict[str, TagValue], bool]:
-    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's.
-
-    If one side reworded the entry, its ``verified_date`` is the one: the other side verified other words. For the same
-    reason the other side cannot let them hold longer, by taking ``expires`` away or setting it to a later day.
-
-    A new tag needs nothing here. What one side set, changed or took away counts, and where both made different things
-    of it they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one
-    is the better from either side, as the later ``verified_date`` is.
-    """
+    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's."""
+    # If one side reworded the entry, its `verified_date` is the one: the other side verified other words. For the same
+    # reason the other side cannot let them hold longer, by taking `expires` away or setting it to a later day. A new
+    # tag needs nothing here. What one side set, changed or took away counts, and where both made different things of it
+    # they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one is
+    # the better from either side, as the later `verified_date` is.
     merged: dict[str, TagValue] = {}
     clash = False
     before = {} if base is None else base.tags
     worded = near if base is None or near.body != base.body else far
     one_reworded = near.body != far.body
-    for key in _in_order([*worded.tags, *near.tags, *far.tags] if one_reworded else [*near.tags, *far.tags]):
+    for key in {**(worded.tags if one_reworded else {}), **near.tags, **far.tags}:
         was, here, there = before.get(key), near.tags.get(key), far.tags.get(key)
         if key == _VERIFIED and one_reworded:
             value = worded.tags.get(key)
@@ -474,10 +464,6 @@ def _is_longer(here: TagValue | None, there: TagValue | None, was: TagValue | No
     """Whether, of two days of expiry, the one that is not as it was is later than that, or none."""
     changed = there if here == was else here
     return was is not None and not (_is_date(changed) and str(changed) <= str(was))
-
-
-def _in_order(keys: Sequence[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(keys))
 
 
 def _is_date(value: TagValue | None) -> bool:

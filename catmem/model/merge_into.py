@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 def merge_into(
     ours: Document, base: Document, theirs: Document, *, precedence: Precedence = "ours", held: Document | None = None
 ) -> Merge:
-    """Bring their changes since ``base`` into our text.
-
-    Where both sides changed an entry ``precedence`` says whose stays, and the conflict is reported all the same; of two
-    rewordings for which it says ``None`` both stay. That they only verified an entry which we reworded or removed is
-    none: they verified other words. ``base`` and ``theirs`` are parts of a file; what ``ours`` alone has is ours.
-    ``held`` is ``base`` in the words in which we held it last.
-    Raises ``EditError`` (``not_possible``).
-    """
+    """Bring their changes since ``base`` into our text."""
+    # Where both sides changed an entry `precedence` says whose stays, and the conflict is reported all the same; of two
+    # rewordings for which it says `None` both stay. That they only verified an entry which we reworded or removed is
+    # none: they verified other words. `base` and `theirs` are parts of a file; what `ours` alone has is ours. `held` is
+    # `base` in the words in which we held it last.
     read = list(titled_sides(base, ours, theirs))
     merging = _Bringing(Sides.of(read, links_of(held, *read)), precedence, swapped=False)
     return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())

@@ -66,10 +66,8 @@ def pair_entries(old: Sequence[Worded], new: Sequence[Worded]) -> dict[int, int]
 
 
 def equal_entries(old: Sequence[Worded], new: Sequence[Worded], known: Links | None = None) -> dict[int, int]:
-    """The pairs that are known, and those of entries whose bodies are equal, within their category before across.
-
-    An equal body in another category may be a copy: it is none of the old entry where that was reworded in its place.
-    """
+    """The pairs that are known, and those of entries whose bodies are equal, within their category before across."""
+    # An equal body in another category may be a copy: it is none of the old entry where that was reworded in its place.
     pairs = {index: other for index, other in (known or {}).items() if other is not None}
     old_bodies = [entry.body for entry in old]
     new_bodies = [entry.body for entry in new]
@@ -141,11 +139,9 @@ def _pair_disputed(
     links: tuple[Links | None, Links | None],
     shared: set[str],
 ) -> None:
-    """Pair the entries that one side has no more, and that the other has reworded or has no more either.
-
-    With what stands in their place, or in like words elsewhere. At last, ``unsure``, what neither side has pairs by the
-    order of what stands there: or its conflict would not be reported. What both sides say is never two wordings.
-    """
+    """Pair the entries that one side has no more, and that the other has reworded or has no more either."""
+    # With what stands in their place, or in like words elsewhere. At last, `unsure`, what neither side has pairs by the
+    # order of what stands there: or its conflict would not be reported. What both sides say is never two wordings.
     both = pairs.one, pairs.other
     for is_sure in (True, False):
         missing = [{index for index in range(len(base)) if index not in own} for own in both]
@@ -251,10 +247,8 @@ def _edges(
 
 
 def _pair_alike(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int], gone: Collection[int]) -> None:
-    """Pair the entries of each gap that are alike, the most alike first; those that are known to be gone have none.
-
-    Where a gap does not have as many entries as it had, and a text is just as much like two others, neither is sure.
-    """
+    """Pair the entries of each gap that are alike, the most alike first; those that are known to be gone have none."""
+    # Where a gap does not have as many entries as it had, and a text is just as much like two others, neither is sure.
     words = _Words(old, new)
     for gap in _gaps(old, new, pairs):
         found = [

@@ -50,10 +50,7 @@ def spliced(
     titles: Mapping[str, str],
     title: str | None,
 ) -> str:
-    """The text of ``document`` with its slots filled, ``first`` at the head of each category, and ``title``.
-
-    ``titles`` are for sections that are new. Raises ``EditError`` (``not_possible``).
-    """
+    """The text of ``document`` with its slots filled, ``first`` at the head of each category, and ``title``."""
     meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
     read = _read(document, text)
@@ -67,11 +64,9 @@ def spliced(
 
 
 def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Document) -> Document:
-    """A document of these entries, in their order within each category; categories in order of their first entry.
-
-    ``titles`` are those of the sections, made from the slug where one is missing. ``like`` says which categories are
-    declared, and under which other names. Raises ``EditError`` if no text holds just these entries.
-    """
+    """A document of these entries, in their order within each category; categories in order of their first entry."""
+    # `titles` are those of the sections, made from the slug where one is missing. `like` says which categories are
+    # declared, and under which other names.
     grouped: dict[str, list[Version]] = {}
     for version in versions:
         grouped.setdefault(version.category, []).append(version)
@@ -95,10 +90,8 @@ def read_like(text: str, like: Document) -> Document:
 
 
 def titled(document: Document) -> Document:
-    """The document with a leading level-1 heading as its title, also if it has no sections.
-
-    When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
-    """
+    """The document with a leading level-1 heading as its title, also if it has no sections."""
+    # When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
     return Document(scan(document.text, document.scan.categories, always_titled=True), document.limits)
 
 
@@ -152,7 +145,8 @@ def _edits(
     new_sections: list[tuple[str, Sequence[Version]]] = []
     for category, versions in first.items():
         if category in heads:
-            edits.append(_in_front(document, heads[category], versions))
+            start, newline = heads[category].start, document.newline
+            edits.append(TextEdit(start, start, f"{_joined(document, versions)}{newline}§{newline}"))
         elif category in placed:
             place = next(iter(place_for_entry(document, category, must_end=_is_open(versions[-1]))))
             edits.append(
@@ -191,11 +185,6 @@ def _removal(document: Document, entry: Entry) -> TextEdit:
     if before and before[0] > document.scan.start and not left_open(document, before[0]):
         return TextEdit(line_end_before(document, before), entry.end, "")
     return TextEdit(entry.start, entry.end, "")
-
-
-def _in_front(document: Document, head: Entry, versions: Sequence[Version]) -> TextEdit:
-    text = _joined(document, versions)
-    return TextEdit(head.start, head.start, f"{text}{document.newline}§{document.newline}")
 
 
 def _sections(

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.access import View, visible
-from catmem.digest import bytes_digest
+from catmem.digest import bytes_digest, jsonable
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
@@ -181,10 +181,8 @@ class _Draft:
                 return text
 
     def fit_budget(self) -> None:
-        """Render, and leave out whole entries until each target, and then the whole, is within its budget.
-
-        What an earlier call left out has its chance again: a long entry may have been withheld since.
-        """
+        """Render, and leave out whole entries until each target, and then the whole, is within its budget."""
+        # What an earlier call left out has its chance again: a long entry may have been withheld since.
         for fact in self.facts:
             fact.over_budget = None
         self.rendered = self._render()
@@ -257,11 +255,9 @@ class _Draft:
         return self.titles.get((target, category), category)
 
     def _scan(self, pieces: Sequence[Piece], text: str) -> bool:
-        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything.
-
-        One look at the whole text finds where anything could start. An entry that the style shows otherwise than it is
-        stored could hide that: it is looked at by itself too.
-        """
+        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything."""
+        # One look at the whole text finds where anything could start. An entry that the style shows otherwise than it
+        # is stored could hide that: it is looked at by itself too.
         found = Candidates(text) if self.scanner is _OWN else None
         suspects = self._inside()
         if found is not None and found.places is not None:
@@ -399,15 +395,4 @@ class Manifest(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest as JSON-ready data."""
-        return {
-            "profile": self.profile,
-            "as_of": self.as_of.isoformat(),
-            "style": self.style,
-            "entries": [row.to_dict() for row in self.rows],
-            "hidden": dict(self.hidden),
-            "hidden_uncategorized": dict(self.hidden_uncategorized),
-            "sizes": dict(self.sizes),
-            "budget": dict(self.budget),
-            "warnings": list(self.warnings),
-            "missing": list(self.missing),
-        }
+        return {"entries" if name == "rows" else name: jsonable(said) for name, said in self._asdict().items()}

@@ -160,10 +160,8 @@ def text_of(pieces: Iterable[Piece]) -> str:
 
 
 def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
-    """From which byte of the text on another fact would make another text, by the fact's row.
-
-    In ``hermes`` that is the start of its block, whose header counts the characters of all that is in it.
-    """
+    """From which byte of the text on another fact would make another text, by the fact's row."""
+    # In `hermes` that is the start of its block, whose header counts the characters of all that is in it.
     found: dict[int, int] = {}
     block = end = 0
     for text, owner in pieces:

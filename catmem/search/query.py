@@ -66,10 +66,8 @@ class Term(NamedTuple):
     weight: float = WHOLE
 
     def found_in(self, folded: str, *, accents: bool) -> Iterator[tuple[int, int]]:
-        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it.
-
-        ``accents`` says that the text has some that stand alone. ``worth`` says what each counts.
-        """
+        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
+        # `accents` says that the text has some that stand alone. `worth` says what each counts.
         first = self.words[0]
         whole = self.is_phrase or is_run(first)
         for found in _pattern(first if whole else beginning(first), accents).finditer(folded):
@@ -187,17 +185,14 @@ def _terms_of(word: str) -> list[Term]:
 
 
 def fold(text: str) -> str:
-    """The text in small letters without accents, of the same length; what cannot be folded one to one stays.
-
-    So ``É`` is ``e``, but ``ß`` and an accent that is a character of its own stay as they are. Takes lone surrogates.
-    """
+    """The text in small letters without accents, of the same length; what cannot be folded one to one stays."""
+    # So `É` is `e`, but `ß` and an accent that is a character of its own stay as they are. Takes lone surrogates.
     if text.isascii():
         return text.lower()
     data = text.encode("utf-8", "surrogatepass")
     # Only bytes below 128 change here, so every character stays one character.
     folded = data.lower().decode("utf-8", "surrogatepass")
-    others = set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
-    changed = {each: letter for each in others if (letter := _folded(each)) != each}
+    changed = {each: letter for each in _beyond_ascii(data) if (letter := _folded(each)) != each}
     # What a search passes over costs least, but not with a set that reaches over U+FFFF.
     near = "".join(each for each in changed if each <= "\uffff")
     if len(near) > _FEW:
@@ -228,11 +223,11 @@ def is_accent(character: str) -> bool:
 
 def has_accents(text: str) -> bool:
     """Whether a text has accents that stand alone."""
-    return not text.isascii() and any(is_accent(each) for each in set(_beyond_ascii(text)))
+    return not text.isascii() and any(map(is_accent, _beyond_ascii(text.encode("utf-8", "surrogatepass"))))
 
 
-def _beyond_ascii(text: str) -> str:
-    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+def _beyond_ascii(data: bytes) -> set[str]:
+    return set(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 
 @lru_cache(maxsize=4096)

@@ -81,11 +81,9 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
 
 
 def ranked(found: Iterable[tuple[Match, int]], *, as_of: int, recency_days: float) -> list[tuple[Match, float]]:
-    """The matches with their scores, the best first: the text score times exp(-age / ``recency_days``), in days.
-
-    With each match comes the day that dates it, as an ordinal like ``as_of``; one in the future counts as that. Of
-    equal scores the newer is first, then the one that stands first.
-    """
+    """The matches with their scores, the best first: the text score times exp(-age / ``recency_days``), in days."""
+    # With each match comes the day that dates it, as an ordinal like `as_of`; one in the future counts as that. Of
+    # equal scores the newer is first, then the one that stands first.
     # In logarithms: an old fact's recency would be nothing at all, and all of them alike.
     rows = [(max(0, as_of - day) / recency_days - log(match.text), -day, match) for match, day in found]
     return [(match, exp(-key)) for key, _, match in sorted(rows)]

@@ -109,12 +109,9 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     fit: Callable[[Iterator[Entry]], int] | None = None,
     **narrowing: Unpack[Narrowing],
 ) -> Searched:
-    """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all.
-
-    ``to_agent`` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
-    text has a word would tell it piece by piece. ``fit`` says of the best entries how many may have room in the answer.
-    Raises ``QueryError`` (of the query, and ``bad_limit`` for an offset or a limit below 0) and ``UnknownNameError``.
-    """
+    """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all."""
+    # `to_agent` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
+    # text has a word would tell it piece by piece. `fit` says of the best entries how many may have room in the answer.
     limit = narrowing.get("limit")
     for name, count in (("offset", offset), ("limit", limit)):
         if count is not None and count < 0:
@@ -144,11 +141,8 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
 
 
 def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
-    """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together.
-
-    What cannot be read is reported beside what was found, and hides none. Raises ``QueryError``, and
-    ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
+    """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together."""
+    # What cannot be read is reported beside what was found, and hides none.
     parse_query(query)  # also where nothing can be searched
     profiles, unreadable = load_each(workspace)
     found: list[SearchHit] = []
@@ -278,10 +272,8 @@ class _Search:
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
-        """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives.
-
-        What has none at all is as old as the oldest of the others.
-        """
+        """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives."""
+        # What has none at all is as old as the oldest of the others.
         as_of = self.as_of.toordinal()
         days: dict[Match, int] = {}
         for match in found:

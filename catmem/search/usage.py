@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import UnreadableError
@@ -37,10 +37,6 @@ class EntryUse(NamedTuple):
     last: date
     times: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The use as JSON-ready data."""
-        return {"last": self.last.isoformat(), "times": self.times}
-
 
 class EntryUsage(NamedTuple):
     """The uses of an entity's entries by ``usage_key``, and why nothing is known of them, if so."""
@@ -64,10 +60,8 @@ def read_usage(workspace: Root, entity: str) -> EntryUsage:
 
 
 def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> str | None:
-    """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept.
-
-    Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
-    """
+    """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept."""
+    # Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
     folder = _folder(workspace)
     try:
         with locked_folder(folder, _PATIENCE):
@@ -84,10 +78,7 @@ def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) 
 
 
 def drop_gone(workspace: Root, entity: str, document: Document) -> None:
-    """Forget the uses of entries of an entity that are not in its document any more.
-
-    Raises ``OSError`` and ``UnreadableError``.
-    """
+    """Forget the uses of entries of an entity that are not in its document any more."""
     folder = _folder(workspace)
     there = set(map(usage_key, document.entries))
     try:

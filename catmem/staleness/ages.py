@@ -39,11 +39,9 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     as_of: date,
     reader: Profile | None,
 ) -> list[Freshness]:
-    """The freshness of some ``entries`` of ``document``, the text of ``entity`` as it is now, in their order.
-
-    Thresholds are those of ``profile``. ``reader`` is the profile that the answer is for, ``None`` for a person. The
-    history is read only if there are entries without a date of their own.
-    """
+    """The freshness of some ``entries`` of ``document``, the text of ``entity`` as it is now, in their order."""
+    # Thresholds are those of `profile`. `reader` is the profile that the answer is for, `None` for a person. The
+    # history is read only if there are entries without a date of their own.
     age = partial(freshness, profile=profile, config=workspace.config, as_of=as_of)
     found = {entry.start: age(entry) for entry in entries}
     undated = [entry for entry in entries if found[entry.start].day is None]
@@ -60,11 +58,9 @@ def notes_of(workspace: Root) -> tuple[str, ...]:
 def clocks_of(
     workspace: Root, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
 ) -> list[dict[str, list[str]]]:
-    """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere.
-
-    So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
-    worked out from what it may see, and hold nothing else. Those that no revision has are as old as the file.
-    """
+    """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere."""
+    # So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
+    # worked out from what it may see, and hold nothing else. Those that no revision has are as old as the file.
     written = _file_moment(workspace, entity)
     clocks: list[dict[str, list[str]]] = []
     for history in histories_of(workspace, entity, readers):
@@ -76,12 +72,10 @@ def clocks_of(
 
 
 def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -> date | None:
-    """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal.
-
-    ``None`` for words that neither file ever had, and where the history cannot be read. For an actor who may not
-    verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the actor
-    may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
-    """
+    """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal."""
+    # `None` for words that neither file ever had, and where the history cannot be read. For an actor who may not
+    # verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the
+    # actor may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
     days: list[date | None] = []
     for target in TARGETS:
         (history,) = histories_of(workspace, f"{owner}/{target}", [actor])

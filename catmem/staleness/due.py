@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
+from catmem.digest import jsonable
 from catmem.errors import EditError
 from catmem.search.usage import read_usage, usage_key
 from catmem.staleness.ages import freshness_of
@@ -74,7 +75,7 @@ class Due(SeenEntry):
             "date": self.freshness.to_dict()["date"],
             "stale_after": self.stale_after,
             "why": self.why,
-            "used": None if self.use is None else self.use.to_dict(),
+            "used": jsonable(self.use),
             "tags": self.entry.tags,
             "body": self.entry.body,
         }
@@ -83,10 +84,8 @@ class Due(SeenEntry):
 def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
     workspace: Root, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
 ) -> list[Due]:
-    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order.
-
-    It is a person who asks.
-    """
+    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order."""
+    # It is a person who asks.
     found: list[Due] = []
     uses: Mapping[str, EntryUse] | None = None
     states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of, reader=None)
@@ -109,12 +108,10 @@ def answered_elsewhere(
     ids: Mapping[str, Collection[str]],
     is_due: Callable[[str, str], bool],
 ) -> bool:
-    """Whether the fact ``key`` (entity and id) is a copy that is answered at its source.
-
-    It is due there too, or says something else by now. ``copies`` are those of seeds with their sources, ``ids`` the
-    entries of the entities that are looked at, ``is_due`` says it of one of these. A source that is not looked at
-    answers nothing, nor does one whose fact is a copy of this one.
-    """
+    """Whether the fact ``key`` (entity and id) is a copy that is answered at its source."""
+    # It is due there too, or says something else by now. `copies` are those of seeds with their sources, `ids` the
+    # entries of the entities that are looked at, `is_due` says it of one of these. A source that is not looked at
+    # answers nothing, nor does one whose fact is a copy of this one.
     entry_id = key[1]
     for source in copies.get(key, ()):
         if (source in ids and not _comes_from(source, key, copies)) and (

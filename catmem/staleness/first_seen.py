@@ -83,10 +83,8 @@ class EntryHistory:
         self.document: Document | None = None
 
     def of(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
-        """The moment of each of some entries, by start; without those that no revision has and that come from none.
-
-        ``document`` is what the file says now. It may be newer than the last revision.
-        """
+        """The moment of each of some entries, by start; without those that no revision has and that come from none."""
+        # `document` is what the file says now. It may be newer than the last revision.
         keys = {entry.start: body_key(entry.body) for entry in entries}
         found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
         if len(found) < len(keys) and self.document is not None:
@@ -135,10 +133,9 @@ class EntryHistory:
             self._forget(after)
 
     def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str], after: Document) -> None:
-        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides.
-
-        Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no file.
-        """
+        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
+        # Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no
+        # file.
         if revision.is_proposal:
             return
         proposer = revision.note.get(DECISION, {}).get("proposed_by")
@@ -156,10 +153,8 @@ class EntryHistory:
             self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
 
     def _in_sight(self, found: Differing) -> Differing:
-        """What differs for the reader: without what it may not see, and without what is equal at either end.
-
-        So an entry is compared with the same others whatever the file says besides.
-        """
+        """What differs for the reader: without what it may not see, and without what is equal at either end."""
+        # So an entry is compared with the same others whatever the file says besides.
         old = self.rights.among(found.old)
         new = self.rights.among(found.new)
         first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
@@ -217,10 +212,8 @@ def _key(entity: str, rights: Rights) -> Hashable:
 
 
 def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
-    """The histories up to the newest revision. Raises what reading the store raises.
-
-    Where something was purged, and in another journal than that of the last time, all is worked out anew.
-    """
+    """The histories up to the newest revision. Raises what reading the store raises."""
+    # Where something was purged, and in another journal than that of the last time, all is worked out anew.
     head = store.head(entity)
     found, anew = list(histories), []
     for index, history in enumerate(histories):
@@ -310,11 +303,9 @@ _RARE, _REACH = 4, 64
 
 
 def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
-    """The old entry that each of the ``wanted`` new ones (by start) comes from, for those that come from any.
-
-    By equal body or similar words as ``pair_entries`` has it; then those whose ids are ``reworded``, of which catmem
-    itself says that they replaced an entry; then similar words in another category; then a piece of an old entry.
-    """
+    """The old entry that each of the ``wanted`` new ones (by start) comes from, for those that come from any."""
+    # By equal body or similar words as `pair_entries` has it; then those whose ids are `reworded`, of which catmem
+    # itself says that they replaced an entry; then similar words in another category; then a piece of an old entry.
     pairs = pair_entries(found.old, found.new)
     by_start = {found.new[there].start: found.old[here] for here, there in pairs.items()}
     free = [entry for index, entry in enumerate(found.old) if index not in pairs]

@@ -133,11 +133,9 @@ def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
 def freshness(
     entry: Dated, profile: Profile, config: Config | None, *, as_of: date, clock: Clock | None = None
 ) -> Freshness:
-    """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root.
-
-    ``expires`` is inclusive: the fact is expired from the day after. A fact is stale when more than
-    ``stale_after_days`` have passed since its own date. ``clock`` gives one without a date an age; a prompt never does.
-    """
+    """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root."""
+    # `expires` is inclusive: the fact is expired from the day after. A fact is stale when more than `stale_after_days`
+    # have passed since its own date. `clock` gives one without a date an age; a prompt never does.
     tags = entry.tags
     if not tags and clock is None:
         return UNVERIFIED

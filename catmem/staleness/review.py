@@ -100,12 +100,10 @@ class Review:
         as_of: date | None = None,
         restart: bool = False,
     ) -> Review:
-        """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over.
-
-        ``profiles`` are all by default, and one that is not right is among the ``unreadable``;
-        ``category`` and ``states`` keep some facts only. The files that copies of these profiles follow are looked at
-        too, so that no copy is asked about that is answered there. Raises ``ConfigError`` and ``UnknownNameError``.
-        """
+        """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over."""
+        # `profiles` are all by default, and one that is not right is among the `unreadable`; `category` and `states`
+        # keep some facts only. The files that copies of these profiles follow are looked at too, so that no copy is
+        # asked about that is answered there.
         refuse_no_root(workspace.config)
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
@@ -128,11 +126,9 @@ class Review:
     # --- what is due ----------------------------------------------------------------------------------------------
 
     def due(self) -> list[Due]:
-        """The facts that are still to be asked about.
-
-        The expired come first, then those dated in the future, those without a date, and the stale; of each
-        the most used, then those of tier 1, then the oldest.
-        """
+        """The facts that are still to be asked about."""
+        # The expired come first, then those dated in the future, those without a date, and the stale; of each the most
+        # used, then those of tier 1, then the oldest.
         return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)
 
     def elsewhere(self) -> list[Due]:
@@ -259,11 +255,8 @@ class Review:
         return self._pass("skip", due, ())
 
     def undo(self) -> Answered:
-        """Take the last answer back, of this run or the one before it; ``revision`` says what was there before.
-
-        Raises ``EditError`` (``no_undo``) if it cannot.
-        What it wrote is taken back only if nothing was written to the file since; else ``RefusedError`` says so.
-        """
+        """Take the last answer back, of this run or the one before it; ``revision`` says what was there before."""
+        # What it wrote is taken back only if nothing was written to the file since; else `RefusedError` says so.
         last = self.round.last
         if last is None:
             raise EditError(

@@ -39,12 +39,9 @@ def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
     evidence: str | None = None,
     **how: Unpack[How],
 ) -> list[Written]:
-    """Verify every entry of a ``category`` of a profile's files, or every one that has all words of ``query``.
-
-    With both, those of the category that have them. Both files, or that of ``target``; one write a file and ``MOST``
-    entries, none for a file without such entries. Raises ``NoMatchError`` if there are none at all, and what
-    ``Workspace.verify`` raises; what was written before stays so.
-    """
+    """Verify every entry of a ``category`` of a profile's files, or every one that has all words of ``query``."""
+    # With both, those of the category that have them. Both files, or that of `target`; one write a file and `MOST`
+    # entries, none for a file without such entries.
     actor, dry_run = how.get("actor"), how.get("dry_run", False)
     with gate.checks(workspace, f"{name}/{target or '*'}", op="verify", agent=actor or PERSON, recorded=not dry_run):
         if category is None and query is None:

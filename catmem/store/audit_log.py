@@ -47,10 +47,7 @@ class AuditLog:
         self._most_files = most_files
 
     def append(self, line: AuditLine) -> None:
-        """Add a line; makes the folder (0700) and the file (0600) where they are missing.
-
-        Raises ``OSError`` if the line cannot be written, and if it was written but no new file could be begun.
-        """
+        """Add a line; makes the folder (0700) and the file (0600) where they are missing."""
         data = line.to_json()
         try:
             folder = os.open(self.folder, _FOLDER)
@@ -73,10 +70,8 @@ class AuditLog:
         os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
 
     def open_files(self) -> list[tuple[str, int]]:
-        """Names and descriptors of all files there are, the oldest first, as they are at one moment.
-
-        Who asks closes the descriptors. Raises ``OSError``; there are none where no log was ever written.
-        """
+        """Names and descriptors of all files there are, the oldest first, as they are at one moment."""
+        # Who asks closes the descriptors.
         try:
             folder = os.open(self.folder, _FOLDER)
         except FileNotFoundError:
@@ -178,11 +173,14 @@ def _refuse_other_kinds(status: os.stat_result, name: str) -> None:
 LONGEST_NAME = 200
 """Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
-_TEXTS = ("ts", "entity_id", "op", "agent", "status")
 _OPTIONAL = ("note", "person")
 _REVISIONS = ("prev_rev", "mem_rev")
-_TEXTS_OR_NONE = (*_REVISIONS, "reason", *_OPTIONAL)
-_NUMBERS_OR_NONE = ("base_rev", "head_rev")
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("ts", "entity_id", "op", "agent", "status"), str),
+    **dict.fromkeys((*_REVISIONS, "reason", *_OPTIONAL), str | None),
+    **dict.fromkeys(("base_rev", "head_rev"), int | None),
+    "seconds": int | float | None,
+}
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 STATUSES = ("ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed")
@@ -246,19 +244,12 @@ class AuditLine(NamedTuple):
             said = json.loads(data)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(said, dict) or not all(isinstance(said.get(key), str) for key in _TEXTS):
-            return None
-        said |= {key: str(said[key]) for key in _REVISIONS if type(said.get(key)) is int}
-        if not all(isinstance(said.get(key), str | None) for key in _TEXTS_OR_NONE):
-            return None
-        numbers = (said.get(key) for key in _NUMBERS_OR_NONE)
-        if any(isinstance(each, bool) or not isinstance(each, int | None) for each in numbers):
-            return None
-        seconds = said.get("seconds")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
+        if not isinstance(said, dict):
             return None
         fields: dict[str, Any] = {field: said.get(field) for field in cls._fields}
-        return cls(**fields)
+        fields |= {key: str(fields[key]) for key in _REVISIONS if type(fields[key]) is int}
+        is_good = all(isinstance(each, _KINDS[key]) and not isinstance(each, bool) for key, each in fields.items())
+        return cls(**fields) if is_good else None
 
 
 def bounded(name: object) -> str:
@@ -280,10 +271,6 @@ class Damage(NamedTuple):
     file: str
     line: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The place as JSON-ready data."""
-        return self._asdict()
-
 
 class AuditReader:
     """Reads a log; each ``poll`` gives what came since the one before. Close it in the end."""
@@ -299,13 +286,12 @@ class AuditReader:
         """The last bytes of whole lines: if they stand there no more, the file was emptied in its place."""
 
     def poll(self) -> Iterator[AuditLine | Damage]:
-        """The lines that were not given yet, the oldest first. Raises ``OSError``.
-
-        A file that has become an older one is read to its end first, so that no line is left out or given twice. One
-        that was emptied in its place, as ``logrotate`` does with ``copytruncate``, is read from its start.
-        """
+        """The lines that were not given yet, the oldest first. Raises ``OSError``."""
+        # A file that has become an older one is read to its end first, so that no line is left out or given twice. One
+        # that was emptied in its place, as `logrotate` does with `copytruncate`, is read from its start.
         files = self._log.open_files()
-        places = [number for number, (_, descriptor) in enumerate(files) if self._is_open_one(descriptor)]
+        own = self._descriptor
+        places = [number for number, (_, each) in enumerate(files) if own >= 0 and os.path.sameopenfile(own, each)]
         name = files[places[0]][0] if places else "an older file"
         newer = files[places[0] + 1 :] if places else files
         for each in files:
@@ -331,9 +317,6 @@ class AuditReader:
         if self._descriptor >= 0:
             deque(self._rest(NAME, ended=False), maxlen=0)
 
-    def _is_open_one(self, descriptor: int) -> bool:
-        return self._descriptor >= 0 and os.path.sameopenfile(self._descriptor, descriptor)
-
     def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
         """What the open file has further on. ``ended``: no process writes to it any more."""
         self._go_back()
@@ -353,7 +336,8 @@ class AuditReader:
     def _go_back(self) -> None:
         """Stand after the last whole line, since half a one may be taken back; at the start of an emptied file."""
         end = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
-        if _bytes_before(self._descriptor, end) != self._last:
+        begin = max(0, end - _KNOWN_BY)
+        if os.pread(self._descriptor, end - begin, begin) != self._last:
             end, self._number, self._last = 0, 0, b""
         os.lseek(self._descriptor, end, os.SEEK_SET)
         self._left = b""
@@ -367,8 +351,3 @@ class AuditReader:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
-
-
-def _bytes_before(descriptor: int, offset: int) -> bytes:
-    begin = max(0, offset - _KNOWN_BY)
-    return os.pread(descriptor, offset - begin, begin)

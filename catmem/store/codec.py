@@ -64,7 +64,4 @@ class Codec(Protocol):
         """What changes in the rows."""
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
-        """What rows with an external change make of the head: bytes that no row touches stay as they are.
-
-        Raises ``RefusedError`` if the head cannot be edited.
-        """
+        """What rows with an external change make of the head: bytes that no row touches stay as they are."""

@@ -203,10 +203,6 @@ class Fault(NamedTuple):
     repairable: bool = False
     damage: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fault as JSON-ready data."""
-        return self._asdict()
-
 
 class Rows(NamedTuple):
     """The rows of all entities that others may edit, with their columns, as JSON-ready data.
@@ -476,10 +472,6 @@ class Feature(NamedTuple):
     there: bool
     means: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The feature as JSON-ready data."""
-        return self._asdict()
-
 
 class FolderReport(NamedTuple):
     """What a folder of memory files, or a database, gives a store.
@@ -494,10 +486,6 @@ class FolderReport(NamedTuple):
     store: bool
     records: int | None
     note: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        return self._asdict() | {"features": [feature.to_dict() for feature in self.features]}
 
 
 @runtime_checkable

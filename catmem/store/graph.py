@@ -29,11 +29,10 @@ def tips(log: Iterable[Revision]) -> list[Revision]:
 
 
 def merge_bases(log: Iterable[Revision], one: str, other: str) -> list[str]:
-    """The best common ancestors of two revisions, the newest first: those that are no ancestor of another such.
-
-    A revision counts as an ancestor of itself. None: the two have nothing in common. There are several where two lines
-    were merged crosswise. Reads the log as far as the oldest of them, and then no further than until it is sure.
-    """
+    """The best common ancestors of two revisions, the newest first: those that are no ancestor of another such."""
+    # A revision counts as an ancestor of itself. None: the two have nothing in common. There are several where two
+    # lines were merged crosswise. Reads the log as far as the oldest of them, and then no further than until it is
+    # sure.
     marks: dict[str, int] = {one: _ONE}
     marks[other] = marks.get(other, 0) | _OTHER
     ahead = len(marks)

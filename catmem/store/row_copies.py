@@ -40,11 +40,9 @@ MOST_BYTES = 1 << 30
 
 
 def row_copy(rows: Rows, entity: str | None = None) -> dict[str, Any]:
-    """A copy of rows as JSON-ready data, with a digest of all that it says.
-
-    ``entity`` is the one whose rows had an external change; the generations, observed and actual, are those of it, else
-    of all entities together.
-    """
+    """A copy of rows as JSON-ready data, with a digest of all that it says."""
+    # `entity` is the one whose rows had an external change; the generations, observed and actual, are those of it, else
+    # of all entities together.
     each = rows.generations.values() if entity is None else [rows.generations[entity]]
     said = {
         "timestamp": clock.timestamp_in_seconds(clock.now()),
@@ -68,10 +66,7 @@ def copy_text(said: Mapping[str, Any]) -> bytes:
 
 
 def keep_rows(folder: Path, entity: str, rows: Rows) -> Path:
-    """Keep rows as they were found after an external change of those of an entity, and say where.
-
-    Raises ``StoreError``: what depends on the copy must then not be done.
-    """
+    """Keep rows as they were found after an external change of those of an entity, and say where."""
     with os_errors(
         "no copy of the external change could be kept",
         path=folder,

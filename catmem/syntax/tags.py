@@ -79,10 +79,8 @@ MAY_BEGIN = frozenset("[-*+\\")
 
 
 def read_body(text: str, limit: int) -> str:
-    """The body of an entry's text (stripped, unescaped, lines ending in LF): what follows its tag block.
-
-    A tag block over ``limit`` characters is text.
-    """
+    """The body of an entry's text (stripped, unescaped, lines ending in LF): what follows its tag block."""
+    # A tag block over `limit` characters is text.
     if text[:1] not in MAY_BEGIN:
         return text
     return _body(text, _block(text), limit)
@@ -221,12 +219,8 @@ def _block_items(block_item: re.Pattern[str], text: str, position: int) -> tuple
 
 
 def write(tags: Mapping[str, str | Sequence[str]], body: str) -> str:
-    """The text of an entry with these tags and this body; escapes of boundary lines are not in it yet.
-
-    ``body`` is stripped, with lines ending in LF.
-
-    Raises ``EditError`` (``bad_tag``) for a key or a value that no tag block can hold.
-    """
+    """The text of an entry with these tags and this body; escapes of boundary lines are not in it yet."""
+    # `body` is stripped, with lines ending in LF.
     return _join(write_block(tags) if tags else "", _escape_body(body))
 
 

@@ -99,10 +99,8 @@ class Candidates:
 
     @cached_property
     def places(self) -> list[int] | None:
-        """Where in the text they are, in order; ``None`` for everywhere.
-
-        Scripts that are mixed in one place are read as Latin letters in all others, which hides what else is there.
-        """
+        """Where in the text they are, in order; ``None`` for everywhere."""
+        # Scripts that are mixed in one place are read as Latin letters in all others, which hides what else is there.
         if self.folded.mixed:
             return None
         return sorted({*self._starts, *map(self.folded.place, {start.place for start in self._instructions})})
@@ -168,11 +166,9 @@ def scan_secrets(text: str) -> list[Threat]:
 
 
 def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:
-    """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster.
-
-    One look at all of them finds those that hold a candidate, and only these are scanned: a finding never depends on
-    what stands beside a text.
-    """
+    """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster."""
+    # One look at all of them finds those that hold a candidate, and only these are scanned: a finding never depends on
+    # what stands beside a text.
     if not isinstance(scanner, BuiltinScanner):
         return [scanner.scan(text) for text in texts]
     limit = scanner.limit

@@ -23,15 +23,6 @@ _NEEDED = 128
 _BEFORE = 24
 """Characters in front of a word that say what it is of: "garage code"."""
 
-_RARE_SIGN = PATTERNS["rare-sign"]
-_PLAIN_SIGN = PATTERNS["plain-sign"]
-_SIGN = PATTERNS["sign"]
-_NAME = PATTERNS["name"]
-_EXAMPLE_NUMBER = PATTERNS["example-number"]
-_YEAR = PATTERNS["year"]
-_LOCKED = PATTERNS["locked"]
-_NO_LOCK = PATTERNS["no-lock"]
-
 
 def _is_chosen(match: re.Match[str]) -> bool:
     """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
@@ -51,10 +42,10 @@ def _is_mixed(value: str) -> bool:
 
 def _is_no_name(value: str) -> bool:
     """Whether a long value has a sign that names seldom have, or a common one beside letters of both cases."""
-    rare = _RARE_SIGN.search(value)
-    if rare or _NAME.search(value):
+    rare = PATTERNS["rare-sign"].search(value)
+    if rare or PATTERNS["name"].search(value):
         return rare is not None
-    return bool(_SIGN.search(value)) or (not value.isalnum() and not value.islower() and not value.isupper())
+    return bool(PATTERNS["sign"].search(value)) or (not value.isalnum() and not value.islower() and not value.isupper())
 
 
 def _is_plainly_chosen(match: re.Match[str]) -> bool:
@@ -66,20 +57,24 @@ def _is_plainly_chosen(match: re.Match[str]) -> bool:
 
 def _is_signed(match: re.Match[str]) -> bool:
     """Whether it is chosen, and has a sign that names of things seldom have."""
-    return _PLAIN_SIGN.search(match["value"]) is not None and _is_chosen(match)
+    return PATTERNS["plain-sign"].search(match["value"]) is not None and _is_chosen(match)
 
 
 def _is_number(match: re.Match[str]) -> bool:
     """Whether it is no example, and a year only where the text says that it is the number."""
     value = match["value"]
-    return not _EXAMPLE_NUMBER.fullmatch(value) and (match["states"] is not None or not _YEAR.fullmatch(value))
+    return not PATTERNS["example-number"].fullmatch(value) and (
+        match["states"] is not None or not PATTERNS["year"].fullmatch(value)
+    )
 
 
 def _is_code(match: re.Match[str]) -> bool:
     """Whether it is a number, and what stands in front of it or around it can be locked."""
     before = match.string[max(0, match.start() - _BEFORE) : match.start()].rpartition("\n")[2].lower()
     around = f"{before} {match['whose'] or ''}"
-    return _is_number(match) and _LOCKED.search(around) is not None and not _NO_LOCK.search(around)
+    return (
+        _is_number(match) and PATTERNS["locked"].search(around) is not None and not PATTERNS["no-lock"].search(around)
+    )
 
 
 class _Kind(NamedTuple):

@@ -20,10 +20,8 @@ _FLAGS = {"any-case": re.IGNORECASE, "ascii": re.ASCII}
 
 
 def read_table(name: str) -> list[dict[str, str]]:
-    """The rows of a data file: each begins with its rule, and has a field on each indented line.
-
-    A field that is given again goes on. ``{name}`` stands for what a line ``name = ...`` says.
-    """
+    """The rows of a data file: each begins with its rule, and has a field on each indented line."""
+    # A field that is given again goes on. `{name}` stands for what a line `name = ...` says.
     names: dict[str, str] = {}
     rows: list[dict[str, str]] = []
     for line in threat_table(name).split("\n"):

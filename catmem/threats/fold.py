@@ -290,10 +290,8 @@ _REACH = 64
 
 
 def find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
-    """The places of suspects that are not where a script or an emoji needs them, each with its finding.
-
-    Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
-    """
+    """The places of suspects that are not where a script or an emoji needs them, each with its finding."""
+    # Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
     text = folded.text
     for place in folded.suspect_places:
         char = text[place]
@@ -339,7 +337,8 @@ def _is_in_place(text: str, place: int, char: str) -> bool:  # noqa: PLR0911  on
     if char == _ZWSP:
         return _breaks_words(before) and _breaks_words(after)
     if char in _DIRECTION_MARKS:
-        return before not in _DIRECTION_MARKS and _is_right_to_left_near(text, place)
+        near = max(0, place - _REACH), place + _REACH
+        return before not in _DIRECTION_MARKS and _RIGHT_TO_LEFT.search(text, *near) is not None
     if _is_selector(char):
         return _selects(char, before, after)
     return False
@@ -375,10 +374,6 @@ def _is_pictograph(char: str) -> bool:
 
 def _breaks_words(char: str) -> bool:
     return _script(char) in {"THAI", "LAO", "KHMER", "MYANMAR"}
-
-
-def _is_right_to_left_near(text: str, place: int) -> bool:
-    return _RIGHT_TO_LEFT.search(text, max(0, place - _REACH), place + _REACH) is not None
 
 
 def _selects(char: str, before: str, after: str) -> bool:

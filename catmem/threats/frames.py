@@ -18,18 +18,10 @@ if TYPE_CHECKING:
     from catmem.threats.finding import Places
     from catmem.threats.fold import Folded
 
-_TEMPLATE_TOKEN = PATTERNS["template-token"]
-_INST = PATTERNS["inst"]
 _BRACKET = PATTERNS["bracket"]
-_LINE_START = PATTERNS["line-start"]
-_ROLE = PATTERNS["role"]
-_ANSWER = PATTERNS["answer"]
-_QUESTION = PATTERNS["question"]
-_HEADING = PATTERNS["heading"]
-_FRAME = PATTERNS["frame"]
 ROLE_SIGNS = ("<", "###", "[", "system", "assistant", "human", "begin ", "end of ")
 """The signs in a text in lower case that the searches here start from."""
-_WHOLE = (("<", _TEMPLATE_TOKEN), ("[", _INST), ("###", _HEADING), ("[", _BRACKET))
+_WHOLE = (("<", PATTERNS["template-token"]), ("[", PATTERNS["inst"]), ("###", PATTERNS["heading"]), ("[", _BRACKET))
 _ROLES = ("system", "assistant", "human")
 _RULED = ("begin ", "end of ")
 _DIALOGUE_REACH = 400
@@ -38,10 +30,8 @@ _FRAME_REACH = 80
 
 
 def find_roles(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
-    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one.
-
-    It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
-    """
+    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one."""
+    # It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
     text = folded.text
     system = "system" in folded.letters
     for sign, whole in _WHOLE:
@@ -50,15 +40,15 @@ def find_roles(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | No
                 yield place, _marker(match, is_one=system or whole is not _BRACKET)
     for role in _ROLES:
         for place in found.get(role, ()):
-            match = _ROLE.match(text, place)
-            answer = None if match else _ANSWER.match(text, place)
+            match = PATTERNS["role"].match(text, place)
+            answer = None if match else PATTERNS["answer"].match(text, place)
             if line := match or answer:
                 is_role = (role != "human" or "Human:" in text) and (match or _follows_question(text, place))
-                begins_line = _LINE_START.search(text, max(0, place - 12), place)
+                begins_line = PATTERNS["line-start"].search(text, max(0, place - 12), place)
                 yield place, _marker(line, is_one=bool(is_role and begins_line))
     for words in _RULED:
         for place in found.get(words, ()):
-            if match := _FRAME.search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
+            if match := PATTERNS["frame"].search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
                 yield place, _marker(match, is_one=system or words != "begin ")
 
 
@@ -70,19 +60,11 @@ def _follows_question(text: str, place: int) -> bool:
     # The cheap half first: most words are not followed by a colon.
     if ":" not in text[place : place + 14]:
         return False
-    return _QUESTION.search(text, max(0, place - _DIALOGUE_REACH), place) is not None
+    return PATTERNS["question"].search(text, max(0, place - _DIALOGUE_REACH), place) is not None
 
 
 _TAG = PATTERNS["tag"]
-_LOADING_TAG = PATTERNS["loading-tag"]
-_REMOTE_SOURCE = PATTERNS["remote-source"]
-_REMOTE_BACKGROUND = PATTERNS["remote-background"]
-_HIDING_STYLE = PATTERNS["hiding-style"]
 
-_ACTS = PATTERNS["acts"]
-_REMOTE_TARGET = PATTERNS["remote-target"]
-_DEFINITION = PATTERNS["definition"]
-_LABEL = PATTERNS["label"]
 MARKUP_SIGNS = ("<", "![", "]:", "&#")
 """The signs in a text that the searches here start from."""
 _IMAGE_REACH = 512
@@ -91,8 +73,6 @@ _LABEL_REACH = 200
 _TO_A_MODEL = PATTERNS["to-a-model"]
 _LINK_COMMENT = PATTERNS["link-comment"]
 _COMMENT_REACH = 4096
-
-_CHARACTER_REFERENCES = PATTERNS["character-references"]
 
 
 def markup_starts(text: str, found: Places) -> list[int]:
@@ -108,7 +88,7 @@ def markup_starts(text: str, found: Places) -> list[int]:
 def _may_act(text: str, place: int) -> bool:
     """Whether a comment opens here, or a tag that has in it what a remote source or a style needs."""
     tag = _TAG.match(text, place)
-    return text.startswith("<!--", place) or (tag is not None and _ACTS.search(tag.group()) is not None)
+    return text.startswith("<!--", place) or (tag is not None and PATTERNS["acts"].search(tag.group()) is not None)
 
 
 def find_markup(text: str, found: Places) -> list[Threat]:
@@ -122,7 +102,9 @@ def find_markup(text: str, found: Places) -> list[Threat]:
     if "]:" in found:
         findings += _link_comments(text)
     if "&#" in found:
-        findings += [Threat("encoded-letters", *match.span()) for match in _CHARACTER_REFERENCES.finditer(text)]
+        findings += [
+            Threat("encoded-letters", *match.span()) for match in PATTERNS["character-references"].finditer(text)
+        ]
     return findings
 
 
@@ -130,10 +112,10 @@ def _tags(text: str, openings: Iterable[int]) -> Iterator[Threat]:
     # One tag ends where the next one opens, so none is looked at twice.
     for tag in filter(None, (_TAG.match(text, place) for place in openings)):
         start, end = tag.span()
-        loads = _LOADING_TAG.match(text, start, end) and _REMOTE_SOURCE.search(text, start, end)
-        if loads or _REMOTE_BACKGROUND.search(text, start, end):
+        loads = PATTERNS["loading-tag"].match(text, start, end) and PATTERNS["remote-source"].search(text, start, end)
+        if loads or PATTERNS["remote-background"].search(text, start, end):
             yield Threat("remote-image", start, end)
-        if _HIDING_STYLE.search(text, start, end):
+        if PATTERNS["hiding-style"].search(text, start, end):
             yield Threat("hidden-markup", start, end)
 
 
@@ -166,17 +148,21 @@ def _images(text: str, openings: Sequence[int]) -> Iterator[Threat]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
     for start, after in zip(openings, (*openings[1:], len(text)), strict=True):
         target = text.find("](", start, min(after, start + _IMAGE_REACH))
-        match = _REMOTE_TARGET.match(text, target) if target >= 0 else None
+        match = PATTERNS["remote-target"].match(text, target) if target >= 0 else None
         if match:
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
             yield Threat("remote-image", start, close + 1 if close >= 0 else match.end())
-        elif remote and (label := _LABEL.match(text, start)) and (label[2] or label[1]).strip().casefold() in remote:
+        elif (
+            remote
+            and (label := PATTERNS["label"].match(text, start))
+            and (label[2] or label[1]).strip().casefold() in remote
+        ):
             yield Threat("remote-image", *label.span())
 
 
 def _remote_labels(text: str) -> frozenset[str]:
     labels: set[str] = set()
-    for definition in _DEFINITION.finditer(text):
+    for definition in PATTERNS["definition"].finditer(text):
         opening = text.rfind("[", max(0, definition.start() - _LABEL_REACH), definition.start())
         if opening >= 0:
             labels.add(text[opening + 1 : definition.start()].strip().casefold())

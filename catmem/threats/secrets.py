@@ -34,8 +34,6 @@ _MANY_SIGNS = 10
 _TURNS = 0.3
 
 PLACEHOLDER = PATTERNS["placeholder"]
-_ONE_KIND = PATTERNS["one-kind"]
-_PIECES = PATTERNS["pieces"]
 
 
 class _Detector(NamedTuple):
@@ -60,11 +58,11 @@ def _is_real(match: re.Match[str]) -> bool:
 def _is_random(match: re.Match[str]) -> bool:
     """Whether what is called a secret looks drawn by lot: no words, no date, no path, no UUID."""
     value = match["value"]
-    return not PLACEHOLDER.search(value) and any(map(_is_drawn_by_lot, _PIECES.findall(value)))
+    return not PLACEHOLDER.search(value) and any(map(_is_drawn_by_lot, PATTERNS["pieces"].findall(value)))
 
 
 def _is_drawn_by_lot(piece: str) -> bool:
-    stretches = _ONE_KIND.findall(piece)
+    stretches = PATTERNS["one-kind"].findall(piece)
     return (
         # Capitals, small letters and digits take turns in random text; in words and dates they stand together.
         len(stretches) >= _TURNS * len(piece)
@@ -104,10 +102,6 @@ def _by_sign() -> dict[str, list[tuple[str, _Detector]]]:
 @cache
 def _words() -> Words:
     return Words(_by_sign())
-
-
-_LINK = PATTERNS["link"]
-_NO_PASSWORD = PATTERNS["no-password"]
 
 
 class SecretSign(NamedTuple):
@@ -160,8 +154,8 @@ def find_logins(text: str) -> list[Threat]:
 
 
 def _login(text: str, place: int) -> Threat | None:
-    link = _LINK.match(text, place)
-    if link is None or link["password"] == link["name"] or _NO_PASSWORD.fullmatch(link["password"]):
+    link = PATTERNS["link"].match(text, place)
+    if link is None or link["password"] == link["name"] or PATTERNS["no-password"].fullmatch(link["password"]):
         return None
     return Threat("basic-auth", link.start("name"), link.end("password"))
 
@@ -177,13 +171,6 @@ def _match(sign: str, detector: _Detector, text: str, place: int) -> re.Match[st
     return None
 
 
-_URL = PATTERNS["url"]
-_SLOT = PATTERNS["slot"]
-_SECRET = PATTERNS["secret"]
-_INNER_COMMAND = PATTERNS["inner-command"]
-_SENDS_SECRET = PATTERNS["sends-secret"]
-_READS_FILE = PATTERNS["reads-file"]
-_READS_ENVIRONMENT = PATTERNS["reads-environment"]
 _SENDING = pattern(
     fold_word(
         "(?:send|post|upload|transmit|forward|email|leak|exfiltrat|copy|submit|deliver|report|relay|push)(?:e|ing)?.{0,12}?"
@@ -197,7 +184,6 @@ _SENT = fold_word("key password secret credential token cookies conversation cha
 _SENDS = fold_word(
     "send post upload transmit forward email leak copy submit deliver report relay push exfiltrat"
 ).split()
-_NEGATED = PATTERNS["negated"]
 _STRIDE = 64
 _SENDING_REACH = 280
 _SIGNS = ("://", "@", "|", "$")
@@ -209,20 +195,18 @@ _PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for s
 
 
 def find_leaks(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
-    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does.
-
-    In a part of the text it stands nowhere else. The rules are ``basic-auth``, ``exfiltration-link`` and
-    ``secret-exfiltration``.
-    """
+    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does."""
+    # In a part of the text it stands nowhere else. The rules are `basic-auth`, `exfiltration-link` and
+    # `secret-exfiltration`.
     text = folded.text
     end = 0
     for place in found.get("://", ()):
         if link := _login(text, place):
             yield place, link
-        url = _URL.match(text, place)
+        url = PATTERNS["url"].match(text, place)
         # One after the other, never one inside another.
         is_next = url is not None and place >= end
-        if url and _SLOT.search(url.group()):
+        if url and PATTERNS["slot"].search(url.group()):
             yield place, Threat("exfiltration-link", *url.span()) if is_next else None
         end = url.end() if url and is_next else end
     for sign in ("://", "@"):
@@ -264,7 +248,7 @@ def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
             letters = folded.fold(text[start:place])
             part = Folded(text[start:place])
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
-            if not _NEGATED.search(text, max(0, start + first - _STRIDE), start + first):
+            if not PATTERNS["negated"].search(text, max(0, start + first - _STRIDE), start + first):
                 yield Threat("secret-exfiltration", start + first, start + last)
 
 
@@ -277,7 +261,7 @@ def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Thr
             continue
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
-        sent = _INNER_COMMAND.search(text, place, end) or _SENDS_SECRET.search(text, place, end)
+        sent = PATTERNS["inner-command"].search(text, place, end) or PATTERNS["sends-secret"].search(text, place, end)
         if sent and sender in {"curl", "wget"}:
             yield Threat("secret-exfiltration", place, sent.end())
         start = text.rfind("\n", 0, place) + 1
@@ -287,6 +271,9 @@ def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Thr
 
 
 def _reads_secret(text: str, start: int, end: int) -> bool:
-    if _READS_ENVIRONMENT.search(text, start, end + 1):
+    if PATTERNS["reads-environment"].search(text, start, end + 1):
         return True
-    return _READS_FILE.search(text, start, end) is not None and _SECRET.search(text, start, end) is not None
+    return (
+        PATTERNS["reads-file"].search(text, start, end) is not None
+        and PATTERNS["secret"].search(text, start, end) is not None
+    )

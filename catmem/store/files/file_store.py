@@ -57,12 +57,10 @@ class FileStore(LastingStore):
         system: System | None = None,
         publication: type[Publication] = Publication,
     ) -> None:
-        """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at.
-
-        ``merge`` joins two versions where an external writer wrote at the very moment of a write. ``durable=False`` has
-        the disk confirm the journal alone, from which the files are restored after a power cut. ``system`` and
-        ``publication`` are for tests.
-        """
+        """``locate`` says where an entity's file is, ``entities`` which ones ``verify`` looks at."""
+        # `merge` joins two versions where an external writer wrote at the very moment of a write. `durable=False` has
+        # the disk confirm the journal alone, from which the files are restored after a power cut. `system` and
+        # `publication` are for tests.
         self._locate = locate
         self._entities = tuple(entities)
         self._written: set[str] = set()
@@ -141,10 +139,8 @@ class FileStore(LastingStore):
             return revision_of(entity, head) if head else None
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The records of the file, the newest first.
-
-        Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
-        """
+        """The records of the file, the newest first."""
+        # Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
         with self._reading(entity) as (journal, name):
             newest = journal.newest() if journal else []
         yield from (revision_of(entity, record) for record in newest if record.owner == name)
@@ -168,10 +164,8 @@ class FileStore(LastingStore):
         return [entity for entity in known if self.head(entity)]
 
     def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
-        """The sizes and times of each file and its journal. As ``verify``, of known places only.
-
-        Two changes in one tick of the clock that leave the size of a file alike look like one.
-        """
+        """The sizes and times of each file and its journal. As ``verify``, of known places only."""
+        # Two changes in one tick of the clock that leave the size of a file alike look like one.
         return {entity: _mark(place) for entity, place in self._placed(entities)}
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
@@ -281,11 +275,8 @@ class FileStore(LastingStore):
         return self._publication(folder, name, durable=self._durable)
 
     def check_writable(self, entities: Iterable[str]) -> None:
-        """Take the lock of the first folder that can be written, and write nothing; see ``Store.check_writable``.
-
-        A folder in which nothing was written yet is not looked at. Raises for every folder that a failed write left in
-        doubt, since that stays so as long as the store is open.
-        """
+        """Take the lock of the first folder that can be written, and write nothing; see ``Store.check_writable``."""
+        # A folder in which nothing was written yet is not looked at.
         for folder in list(self._folders.values()):
             folder.refuse_doubt()
         refused: CatmemError | None = None
@@ -316,10 +307,8 @@ class FileStore(LastingStore):
             return keep_backup(folder, name, self.peek(entity), None)
 
     def verify(self, entity: str | None = None) -> list[Fault]:
-        """Look at the journals, files and leftovers of all folders of the store's entities, or of that of one.
-
-        Left out is an entity whose place ``locate`` does not know: the caller that knows why reports that.
-        """
+        """Look at the journals, files and leftovers of all folders of the store's entities, or of that of one."""
+        # Left out is an entity whose place `locate` does not know: the caller that knows why reports that.
         from catmem.store.files.file_upkeep import look_over
 
         only = None if entity is None else self._locate(entity).home
@@ -363,10 +352,8 @@ class FileStore(LastingStore):
             yield folder, journal.anchor()
 
     def holds(self, anchor: Anchor) -> bool:
-        """Whether the journal of one of the folders still holds the record that an anchor names.
-
-        As ``verify``, it knows nothing of journals in a place that is not known.
-        """
+        """Whether the journal of one of the folders still holds the record that an anchor names."""
+        # As `verify`, it knows nothing of journals in a place that is not known.
         return any(journal.contains(anchor) for journal, _ in self._journals())
 
     def _journals(self) -> Iterator[tuple[Journal, Path]]:

@@ -279,11 +279,7 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
 
 
 def mend(folder: Folder, merge: Merge, publication: type[Publication], *, durable: bool) -> list[str]:
-    """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done.
-
-    A damaged journal is moved aside whole and a new one begun: its revisions go on where the old one's ended, and it
-    has the branches that were not merged.
-    """
+    """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done."""
     done: list[str] = []
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
         folder.system.change_mode(folder.side, 0o700)
@@ -332,10 +328,7 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
 
 
 def _begin_again(folder: Folder, journal: Journal, readable: Readable) -> None:
-    """Record each file as it is, as the revision after the highest that ever was: no number means two things.
-
-    Branches that wait for a merge are in no file, so they are taken over.
-    """
+    """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
     for name, number in sorted(readable.highest.items()):
         # What is not there, or no file, the next write to it tells.
         record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)

@@ -115,10 +115,7 @@ class Folder:
 
     @classmethod
     def open(cls, system: System, place: Place, *, create: bool) -> Folder | None:
-        """Open the folder of ``place`` and its sidecar; ``None`` if there is no folder and none is to be made.
-
-        Raises ``StoreError``.
-        """
+        """Open the folder of ``place`` and its sidecar; ``None`` if there is no folder and none is to be made."""
         descriptor = _walk(system, place, create=create)
         if descriptor is None:
             return None
@@ -173,10 +170,8 @@ class Folder:
         return -1 if there is None else there
 
     def sync(self, descriptor: int) -> None:
-        """Have the disk keep a file's bytes or a folder's names; if it fails once, it is never believed again.
-
-        After a failed ``fsync`` the system may have dropped what it could not write, and a second one would succeed.
-        """
+        """Have the disk keep a file's bytes or a folder's names; if it fails once, it is never believed again."""
+        # After a failed `fsync` the system may have dropped what it could not write, and a second one would succeed.
         try:
             self.system.fsync(descriptor)
         except OSError:
@@ -206,11 +201,9 @@ class Folder:
         self.system.close(descriptor)
 
     def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
-        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
-
-        ``begin`` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
-        files that the old one took out of their place go aside too: their numbers are those of its records.
-        """
+        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``."""
+        # `begin` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
+        # files that the old one took out of their place go aside too: their numbers are those of its records.
         side = self.side
         if _is_there(self.system, _NEXT_JOURNAL, side):
             self.system.rename(_NEXT_JOURNAL, f"{aside}-unfinished", old_folder=side, new_folder=side)
@@ -272,10 +265,7 @@ class Folder:
 
     @contextmanager
     def lock(self, name: str, timeout: float) -> Iterator[None]:
-        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes Agent may write too.
-
-        Raises ``BusyError`` (``locked``) if another process holds one of them for ``timeout`` seconds.
-        """
+        """Hold the folder's lock, and Hermes's ``<name>.lock`` where Hermes Agent may write too."""
         ends = self.system.clock() + timeout
         if not self._named:
             # The names must be on the disk before anything that is acknowledged lies behind them, and the process that
@@ -339,18 +329,13 @@ class Folder:
         return None if locked else status
 
     def lost_records(self) -> int:
-        """How many records are gone from the journal's end: the mark says that the file of a later one was in place.
-
-        Those writes were acknowledged; a line cut short behind them is a write that was not.
-        """
+        """How many records are gone from the journal's end: the mark says that the file of a later one was in place."""
+        # Those writes were acknowledged; a line cut short behind them is a write that was not.
         last = self.writable_journal.last
         return max(0, self.published() - (last.sequence if last else 0))
 
     def read_to_write(self) -> None:
-        """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock.
-
-        Raises ``DamagedError`` where an acknowledged end is gone: only a repair goes on behind that.
-        """
+        """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock."""
         journal = self.writable_journal
         journal.refresh()
         if journal.last is None:

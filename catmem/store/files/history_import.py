@@ -42,12 +42,7 @@ def is_half_brought(head: Record | None) -> bool:
 
 
 def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-    """Take over a history into the locked folder; returns the number of its revisions. See ``Store.bring``.
-
-    Raises ``StoreError`` (``not_empty``) for an entity with other revisions, or a file with other bytes than the
-    head's; ``DamagedError`` for a history that is not what it says; ``BusyError`` if another program writes to the
-    file.
-    """
+    """Take over a history into the locked folder; returns the number of its revisions. See ``Store.bring``."""
     folder, name = outside.folder, outside.name
     coming = iter(history)
     done = _already_there(outside, entity, coming)

@@ -48,11 +48,9 @@ class Journal:
         segment_records: int = SEGMENT_RECORDS,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        """``folder`` is a descriptor of the journal's folder, ``where`` its path, for messages.
-
-        A new segment begins when the newest has ``segment_records``, or is larger than ``segment_bytes`` and than twice
-        its checkpoint.
-        """
+        """``folder`` is a descriptor of the journal's folder, ``where`` its path, for messages."""
+        # A new segment begins when the newest has `segment_records`, or is larger than `segment_bytes` and than twice
+        # its checkpoint.
         self._system = system
         self._folder = JournalFolder(system, folder, where)
         self._tip = Tip(system, self._folder)
@@ -113,12 +111,10 @@ class Journal:
         return kept[1]
 
     def refresh(self, *, repair: bool = False) -> None:
-        """Read what was appended since the last time, by whomever.
-
-        A line at the end that is cut short is passed over, since a writer may be at it. With ``repair`` (the caller has
-        the lock, so none is) it is kept in a file beside the segment and cut off. Damage before a good record raises
-        ``DamagedError``.
-        """
+        """Read what was appended since the last time, by whomever."""
+        # A line at the end that is cut short is passed over, since a writer may be at it. With `repair` (the caller has
+        # the lock, so none is) it is kept in a file beside the segment and cut off. Damage before a good record raises
+        # `DamagedError`.
         self._tip.refresh()
         if repair:
             self.cut_tail()
@@ -167,10 +163,8 @@ class Journal:
         return [step.record for step in reversed(segment.steps)] if segment else []
 
     def operation(self, agent: str, op_id: str, *, file: str | None = None) -> Record | None:
-        """The first record of an agent's operation (of ``file``, if given), among those of the newest two segments.
-
-        That is at least 256 records, less where files are so large that segments fill up sooner.
-        """
+        """The first record of an agent's operation (of ``file``, if given), among those of the newest two segments."""
+        # That is at least 256 records, less where files are so large that segments fill up sooner.
         for segment in islice(self._segments(newest_first=True), 2):
             found = segment.operation(agent, op_id, file)
             if found is not None:
@@ -208,13 +202,9 @@ class Journal:
     # Writing
 
     def append(self, draft: RecordDraft, data: bytes) -> Record:
-        """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns.
-
-        Any ``OSError`` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
-        is raised on, and every later write raises ``StoreError`` (``read_only``) until a new ``Journal`` is made.
-        Raises ``TooLargeError`` for data or a record over 64 MiB, ``TypeError`` or ``ValueError`` for a note that is no
-        JSON; these write nothing.
-        """
+        """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns."""
+        # Any `OSError` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
+        # is raised on, and every later write raises `StoreError` (`read_only`) until a new `Journal` is made.
         self.refuse_doubt()
         segment, old = self._newest(), self.head_data(draft.file)
         if segment is None or self._is_full(segment):
@@ -226,12 +216,10 @@ class Journal:
         return record
 
     def bring(self, history: Iterable[Brought]) -> None:
-        """Take over many records.
-
-        They go into segments of their own, which are on the disk before the first gets its name. So what is raised
-        while ``history`` is read leaves nothing; only a stop in the moment in which the segments get their names, one
-        after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
-        """
+        """Take over many records."""
+        # They go into segments of their own, which are on the disk before the first gets its name. So what is raised
+        # while `history` is read leaves nothing; only a stop in the moment in which the segments get their names, one
+        # after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
         self.refuse_doubt()
         staged: list[str] = []
         try:
@@ -255,24 +243,19 @@ class Journal:
             self.close()
 
     def flush(self) -> None:
-        """Have the disk keep all that is there, records included whose writer did not live to wait for it.
-
-        For recovery, before it acts on a record that another process left unpublished.
-        """
+        """Have the disk keep all that is there, records included whose writer did not live to wait for it."""
+        # For recovery, before it acts on a record that another process left unpublished.
         with self._writing():
             if self._tip.segment is not None:
                 self._system.fsync(self._tip.writer())
                 self._folder.settle()
 
     def erase(self, redact: Redact, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
-        """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed.
-
-        Its note becomes ``redact_note(file, note, bytes)``, by the bytes as they were.
-
-        A rewritten record says in ``was`` what stood in its place, and the chain goes on through that. Broken tails
-        that were set aside are removed: what is in them is unknown. If it is stopped half way, the journal is
-        whole, and running it again finishes the work.
-        """
+        """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed."""
+        # Its note becomes `redact_note(file, note, bytes)`, by the bytes as they were. A rewritten record says in `was`
+        # what stood in its place, and the chain goes on through that. Broken tails that were set aside are removed:
+        # what is in them is unknown. If it is stopped half way, the journal is whole, and running it again finishes the
+        # work.
         try:
             with self._writing():
                 return erase_journal(self._folder, redact, redact_note)

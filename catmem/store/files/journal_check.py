@@ -123,12 +123,10 @@ def _against(before: Segment | None, segment: Segment, *, first: bool) -> Iterat
         yield _broken("journal_gap", f"records {before.sequence + 1} to {checkpoint.sequence - 1} are missing", path)
     elif checkpoint.store != before.checkpoint.store or checkpoint.previous != before.link:
         yield _broken("journal_chain", f"the segment does not follow from {before.name}", path)
-    elif _heads_of(segment) != {file: _state(before.head(file)) for file in before.carried()}:
+    elif {each.record.file: _state(each.record) for each in checkpoint.heads} != {
+        file: _state(before.head(file)) for file in before.carried()
+    }:
         yield _broken("journal_damaged", f"the checkpoint is not what {before.name} ends with", path)
-
-
-def _heads_of(segment: Segment) -> dict[str, tuple[int, str, str] | None]:
-    return {head.record.file: _state(head.record) for head in segment.checkpoint.heads}
 
 
 def _state(record: Record | None) -> tuple[int, str, str] | None:
@@ -151,7 +149,8 @@ def _of_loss(record: Record, path: str) -> Fault:
 def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
     """Names that are no segments. ``bridges`` are the records in whose place others stood that were lost."""
     for name in folder.leftovers():
-        if _tail_of(name) in bridges:
+        record = name.partition(".tail-")[2].partition("-")[0]
+        if record and int(record) in bridges:
             message = "what is left of records that were lost, in no form that catmem can read"
             hint = "Keep it for as long as you may want to look into it. 'catmem purge' removes it."
         else:
@@ -161,11 +160,6 @@ def _others(folder: JournalFolder, bridges: set[int]) -> Iterator[Fault]:
     for name in folder.strangers():
         message = "something that the journal did not put here"
         yield Fault("journal_stranger", message, str(folder.path(name)), "Move it elsewhere.", damage=False)
-
-
-def _tail_of(name: str) -> int | None:
-    found = name.partition(".tail-")[2].partition("-")[0]
-    return int(found) if found else None
 
 
 @dataclass(slots=True)

@@ -237,10 +237,7 @@ class OlderSegments:
         return data
 
     def link(self, newest: Segment, sequence: int) -> str:
-        """What the line after the record with this sequence names as its ``previous``.
-
-        Raises ``DamagedError`` if the record is missing.
-        """
+        """What the line after the record with this sequence names as its ``previous``."""
         link = self._holder(newest, sequence).link_at(sequence)
         if link is None:
             raise self._missing(sequence)

@@ -45,12 +45,8 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     *,
     moment: str | None = None,
 ) -> tuple[Record, Change, bytes]:
-    """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line.
-
-    ``moment`` is when it was made, where that is not now.
-
-    Raises ``TooLargeError``, and ``TypeError`` or ``ValueError`` for a note that is no JSON.
-    """
+    """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line."""
+    # `moment` is when it was made, where that is not now.
     if len(data) > MAX_DATA:
         raise TooLargeError("file", len(data), MAX_DATA, path=draft.file)
     head = segment.head(draft.file)
@@ -130,11 +126,9 @@ def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
     head_data: Callable[[str], bytes],
     is_full: Callable[[Segment], bool],
 ) -> Iterator[tuple[str, bytes]]:
-    """The segments after ``before`` that ``history`` fills, by their names.
-
-    What follows a record that publishes is in one with it. ``head_data`` gives the bytes of the files as ``before``
-    leaves them.
-    """
+    """The segments after ``before`` that ``history`` fills, by their names."""
+    # What follows a record that publishes is in one with it. `head_data` gives the bytes of the files as `before`
+    # leaves them.
     now: dict[str, bytes] = {}
 
     def data_of(file: str) -> bytes:
@@ -210,7 +204,9 @@ class _Erasing:
             note = self._redact_note(record.owner, record.note, data)
             self.changed += after != data or note != record.note
             unchanged = before == old[record.file] and after == data
-            change = step.change if unchanged else _redacted_change(step.change, before, after)
+            change = step.change
+            if not unchanged:
+                change = whole(after) if isinstance(change, WholeText) else splice(before, after)
             rewritten, line = self._record(replace(record, note=note), change, before, after)
             lines.append(line)
             same = same and rewritten == record
@@ -244,7 +240,3 @@ class _Erasing:
         new = replace(new, was=Tombstone(record.link, record.origin))
         line = framed(encode(new, change), record.file)
         return replace(new, line=sha256(line).hexdigest()), line
-
-
-def _redacted_change(change: Change, before: bytes, after: bytes) -> Change:
-    return whole(after) if isinstance(change, WholeText) else splice(before, after)

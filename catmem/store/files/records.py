@@ -234,11 +234,9 @@ def is_revision(revision: str) -> bool:
 
 
 def branch_name(file: str, revision: str) -> str:
-    """The name under which the journal keeps a branch: ``USER.md/8a``, which no file can have.
-
-    Beside the file's own records it is a row of its own, of one record. So a branch is no part of what the file's next
-    splice is made from, and the checkpoints carry it as they carry a file.
-    """
+    """The name under which the journal keeps a branch: ``USER.md/8a``, which no file can have."""
+    # Beside the file's own records it is a row of its own, of one record. So a branch is no part of what the file's
+    # next splice is made from, and the checkpoints carry it as they carry a file.
     return f"{file}/{revision}"
 
 

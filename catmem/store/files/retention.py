@@ -46,10 +46,7 @@ _BACKUP = re.compile(r"(?P<file>.+)\.bak\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<number>
 
 
 def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result | None) -> Path:
-    """Keep ``data`` beside the file ``name``, with the mode in ``status``, and say where.
-
-    Raises ``StoreError``: what depends on the copy must then not be done.
-    """
+    """Keep ``data`` beside the file ``name``, with the mode in ``status``, and say where."""
     with store_errors(folder.path / name, _NOT_KEPT):
         there = backups(folder, name)
         for copy in reversed(there):
@@ -160,7 +157,8 @@ def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
                 if _is_skipped(drawer.part, each, name):
                     continue
                 if drawer.part == "gen" and files is None:
-                    files = _files_by_sequence(folder)
+                    records = folder.journal.records() if folder.journal else ()
+                    files = {record.sequence: record.owner for record in records}
                 found = _read(folder.system, each, drawer)
                 if found is not None:
                     yield from _texts(found, drawer, each, name, files or {})
@@ -188,11 +186,6 @@ def _is_skipped(part: str, each: str, name: str) -> bool:
     if part == "beside":
         return each in {name, f"{name}.lock"}
     return (part == "side" and each in _OWN) or (part == "journal" and bool(_SEGMENT.fullmatch(each)))
-
-
-def _files_by_sequence(folder: Folder) -> dict[int, str]:
-    records = folder.journal.records() if folder.journal else ()
-    return {record.sequence: record.owner for record in records}
 
 
 def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
@@ -302,26 +295,19 @@ def named_digest(name: str) -> str | None:
 
 
 def reap(folder: Folder, newest: int) -> int:
-    """Remove retired files that are a day old, as recorded, and open in no program; returns how many.
-
-    ``newest`` is the sequence of the newest record. Where there are no leases nothing is removed, since it is unknown
-    whether a file is still open.
-    """
+    """Remove retired files that are a day old, as recorded, and open in no program; returns how many."""
+    # `newest` is the sequence of the newest record. Where there are no leases nothing is removed, since it is unknown
+    # whether a file is still open.
     if not folder.features.leases:
         return 0
     before = folder.system.now().timestamp() - SUPERSEDED_FOR.total_seconds()
     gone = 0
     for name in folder.system.names(folder.gen)[:_AT_ONCE]:
         match = _SUPERSEDED.fullmatch(name)
-        if match and int(match["sequence"]) <= newest - WATCHED:
-            gone += _reap_one(folder, name, before)
+        is_old = match and int(match["sequence"]) <= newest - WATCHED
+        if is_old and folder.system.look(name, folder=folder.gen).st_ctime <= before:
+            gone += _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
     return gone
-
-
-def _reap_one(folder: Folder, name: str, before: float) -> bool:
-    if folder.system.look(name, folder=folder.gen).st_ctime > before:
-        return False
-    return _remove_alone(folder.system, name, folder.gen, named_digest(name)) == "gone"
 
 
 OPEN = "a program has it open; end that and purge once more"
@@ -334,11 +320,9 @@ _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 
 
 def erase(outside: Outside, erasure: Erasure) -> Erased:
-    """Erase from everything that the locked folder keeps of a file. May be run again after a stop.
-
-    The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
-    of the revision that they began with, and that must not be redacted before.
-    """
+    """Erase from everything that the locked folder keeps of a file. May be run again after a stop."""
+    # The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
+    # of the revision that they began with, and that must not be redacted before.
     folder, name = outside.folder, outside.name
     removed, left = _remove_retired(outside, erasure)
     rewritten: list[Path] = []

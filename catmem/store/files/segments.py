@@ -261,10 +261,7 @@ class Segment:
         return next((record for record in made if file is None or record.owner == file), None)
 
     def data(self, sequence: int) -> bytes | None:
-        """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before.
-
-        Raises ``DamagedError`` if they are not what the record says.
-        """
+        """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before."""
         place = self._place(sequence)
         if place is None:
             for head in self.checkpoint.heads:

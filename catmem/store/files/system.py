@@ -171,11 +171,9 @@ class System:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def lease(self, descriptor: int, *, exclusive: bool = False) -> bool:
-        """Take a lease on an open file: granted if no program has it open for writing (``exclusive``: at all).
-
-        While it stands, who opens the file for writing waits until it is given back. ``False`` if a program has it open
-        already. Raises ``OSError`` (``EACCES``, ``EINVAL`` and others) where there are no leases.
-        """
+        """Take a lease on an open file: granted if no program has it open for writing (``exclusive``: at all)."""
+        # While it stands, who opens the file for writing waits until it is given back. `False` if a program has it open
+        # already.
         if not sys.platform.startswith("linux"):
             raise OSError(errno.EINVAL, "this platform has no leases")
         # The default signal of a lease that is wanted back ends the process; SIGURG does not. An unlock resets it.
@@ -193,10 +191,8 @@ class System:
         return fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK
 
     def give_back(self, descriptor: int) -> None:
-        """Give the lease back by name, for the same reason as ``unlock``.
-
-        The system takes it away itself, after some 45 seconds, if a program waits for it so long; that is no error.
-        """
+        """Give the lease back by name, for the same reason as ``unlock``."""
+        # The system takes it away itself, after some 45 seconds, if a program waits for it so long; that is no error.
         with suppress(BlockingIOError):
             fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 

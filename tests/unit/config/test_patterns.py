@@ -1,4 +1,4 @@
-"""Patterns in a root's own schemas: those that no text takes long, and no others."""
+"""Patterns and references in a root's own schemas."""
 
 from __future__ import annotations
 
@@ -10,37 +10,15 @@ from tests.together import together
 TEXT = "a" * 50 + "b"
 
 
-@together(
-    "pattern",
-    [
-        "^Vendor ", "[a-z]+ [0-9]{4}$", "(?:foo|bar)", "(?:foo|bar)?", "[^@ ]+@[^@ ]+[.][a-z]+$", r"\(a+\)a+", "[(a+)]+",
-        "[0-9 ()+-]+", "(?:a+|b)", r"^\d{4}-\d{2}-\d{2}$", "", "(?=a+)a", r"[\]+(]+", "[]+(]+", "https?://",
-    ],
-)  # fmt: skip
-def test_a_pattern_with_few_ways_to_match_passes_beside_a_small_max_length(pattern):
-    assert schema_fault({"pattern": pattern, "maxLength": 100}) is None
-    faults_by(json.dumps({"pattern": pattern, "maxLength": 100}), TEXT)
+@together("pattern", ["^Vendor ", "(?:foo|bar)?", r"\(a+\)a+", "", "(?i)a", "(?P<n>a+)", "a" * 100])
+def test_a_short_pattern_can_be_used(pattern):
+    assert schema_fault({"pattern": pattern}) is None
 
 
-@together(
-    "pattern",
-    [
-        "(a+)+$", "(?:a|a)*$", "(a*)*", "((a+))+", "(?:a+){2,}", "(?:(?:a|b)c)+", "(?:a+)?+(b+)+", "(?=(a+)+)x", "(?:ab)+",
-        "a?" * 30 + "a" * 30, "(a|a)" * 18 + "b", "a*" * 12 + "b", "(a|aa){30}$", "(?x)(a+) +$", "(?x:(a+)#\n+)$", "(?i)a",
-        "(?#[)(a+)+(?#])$", "(?P<n>a+)", "a" * 101,
-    ],
-)  # fmt: skip
-def test_one_that_a_text_may_take_long_is_refused(pattern):
-    key, message = schema_fault({"pattern": pattern, "maxLength": 100})
+def test_a_long_one_is_refused():
+    key, message = schema_fault({"pattern": "a" * 101})
     assert key == ("pattern",)
-    assert "may take very long" in message
-
-
-@together("more", [{}, {"maxLength": 101}, {"maxLength": 100.0}, {"minLength": 1}])
-def test_a_pattern_that_repeats_needs_a_small_max_length_beside_it(more):
-    assert schema_fault({"pattern": "^a", **more}) is None
-    assert "needs a maxLength" in schema_fault({"pattern": "a*b", **more})[1]
-    assert "needs a maxLength" in schema_fault({"anyOf": [{"pattern": "a*b"}, {"maxLength": 9}]})[1]
+    assert message.endswith("is longer than 100 characters")
 
 
 def test_a_text_that_is_too_long_is_not_tried():

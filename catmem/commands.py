@@ -88,6 +88,7 @@ MODULES = {
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "recall": (),
+    "proposals": ("proposals",),
     "linting": ("lint", "rule"),
     "branches": ("branches", "merge"),
     "entries": ("add", "replace", "remove", "move", "verify"),

@@ -127,6 +127,6 @@ def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
 
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "Head": _head, "EntityRead": _entity_read, "ContentRead": _content_read, "Log": _log, "Written": _written,
-    "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "PromptRead": _plain, "SeedTold": _plain,
-    "Branches": _branches,
+    "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "Proposals": _plain, "PromptRead": _plain,
+    "SeedTold": _plain, "Branches": _branches,
 }  # fmt: skip

@@ -7,6 +7,7 @@ import os
 import shutil
 from contextlib import closing
 from datetime import date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
@@ -26,8 +27,6 @@ from tests.http_root import ADDRESS
 from tests.same_as.compare import Plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from catmem.ops.table import Door, Operation
 
 
@@ -97,7 +96,7 @@ def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
     """What the command answers with ``--format json``."""
     name, *words = words_of(row, values)
     asked = [name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
-    before = os.getcwd()
+    before = Path.cwd()
     os.chdir(root)
     try:
         done = CliRunner().invoke(group, [*asked, *words])
@@ -127,7 +126,9 @@ def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | Non
     with closing(workspace.store):
         _, token = new_token(workspace.config, tokens, actor or "somebody", person=actor is None)
         client = TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url=ADDRESS)
-        named = {row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()}
+        named = {
+            row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()
+        }
         path = row.http.path.format(**named)
         inside = {name: value for name, value in named.items() if f"{{{name}}}" not in row.http.path}
         query = {name: ",".join(value) if isinstance(value, list) else _text(value) for name, value in inside.items()}
@@ -151,7 +152,9 @@ def by_tool(row: Operation, root: Path, values: dict[str, Any], actor: str) -> T
     with closing(workspace.store):
         session = ToolSession()
         session.begin(workspace, actor)
-        named = {row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()}
+        named = {
+            row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()
+        }
         answer = call_tool(workspace, actor, row.tool.name, named, session)
     return Told(None if answer["success"] else answer["reason"], plain(answer), files_of(root))
 

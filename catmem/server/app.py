@@ -25,8 +25,7 @@ from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
-from catmem.workspace.next_steps import next_steps
-from catmem.workspace.overview import Overviews
+from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.root import load_each
 from catmem.writing.drift_guard import Sessions
 

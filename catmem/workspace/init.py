@@ -26,8 +26,8 @@ from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
-from catmem.workspace.git_program import run_git
 from catmem.workspace.kits import NewCategory, profiles_of
+from catmem.workspace.machine import run_git
 
 if TYPE_CHECKING:
     import subprocess

@@ -27,7 +27,7 @@ from catmem.server.api.endpoint import Answer, ApiRequest, Deferred, unrecorded
 from catmem.server.api.forms import body_schema
 from catmem.store.contract import revision_number
 from catmem.workspace import answering
-from catmem.workspace.next_steps import next_steps
+from catmem.workspace.overview import next_steps
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import advice_on
 

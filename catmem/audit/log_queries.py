@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are wanted; what is ``None`` is not looked at.
-
-    ``entity`` is one such as ``neo/user``, or a profile for both of its files. ``reason`` is one of the codes of a
-    line. ``since`` is counted in, ``until`` is not.
-    """
+    """Which lines are wanted; ``entity`` may be a profile, ``since`` is counted in, ``until`` is not."""
 
     entity: str | None = None
     agent: str | None = None
@@ -101,10 +97,7 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
 def follow_audit(
     workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]
 ) -> Iterator[AuditLine | Damage]:
-    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none.
-
-    Raises ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none."""
     with _following(workspace, wanted) as new:
         yield from deque(new(), maxlen=limit)
         while True:
@@ -113,10 +106,7 @@ def follow_audit(
 
 
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
-    """What to say of names in a filter that the root does not have now, each with the nearest that it has.
-
-    They may be names of the past, so this is no error: it explains why nothing was found.
-    """
+    """What to say of names in a filter that the root does not have now; they may be names of the past, so no error."""
     config, said = workspace.config, []
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
@@ -163,21 +153,14 @@ def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that are counted each for itself; all others count as ``other``.
-
-    The configuration bounds them: a refused caller may have given any text as a name, and each name would be a series
-    of its own.
-    """
+    """The names that are counted each for itself: what the configuration bounds, since a caller may give any text."""
 
     entities: frozenset[str]
     agents: frozenset[str]
 
     @classmethod
     def of(cls, workspace: Root) -> Names:
-        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person.
-
-        Raises ``UnreadableError`` if the folder of profiles cannot be listed.
-        """
+        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person."""
         config = workspace.config
         files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
         return cls(frozenset((*files, *config.entities)), frozenset((PERSON, *agents_of(config))))
@@ -194,11 +177,7 @@ class Names:
 
 
 class LogCounts:
-    """What the audit log of a root tells from the first look on. For several threads; close it in the end.
-
-    ``counts`` begin at 0 and never go down, also not when the log forgets its oldest lines. ``damaged`` lines could not
-    be read. ``names`` are those of the last look, by ``workspace``.
-    """
+    """What the audit log tells from the first look on: ``counts`` never go down. For several threads; close it."""
 
     def __init__(self, workspace: Root) -> None:
         """Nothing is read yet."""
@@ -212,11 +191,7 @@ class LogCounts:
         self.names = Names(frozenset(), frozenset((PERSON,)))
 
     def catch_up(self) -> None:
-        """Count what was added to the log since the last time; the first time nothing is counted.
-
-        Raises ``UnreadableError`` and ``StoreError``; what was counted until then stays counted, and the next call goes
-        on after it.
-        """
+        """Count what was added to the log since the last time; the first time nothing is counted."""
         with self._lock:
             self.names = Names.of(self.workspace)
             with _readable(self._log):
@@ -263,11 +238,7 @@ _LONGEST_SECONDS = 1e6
 
 
 class Latencies:
-    """How long operations took.
-
-    ``groups[n]`` is the number of those that took ``BOUNDS[n]`` seconds at most, and more than the bound before; the
-    last group has no bound.
-    """
+    """How long operations took: ``groups[n]`` of them ``BOUNDS[n]`` seconds at most; the last group has no bound."""
 
     def __init__(self) -> None:
         """None yet."""
@@ -283,13 +254,7 @@ class Latencies:
 
 
 class Counts:
-    """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads.
-
-    ``writes`` are by entity, agent and status, ``conflicts`` and ``refused`` by entity and code, ``branches`` by
-    entity, ``reasons`` by code; ``heads`` are the numbers of the newest revisions by entity. A write that a rollout let
-    pass counts among the conflicts too. ``prevented``, by entity, are writes on an older text than the head that took
-    nothing from it: refused, kept as a branch, or made on the head.
-    """
+    """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads."""
 
     def __init__(self) -> None:
         """Nothing counted yet."""
@@ -298,6 +263,7 @@ class Counts:
         self.conflicts: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self.branches: Counter[str] = Counter()
+        # Writes on an older text than the head that took nothing from it: refused, kept as a branch, or made on it.
         self.prevented: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.heads: dict[str, int] = {}

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def lost_overwrites(workspace: Root, entity: str, after: int | None) -> tuple[int, int]:
-    """How many revisions external changes took back since the sequence ``after``, and the newest sequence there is.
-
-    ``None`` counts nothing. Raises ``CatmemError`` for a history that cannot be read.
-    """
+    """How many revisions external changes took back since the sequence ``after``, if any; and the newest sequence."""
     newest, lost = 0, 0
     recorded: dict[str, Revision] = {}
     since: list[Revision] = []

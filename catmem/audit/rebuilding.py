@@ -48,11 +48,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltHead(Replayed):
-    """The head of an entity, rebuilt and written out.
-
-    ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file has an external change that
-    the log does not hold yet.
-    """
+    """The head of an entity, rebuilt and written out."""
 
     branches: tuple[str, ...] = ()
     unrecorded: bool = False
@@ -74,11 +70,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What was rebuilt, and what is not as the store has it.
-
-    ``faults`` are what is wrong with the log of revisions itself, such as a broken chain; or, for information, what was
-    lost of it and a repair went on behind. ``unreadable`` is what is wrong with the profiles that were passed over.
-    """
+    """What was rebuilt, and what is not as the store has it."""
 
     revisions: tuple[Replayed, ...]
     heads: tuple[RebuiltHead, ...]
@@ -98,14 +90,7 @@ class Replay:
 
 
 def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
-    """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``.
-
-    The heads are written as ``TO/<profile>/<FILE>.md`` too (of a declared entity ``TO/<entity>/content.json``), with
-    ``heads_only`` nothing else. Each is compared with what the store says of it: revision, digest and bytes, branches
-    too; and the log is looked over, its chain included. ``to`` must be new or empty. Raises ``StoreError``,
-    ``ConfigError`` for a folder that holds something, and ``UnreadableError`` for one that cannot be written; what was
-    rebuilt until then stays there.
-    """
+    """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``."""
     every = entities_of_each(workspace) if entity is None else None
     names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
     revisions: list[Replayed] = []

@@ -69,10 +69,7 @@ def current_bypass(workspace: Root) -> Bypass | None:
 
 
 def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
-    """Let soft refusals pass from now on; another bypass that is on gives way to this one.
-
-    Raises ``EditError`` for no reason or a time that is none, ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """Let soft refusals pass from now on; another bypass that is on gives way to this one."""
     refuse_no_root(workspace.config)
     reason = " ".join(reason.split())
     if not 0 < len(reason) <= _LONGEST_REASON:
@@ -103,10 +100,7 @@ def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
 
 
 def end_bypass(workspace: Root) -> Bypass | None:
-    """End the bypass that is on, and give it; ``None`` if none was.
-
-    Raises ``StoreError``, and ``ConfigError`` where no root is.
-    """
+    """End the bypass that is on, and give it; ``None`` if none was."""
     refuse_no_root(workspace.config)
     found = current_bypass(workspace)
     if found is not None:
@@ -215,12 +209,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class RolloutReport:
-    """What became of refusals, by the audit log.
-
-    ``shadowed`` were let pass and would be refused if the rollout enforced everything, ``bypassed`` were let pass by a
-    bypass, ``refused`` were refused with a code that a rollout may let pass, ``always`` with one that it may not.
-    ``writes`` is the number of all operations that were looked at, ``since`` the time of the first one.
-    """
+    """What became of refusals, by the audit log."""
 
     state: RolloutState
     since: str | None

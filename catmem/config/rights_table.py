@@ -55,10 +55,7 @@ class Held(NamedTuple):
 
 
 class Orphan(NamedTuple):
-    """A category that no specialist reads; with a ``target`` only its entries there are meant.
-
-    ``readers`` are the profiles of tier 1 that do read it.
-    """
+    """A category that no specialist reads; with a ``target`` only its entries there are meant."""
 
     category: str
     target: str | None
@@ -77,10 +74,7 @@ class Width(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The profiles of a root by tier and name, the categories, and what each may do in each.
-
-    ``cells`` are by category and then by the name of the profile. ``entries`` counts those in the files.
-    """
+    """The profiles of a root by tier and name, the categories, and what each may do in each."""
 
     profiles: tuple[Profile, ...]
     categories: tuple[str, ...]
@@ -176,12 +170,7 @@ _WRITE_KEY = SELECTOR_KEYS[2]
 
 
 class Reason(NamedTuple):
-    """One answer and what decides it.
-
-    ``asked`` is what is read (``user`` for USER.md, ``memory`` for MEMORY.md), ``write`` or ``verify``. ``place`` is
-    where the deciding word stands, ``None`` where a default decides; ``inherited_from`` the profile whose file that is,
-    if it is a parent's.
-    """
+    """One answer and what decides it."""
 
     asked: Asked
     answer: Sight
@@ -202,10 +191,7 @@ class Reason(NamedTuple):
 def reasons(
     profile: Profile, category: str, taxonomy: Taxonomy, written: Profile | None = None
 ) -> tuple[Reason, Reason, Reason, Reason]:
-    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it.
-
-    ``written`` is the profile as its files say it, aliases of categories not resolved, to quote from.
-    """
+    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
     cell = access_of(profile, (category,), taxonomy)[category]
     case = _Case(profile, category, taxonomy, cell, written or profile)
     return case.read("user"), case.read("memory"), case.write(), case.verify()

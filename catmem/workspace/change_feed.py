@@ -39,11 +39,7 @@ be read, and that it can be again. That there was more than is reported."""
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root.
-
-    ``revision`` is the newest one that is recorded, ``"0"`` for none. ``record`` is what the store says of it where
-    that is the news; ``digest`` is that of the text.
-    """
+    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root."""
 
     kind: Kind
     entity: str | None
@@ -64,11 +60,7 @@ MISSED = News("missed", None)
 
 
 class _Known(NamedTuple):
-    """How an entity stood.
-
-    ``sequence`` is that of its newest record, ``None`` where it could never be read. ``outside`` is the digest of a
-    text that no history has, ``trouble`` the code of what kept it from being read.
-    """
+    """How an entity stood: its newest record, the digest of a text without one, and the code of what was wrong."""
 
     sequence: int | None = 0
     outside: str | None = None
@@ -76,10 +68,7 @@ class _Known(NamedTuple):
 
 
 class Watch:
-    """What is known of a root. For one thread at a time.
-
-    ``workspace`` may be replaced by another one of the same root.
-    """
+    """What is known of a root. For one thread at a time."""
 
     def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
@@ -197,10 +186,7 @@ def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
 
 
 def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
-    """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is shown as JSON-ready data.
-
-    It has the rights of now; one that is gone or not right hears nothing, since its rights are unknown.
-    """
+    """The news that ``actor`` (``None``: a person) hears of, with its rights of now, each as JSON-ready data."""
     if actor is None:
         return [(each, _whole(each)) for each in news]
     try:
@@ -241,11 +227,8 @@ def concerns(news: News, entities: Collection[str] | None) -> bool:
 
 
 def standing(workspace: Root, entity: str, seen: str, actor: str | None) -> News | None:
-    """How an entity stands now, for a caller who has seen a revision or a digest of it; ``None`` if it stands so still.
-
-    It is one of which the actor may hear (``heard_name``). Raises ``ForbiddenError`` for an agent that names a digest,
-    which would tell it of texts that it does not see, and what reading raises.
-    """
+    """How an entity stands, for a caller who has ``seen`` a revision or digest; ``None`` if it stands so still."""
+    # A digest would tell an agent of texts that it does not see.
     if actor is not None and seen.startswith("sha256:"):
         raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
     head = workspace.store.head(entity)

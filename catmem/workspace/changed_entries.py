@@ -85,10 +85,7 @@ def _listed(value: object) -> str:
 
 
 def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict[str, str]:
-    """The words of the one entry that each revision was on, by its name; of ``MOST_READ`` bytes of texts, the first.
-
-    What cannot be read any more has no words here: its own page says why.
-    """
+    """The words of the one entry that each revision was on, by its name; of ``MOST_READ`` bytes of texts, the first."""
     found: dict[str, str] = {}
     documents: dict[str, Document] = {}
     most = MOST_READ
@@ -105,7 +102,7 @@ def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict
             try:
                 documents[text] = workspace.parse(store.read(record.entity, text).data)
             except CatmemError:
-                continue
+                continue  # its own page says why
         entry = found_by(documents[text], action)
         if entry is not None:
             found[record.revision] = entry.body
@@ -133,12 +130,7 @@ def found_by(document: Document, action: Mapping[str, Any]) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet.
-
-    ``worded`` is the revision that gave it its words, ``verified`` the one that verified them last, if one did.
-    ``revisions`` are all that changed it, the oldest first; of an entry that is gone the last took it out. ``line``
-    counts from 1, and is 0 for one that is gone.
-    """
+    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet."""
 
     entry: Entry
     worded: Revision | None
@@ -174,19 +166,12 @@ def _said(revision: Revision | None) -> dict[str, Any]:
 
 
 def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
-    """The entries of an entity as it is now, in file order, each with its revisions.
-
-    Raises ``EditError`` (``no_entries``) for an entity that catmem.yaml declares, ``DriftError`` for what is no
-    text now, and what reading the store raises.
-    """
+    """The entries of an entity as it is now, in file order, each with its revisions."""
     return _Lines(workspace, store, entity).now()
 
 
 def revisions_of(workspace: Root, store: Store, entity: str, wanted: str) -> set[str]:
-    """The revisions that changed the entries that hold a text; if there are none now, of those that are gone.
-
-    Raises ``EditError`` (``empty``) and ``NoMatchError``.
-    """
+    """The revisions that changed the entries that hold a text; if there are none now, of those that are gone."""
     refuse_empty(wanted)
     lines = _Lines(workspace, store, entity)
     entries = lines.document.entries

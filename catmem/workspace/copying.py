@@ -41,11 +41,7 @@ _UNRECORDED = "unrecorded-"
 
 @dataclass(frozen=True, slots=True)
 class CopiedEntity:
-    """What became of one entity. ``revisions`` is their number, and ``head`` and ``digest`` are those of the copy.
-
-    ``branches`` are those that nothing follows. ``adopted``: the last revision holds what others had written to the
-    source and no record of it has; the source has it in its file alone.
-    """
+    """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
     outcome: Outcome
@@ -61,12 +57,7 @@ class CopiedEntity:
 
 
 def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
-    """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
-
-    Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
-    ``same_store``), ``UnreadableError`` (``missing``: a store in one file that is not there), what ``copy_entities``
-    does, and ``ConfigError`` where no root is.
-    """
+    """Copy all entities of a root, recorded or not, from one store to another; both are said as in catmem.yaml."""
     refuse_no_root(workspace.config)
     for where in (source, target):
         refuse_no_store(where)
@@ -87,10 +78,7 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
 
 
 class StoredEntity(NamedTuple):
-    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged.
-
-    Of rows how often they were changed, too, when catmem recorded them last and by now.
-    """
+    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
 
     entity: str
     head: str
@@ -123,11 +111,7 @@ def store_info(store: Store) -> list[StoredEntity]:
 def copy_entities(
     source: Store, target: Store | None, entities: Sequence[str], *, dry_run: bool = False
 ) -> list[CopiedEntity]:
-    """Copy the histories of ``entities``; those that have none, and no text, are left out.
-
-    Without a ``target`` the same as a dry run on an empty one. Raises ``StoreError``: ``not_empty`` (an entity has
-    another history in the target; nothing was copied), ``copy_differs`` (the copy is not what the source has now).
-    """
+    """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
     states = {entity: _state(source, target, entity) for entity in there}
     done: Outcome = "would be copied"
@@ -178,10 +162,7 @@ def _copy(source: Store, target: Store, entity: str, state: _State) -> None:
 
 
 def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
-    """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``.
-
-    Raises ``StoreError`` (``copy_differs``) for bytes that are not what their record says.
-    """
+    """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``."""
     newest: str | None = None
     for recorded, data in source.replay(entity):
         if bytes_digest(data) != recorded.digest:
@@ -218,10 +199,7 @@ def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revisio
 def _first_difference(
     wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]
 ) -> tuple[str | None, bool]:
-    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends.
-
-    ``None`` if the two are one.
-    """
+    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends."""
     for ours, theirs in zip_longest(wanted, found):
         if ours is None or theirs is None:
             return (ours or theirs)[0].revision, theirs is None
@@ -300,10 +278,7 @@ def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
 
 
 def store_at(workspace: Root, where: str) -> Store:
-    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
-
-    Raises ``ConfigError`` (``bad_store``) for what names no store.
-    """
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says."""
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
     return open_store(config, workspace.profile, profile_names(config.profiles_dir), workspace.parse, is_own=False)

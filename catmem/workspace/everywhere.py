@@ -1,4 +1,4 @@
-"""All that the files of a root hold: entry by entry, and as numbers of what is stale, unverified, drifted or unmerged."""
+"""All that the files of a root hold: entry by entry, and as numbers of what is stale, drifted or unmerged."""
 
 from __future__ import annotations
 
@@ -54,10 +54,7 @@ def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
 def list_everywhere(
     workspace: Root, *, target: str | None = None, category: str | None = None, as_of: date | None = None
 ) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
-    """The entries of all profiles' files, hidden categories included; what could not be read; the digests of the files.
-
-    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
+    """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
     profiles, unreadable = load_each(workspace)
     config, day = workspace.config, as_of or clock.today()
     wanted = None if category is None else config.taxonomy.category(category)
@@ -84,14 +81,7 @@ def list_everywhere(
 
 
 class Standing(NamedTuple):
-    """How one entity stands.
-
-    ``head`` is the number of its newest revision, 0 for none. ``entries`` are all that it has (an entity that
-    catmem.yaml declares has none), of which so many are
-    ``stale`` or ``expired`` by the limits of its own profile, or ``unverified``. ``drifted``: it has an
-    external change that no write has taken in yet. ``unmerged`` are its open branches, ``waiting`` its proposals, of
-    which the oldest waits for so many seconds (``waiting_for``, 0 for none).
-    """
+    """How one entity stands; ``waiting_for`` is for how many seconds its oldest proposal waits."""
 
     entity: str
     head: int
@@ -107,11 +97,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How a root stands.
-
-    ``unreadable`` are the entities that could not be looked at: a file, a history or a profile is not right; nothing is
-    known of those. ``begun`` is UTC, ``seconds`` how long the look took.
-    """
+    """How a root stands; nothing is known of the entities that are ``unreadable``."""
 
     standings: tuple[Standing, ...]
     unreadable: tuple[str, ...]
@@ -129,10 +115,7 @@ class Survey:
 
 
 def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
-    """Look over all entities of a root, with configuration and profiles as they are now.
-
-    Raises ``ConfigError`` for a bad ``catmem.yaml``, ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
+    """Look over all entities of a root, with configuration and profiles as they are now."""
     begun, started = clock.now(), time.perf_counter()
     day = clock.today() if as_of is None else as_of
     standings: list[Standing] = []
@@ -149,11 +132,7 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
 
 
 def damages(workspace: Root) -> int:
-    """How many damages the stores of a root find in themselves; ``catmem fsck`` tells which.
-
-    A store that cannot look at itself is one. Reads every byte of the histories, which takes its time. Raises as
-    ``survey`` does.
-    """
+    """How many damages the stores find in themselves, by a look at every byte; one that cannot look is one."""
     with workspace.anew() as now:
         try:
             return sum(fault.damage for fault in now.store.verify())

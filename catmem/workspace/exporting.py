@@ -1,4 +1,4 @@
-"""Memory for other programs: JSON, flat and plain Markdown files, and snapshots of all rows that can be brought back."""
+"""Memory for other programs: JSON, flat files and plain Markdown; and snapshots of all rows, which can come back."""
 
 from __future__ import annotations
 
@@ -56,11 +56,7 @@ class Exported:
 
 
 def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | None = None) -> list[Exported]:
-    """The files that the profiles have, whole, hidden categories included: an export is for people.
-
-    Raises ``UnknownNameError`` and ``UnreadableError``, and ``EditError`` (``not_possible``) for a text that no flat
-    file holds.
-    """
+    """The files that the profiles have, whole, hidden categories included: an export is for people."""
     made: list[Exported] = []
     for profile in profiles:
         missing = workspace.missing_files(profile)
@@ -112,11 +108,7 @@ def _bullet(entry: Entry) -> str:
 
 
 def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Write the files of an export below ``folder``, and give the names of those that were written.
-
-    A file with the same content stays. Raises ``WouldOverwriteError`` for others, unless ``overwrite``, and always for
-    a memory file of the root; then nothing was written. Raises ``UnreadableError`` (``not_writable``).
-    """
+    """Write the files of an export below ``folder``, and give the names of those that were written."""
     changed = [each for each in made if not is_there(folder / each.name, each.text.encode())]
     own = set(_memory_files(workspace))
     in_the_way = [
@@ -178,10 +170,7 @@ class BroughtBack(NamedTuple):
 
 
 def take_snapshot(workspace: Root) -> dict[str, Any]:
-    """All rows of a root as they are now, as JSON-ready data.
-
-    Raises ``UnreadableError`` for a file that cannot be rows, and ``StoreError``.
-    """
+    """All rows of a root as they are now, as JSON-ready data."""
     return row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
 
 
@@ -236,12 +225,7 @@ def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     dry_run: bool = False,
     allow_secret: bool = False,
 ) -> BroughtBack:
-    """Make the entities what a snapshot says of them: one revision for each that differs.
-
-    Only those that it names, perhaps of one ``profile`` or ``target``; all are looked at before the first is written.
-    Raises ``EditError`` (``secret``) before anything is written, and ``RefusedError`` for one that has changed
-    meanwhile; those before it stay written. ``allow_secret`` is a person's yes to a secret that would come back.
-    """
+    """Make the entities what a snapshot says of them; all are looked at before the first is written."""
     here = entities_of_each(workspace).names
     named = [
         entity

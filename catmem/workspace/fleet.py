@@ -45,10 +45,7 @@ class Access:
 
 
 class Why(NamedTuple):
-    """Why a profile may do something in a category. ``entries`` are those of its own files, by target.
-
-    ``note`` says that the category may be a slip.
-    """
+    """Why a profile may do something in a category. ``entries`` are those of its own files, by target."""
 
     profile: str
     category: str
@@ -71,10 +68,7 @@ class Why(NamedTuple):
 
 
 def read_access(workspace: Root) -> Access:
-    """Who reads and may write what, over all profiles and files of a root.
-
-    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
+    """Who reads and may write what, over all profiles and files of a root."""
     profiles, problems = load_each(workspace)
     held: set[tuple[Held, str]] = set()
     for profile in profiles:
@@ -89,11 +83,7 @@ def read_access(workspace: Root) -> Access:
 
 
 def explain(workspace: Root, name: str, category: str) -> Why:
-    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not.
-
-    Raises ``UnknownNameError`` for a profile that there is not, and for a category that a closed taxonomy does not
-    declare and that is in no file either; ``ConfigError``.
-    """
+    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not."""
     config = workspace.config
     profile = workspace.profile(name)
     slug = config.taxonomy.category(category)
@@ -121,10 +111,7 @@ def explain(workspace: Root, name: str, category: str) -> Why:
 
 
 def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
-    """The profiles of these names, in the order of the fleet; without any, all.
-
-    Raises ``UnknownNameError`` for one that there is not, and what is wrong with one that is not right.
-    """
+    """The profiles of these names, in the order of the fleet; without any, all."""
     right = {profile.name for profile in access.fleet.profiles}
     for name in names:
         if name not in right:
@@ -133,10 +120,7 @@ def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tu
 
 
 def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips.
-
-    Without any, all. Raises ``UnknownNameError`` for one that a closed taxonomy does not declare and no file has.
-    """
+    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips."""
     chosen: set[str] = set()
     notes: list[str] = []
     for each in wanted:
@@ -149,10 +133,7 @@ def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> t
 
 
 def unknown_category(category: str, fleet: Fleet) -> str:
-    """What to tell a person who names a category that no profile names and no file has.
-
-    In an open taxonomy that may be meant; in a closed one it raises ``UnknownNameError``.
-    """
+    """What to tell a person who names a category that no profile names and no file has."""
     known = fleet.categories
     if fleet.taxonomy.closed or not slugify(category):
         raise UnknownNameError(
@@ -213,10 +194,7 @@ def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file.
-
-    ``seed_from`` names the profile whose memory the profile is seeded from: its own files hold a slice already.
-    """
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
 
     profile: str
     tier: int
@@ -267,14 +245,7 @@ class Stats:
 def read_stats(
     workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
 ) -> Stats:
-    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``.
-
-    All are those of agents: a profile that is only a base of others has no prompt. Beside the prompt of a profile that
-    holds a slice stand the files of its ``seed_from``, which it would load whole.
-    A profile whose files cannot all be read is left out and named among the problems: half a file is no measure. Raises
-    ``UnknownNameError`` and ``ConfigError`` for a profile that is named and not right, and ``UnreadableError`` for the
-    files of ``source``.
-    """
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
     day = as_of or clock.today()
     chosen = dict.fromkeys(names)
     every, problems = load_each(workspace)

@@ -48,26 +48,14 @@ class PlannedFormat:
 
 
 class MemoryFiles(NamedTuple):
-    """Memory files, in order, each with whether it may be a symbolic link.
-
-    A folder may have another author, so only a user who names a file (or a profile with ``allow_outside``) has a link
-    written through. ``unreadable`` is what is wrong with the profiles whose files are not among them.
-    """
+    """Memory files, in order, each with whether a link is followed; ``unreadable`` are profiles that hide others."""
 
     links: dict[Path, bool]
     unreadable: tuple[CatmemError, ...] = ()
 
 
 def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
-    """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
-
-    Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
-    it says so; so is what stands in the place of a memory file and is none (a folder, a pipe, a link to nowhere), and a
-    folder that cannot be listed.
-
-    Raises ``UnreadableError`` (``not_markdown``) for a named file of another kind, and ``ConfigError`` (``no_root``)
-    where there are neither paths nor files nor a root.
-    """
+    """The files that ``paths`` name, also those that are not there, and all below folders; else those of profiles."""
     named = [_named(path) for path in paths]
     if not named and not backend_of(workspace.config).has_files:
         raise StoreError(
@@ -80,6 +68,7 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
+            # A folder may have another author.
             found.update((file, False) for file in _below(path) if file not in found)
         else:
             _refuse_other_kinds(path)
@@ -176,11 +165,7 @@ def plan_format(
 
 
 def apply_format(workspace: Root, planned: PlannedFormat) -> None:
-    """Write a planned text: through the store where the file is in one, else in place of the file.
-
-    Raises ``RefusedError`` (for a file without a store ``ChangedMeanwhileError``), ``StoreError`` and
-    ``UnreadableError``; the file is then as it was.
-    """
+    """Write a planned text: through the store where the file is in one, else in place of the file."""
     if not planned.changes:
         return
     old, new = planned.old.encode(), planned.new.encode()
@@ -192,10 +177,7 @@ def apply_format(workspace: Root, planned: PlannedFormat) -> None:
 
 
 def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
-    """Commit the second of two texts to the store of a file that holds the first one.
-
-    Where the file is an ``entity`` of the root this goes through the gate.
-    """
+    """Commit the second of two texts to the store of a file that holds the first one."""
     old, new = texts
     with closing(store_of_file(workspace.config, path)) as store:
         if entity is None:
@@ -210,10 +192,7 @@ def has_journal(path: Path) -> bool:
 
 
 def entity_at(workspace: Root, path: Path) -> str | None:
-    """The entity that a file is, ``None`` for one of no profile of the root.
-
-    Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
-    """
+    """The entity that a file is, ``None`` for one of no profile of the root."""
     if not backend_of(workspace.config).has_files:
         return None
     real = path.resolve()
@@ -228,6 +207,7 @@ def entity_at(workspace: Root, path: Path) -> str | None:
             if place == real:
                 return f"{profile.name}/{target}"
     if unreadable:
+        # A write past a profile would go past its rights too.
         _refuse_hidden(workspace, path, {profile.name for profile in profiles}, unreadable[0])
     return None
 

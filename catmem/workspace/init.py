@@ -109,17 +109,7 @@ def make_root(
     start: Iterable[str | Path] = (),
     dry_run: bool = False,
 ) -> NewRoot:
-    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
-
-    With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
-    the orchestrator, with those that they extend or are seeded from, and other names are those of new specialists.
-    ``start`` are memory files that the orchestrator gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a
-    folder that holds them. Without them it gets a first ``USER.md``, unless there is one. ``dry_run``: nothing is
-    written, and all is said. Raises ``UnknownNameError``
-    for a slip of a shipped name, ``ConfigError`` (``bad_name``; ``not_memory`` for a file of another name),
-    ``WouldOverwriteError``, and ``UnreadableError`` (``missing``, ``not_utf8``, ``not_writable``, ``not_a_file``,
-    ``symlink`` for a linked folder in ``folder``, …).
-    """
+    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing."""
     root = Path(folder)
     memory = _memory_files(start)
     notes: tuple[str, ...] = ()
@@ -241,10 +231,7 @@ def _config(root: Path, start: bytes, without: set[str]) -> bytes:
 
 
 def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
-    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists.
-
-    Raises ``UnknownNameError`` for slips of shipped names, ``ConfigError`` for a name that no profile can have.
-    """
+    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists."""
     others = [name for name in names if name not in shipped]
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
@@ -304,10 +291,7 @@ def is_there(path: Path, data: bytes) -> bool:
 
 
 def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
-    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none.
-
-    ``clean`` is what counts of a line that is there.
-    """
+    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
     present = ""
     if os.path.lexists(path):
         try:
@@ -349,10 +333,7 @@ class GitSetup:
 
 
 def find_repository(folder: str | Path) -> Path:
-    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in.
-
-    Raises ``GitError``.
-    """
+    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in."""
     start = Path(os.path.abspath(folder))  # noqa: PTH100 - absolute() keeps "..", which parents would climb through
     nearest = next(each for each in (start, *start.parents) if each.is_dir())
     done = _git(nearest, "rev-parse", "--show-toplevel")
@@ -367,10 +348,7 @@ def find_repository(folder: str | Path) -> Path:
 
 
 def set_up_git(root: str | Path) -> GitSetup:
-    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays.
-
-    Raises ``GitError``, and ``UnreadableError`` for a ``.gitattributes`` that cannot be read or written.
-    """
+    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays."""
     folder = Path(root)
     repository = find_repository(folder)
     missing = _lines_to_add(folder / ATTRIBUTES, _LINES, lambda line: " ".join(line.split()))

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMigration:
-    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other.
-
-    ``warnings`` say what will be different for the profile whose file it is.
-    """
+    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other."""
 
     path: Path
     entity: str | None
@@ -52,10 +49,7 @@ class PlannedMigration:
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity.
-
-    ``backup`` is the copy of what the file was, where it is none.
-    """
+    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity."""
 
     revision: str | None = None
     before: str | None = None
@@ -87,11 +81,7 @@ def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Mi
 def apply_migration(
     workspace: Root, planned: PlannedMigration, change: Change | None = None, expected: str | None = None
 ) -> Migrated:
-    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read.
-
-    Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
-    ``UnreadableError``; the file is then as it was.
-    """
+    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read."""
     if not planned.migration.changes:
         return Migrated()
     old, new = planned.migration.old.encode(), planned.migration.new.encode()
@@ -125,11 +115,7 @@ class Declaration:
 
 
 def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaration:
-    """What declaring categories makes of ``catmem.yaml``; labels of one are aliases of it in the configuration alone.
-
-    Raises ``ConfigError`` where no root is, or where the file cannot be edited (``declare_by_hand``), and
-    ``UnreadableError``.
-    """
+    """What declaring categories makes of ``catmem.yaml``; their labels are aliases in the configuration alone."""
     refuse_no_root(config)
     path = config.root / CONFIG_NAME
     old, proposed = read_bounded(path, YAML_LIMIT).decode(), list(proposed)

@@ -41,11 +41,7 @@ _LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """One entry without a category, and what is done with it.
-
-    ``category``, ``body`` and ``tags`` are those that it will have. ``label`` is what leaves its text, ``why`` says for
-    which reason, or why it stays. ``unknown`` is a label that looks like the name of an undeclared category.
-    """
+    """One entry without a category, and what is done with it."""
 
     entry: Entry
     line: int
@@ -78,10 +74,7 @@ class PlannedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The text of a file before and after, and every entry without a category, in file order.
-
-    ``title`` is a level-1 heading that led the file as text and becomes its title, as the file gets its first section.
-    """
+    """The text of a file before and after, and every entry without a category, in file order."""
 
     old: str
     new: str
@@ -111,11 +104,7 @@ class Migration:
 
 
 class Proposed(NamedTuple):
-    """A category for labels that name none: how often they stand first, and the known one that is spelled alike.
-
-    It is a known category if these labels begin the name of that one alone, without a ``title`` if it is declared;
-    ``may_be`` are several of which they do.
-    """
+    """A category for ``labels``: a known one if they begin its name alone, else a new one; ``may_be`` are several."""
 
     slug: str
     title: str
@@ -153,11 +142,7 @@ def _title(label: str) -> str:
 
 
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
-    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``.
-
-    Running it on the result changes nothing. Raises ``EditError`` (``not_possible``) if there is no text that says all
-    this, as beside a code fence that is not closed.
-    """
+    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
     meanings = Meanings.of(config)
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
@@ -247,10 +232,7 @@ def _version(plan: PlannedEntry) -> Version:
 
 
 def tidied(old: Document, text: str, *, shared: bool) -> str:
-    """A text in the layout that the file had; one that gets its first sections is put into the plain one.
-
-    ``shared`` says that stock Hermes Agent edits the file too: the layout is the shared one then.
-    """
+    """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
     document = Document(scan(text, old.scan.categories), old.limits)
     if not document.scan.headers:
         return text

@@ -55,13 +55,7 @@ _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "
 
 
 class Measure(NamedTuple):
-    """What a profile's files and prompt come to.
-
-    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: unverified,
-    stale, expired, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
-    budgets of the prompt and limits of files, in characters. ``prompt`` and ``flat`` are the characters of the prompt
-    and of its files without tags and headers, as ``catmem stats`` has them.
-    """
+    """What a profile's files and prompt come to; ``uses``, ``prompt`` and ``flat`` are in characters."""
 
     entries: int
     seen: int
@@ -86,11 +80,7 @@ class Measure(NamedTuple):
 
 
 class SeedState(NamedTuple):
-    """How a profile stands to the profile ``source`` that seeds it.
-
-    ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
-    false for a profile that was never seeded. ``problems`` say why a file cannot be seeded.
-    """
+    """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before."""
 
     source: str
     arriving: int = 0
@@ -106,11 +96,7 @@ class SeedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProfileOverview:
-    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
-
-    ``beside`` names the entities with branches or proposals, ``outside`` those with an external change since the last
-    revision. ``seeded`` is ``None`` for a profile that nothing seeds.
-    """
+    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure."""
 
     name: str
     tier: int
@@ -128,11 +114,7 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``problems`` are what concerns no single line.
-
-    ``waiting`` are the facts that wait for an answer, each with its state: a copy is answered at its source.
-    ``stamp`` is another one after each change of a profile, its files and histories, or the seeds.
-    """
+    """All profiles by tier and name; ``stamp`` is another one after each change of them, their files or the seeds."""
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
@@ -158,10 +140,7 @@ class Overview:
         return max(sizes, default=0)
 
     def saved(self, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
-        """The characters of these profiles' prompts, those without sections, and how much of them is saved, in percent.
-
-        Below 0 the prompts are longer, for headers and notes.
-        """
+        """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none)."""
         prompts = sum(line.measure.prompt for line in lines if line.measure)
         flat = sum(map(self.flat, lines))
         share = percent_of(prompts, flat)
@@ -222,11 +201,7 @@ class Overviews:
         return Overview(day, in_order, waiting, (*problems, *wrong), stamp)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
-        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
-
-        One profile after the other, and an overview that is asked for meanwhile comes in between. What cannot be read
-        stands in the overview. Raises as ``read`` does.
-        """
+        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``."""
         for profile in load_each(self.workspace)[0]:
             if stopped():
                 return
@@ -437,11 +412,7 @@ class NextSteps:
 
 
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
-    """What is next, by default today. Writes nothing.
-
-    Merges, seeds and the way up are planned for it: with ``overviews`` only where something changed since they were.
-    Raises ``UnreadableError`` for the folder of profiles, and ``ConfigError`` where no root is.
-    """
+    """What is next, by default today; with ``overviews`` planned only where something changed. Writes nothing."""
     overview = (overviews or Overviews(workspace)).read(as_of)
     if overviews is None:
         return _planned(workspace, overview, as_of, Round.read(workspace.root).passed)

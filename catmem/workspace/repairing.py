@@ -72,11 +72,7 @@ class RepairPlan:
 
 
 def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
-    """What would mend the file of an entity.
-
-    Raises ``EditError``: ``bad_remedy`` if ``how`` does not fit the harm, ``no_entries`` for a declared entity, and
-    ``UnreadableError`` (``not_json``) if that cannot be read.
-    """
+    """What would mend the file of an entity."""
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
     if (declared := workspace.config.entities.get(name)) is not None:

@@ -249,10 +249,7 @@ def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int
 
 
 def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
-    """The rows of a category that can stay where they are while the others move behind them.
-
-    The first of them stays, since nothing can be put before it.
-    """
+    """The rows of a category that can stay where they are while the others move behind them."""
     numbers = [(paired.get(want.row.id), want) for want in group]
     own = [
         (number, want.row.id)
@@ -261,7 +258,7 @@ def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[
     ]
     if not own:
         return []
-    first = own[0][0]
+    first = own[0][0]  # stays, since nothing can be put before it
     behind = [(number, id_) for number, id_ in own[1:] if number > first]
     rising = _rising([number for number, _ in behind])
     return [own[0][1], *(id_ for number, id_ in behind if number in rising)]

@@ -32,12 +32,8 @@ if TYPE_CHECKING:
 
 
 def lasting_store(workspace: Root) -> LastingStore:
-    """The store of a root that can be looked after.
-
-    Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
-    for a folder that is no root: a check of nothing would report that all is well.
-    """
-    refuse_no_root(workspace.config)
+    """The store of a root that can be looked after."""
+    refuse_no_root(workspace.config)  # a check of nothing would report that all is well
     store = workspace.store
     if not isinstance(store, LastingStore):
         raise StoreError(
@@ -51,10 +47,7 @@ def lasting_store(workspace: Root) -> LastingStore:
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """What is not as it should be, and what was mended.
-
-    ``unreadable`` is what is wrong with profiles; files whose place only they tell were not looked at.
-    """
+    """What is not as it should be, and what was mended."""
 
     faults: tuple[Fault, ...]
     done: tuple[str, ...]
@@ -199,10 +192,7 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """What this machine gives the stores of a root.
-
-    ``unreadable`` is what is wrong with profiles, of whose folders nothing is known.
-    """
+    """What this machine gives the stores of a root."""
 
     root: str
     python: str
@@ -258,10 +248,7 @@ class UnreadFile(NamedTuple):
 
 
 def unread_note(workspace: Root) -> str | None:
-    """What to say before any work on a root whose store lacks what its files hold; ``None`` for nothing.
-
-    Looks where files are by default, and reads no profile: every command asks this.
-    """
+    """What to say before any work on a root whose store lacks what its files hold. Reads no profile."""
     config = workspace.config
     if backend_of(config).has_files:
         return None
@@ -282,10 +269,8 @@ def unread_note(workspace: Root) -> str | None:
 
 
 def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
-    """What to do about a file that no profile reads. Raises ``StoreError``.
-
-    A copy goes into a database without any history. Where there is some, what the file says is added to it.
-    """
+    """What to do about a file that no profile reads. Raises ``StoreError``."""
+    # A copy goes into a database without any history.
     if all(store.head(entity) is None for entity in sorted({unread.entity, *_entities(config)})):
         return (
             f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
@@ -301,10 +286,7 @@ def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
 
 
 def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str]:
-    """What to say of rows of a profile's files, or of one, that are no entries, and so are not shown.
-
-    Raises ``StoreError`` and ``UnknownNameError``.
-    """
+    """What to say of rows of a profile's files, or of one, that are no entries, and so are not shown."""
     store, notes = workspace.store, []
     for entity in (f"{workspace.profile(name).name}/{each}" for each in ([target] if target else FILE_NAMES)):
         bad = store.bad_rows(entity)

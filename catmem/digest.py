@@ -15,6 +15,16 @@ def record_dict(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     return {each.name: _jsonable(getattr(record, each.name)) for each in fields(record)}
 
 
+class JsonRecord:
+    """A dataclass that is JSON-ready data as it stands."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready data."""
+        return record_dict(self)
+
+
 def _jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
     if hasattr(value, "to_dict"):
         return value.to_dict()

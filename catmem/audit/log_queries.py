@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import profile_names, refuse_no_root
+from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError
 from catmem.files import os_errors
@@ -162,8 +162,7 @@ class Names:
     def of(cls, workspace: Root) -> Names:
         """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person."""
         config = workspace.config
-        files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
-        return cls(frozenset((*files, *config.entities)), frozenset((PERSON, *agents_of(config))))
+        return cls(frozenset(named_entities(config)), frozenset((PERSON, *agents_of(config))))
 
     def bound(self, line: AuditLine) -> AuditLine:
         """A line with no name and no code in it but known ones."""

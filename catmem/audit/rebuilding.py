@@ -6,7 +6,7 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.digest import bytes_digest, record_dict
+from catmem.digest import JsonRecord, bytes_digest, record_dict
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
@@ -33,17 +33,13 @@ _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(JsonRecord):
     """One revision that was rebuilt and written out."""
 
     entity: str
     revision: str
     path: Path
     digest: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready data."""
-        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +51,13 @@ class RebuiltHead(Replayed):
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(JsonRecord):
     """Something that the log and the store do not agree on."""
 
     entity: str
     what: str
     rebuilt: str
     found: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The mismatch as JSON-ready data."""
-        return record_dict(self)
 
 
 @dataclass(frozen=True, slots=True)

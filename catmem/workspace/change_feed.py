@@ -14,9 +14,8 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import Rights, reads_entity
-from catmem.config.profile import profile_names
+from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
-from catmem.names import TARGETS
 from catmem.store.contract import revision_number, sees
 from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import broken_profiles
@@ -100,8 +99,7 @@ class Watch:
 
     def _changed(self) -> dict[str, object]:
         """The entities to which something may have happened, with their marks."""
-        names = (f"{name}/{each}" for name in profile_names(self.workspace.config.profiles_dir) for each in TARGETS)
-        marks = self.workspace.store.marks({*names, *self.workspace.config.entities, *self._marks})
+        marks = self.workspace.store.marks({*named_entities(self.workspace.config), *self._marks})
         return {
             entity: mark
             for entity, mark in sorted(marks.items())
@@ -122,9 +120,10 @@ class Watch:
         try:
             self._known[entity], news = _compared(self.workspace.store, entity, before)
         except (CatmemError, OSError) as error:
-            code, trouble = _trouble(entity, error)
-            self._known[entity] = before._replace(trouble=code)
-            return [] if before.trouble == code else [trouble]
+            if isinstance(error, OSError):
+                error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+            self._known[entity] = before._replace(trouble=error.code)
+            return [] if before.trouble == error.code else [News("trouble", entity, error=error)]
         return news
 
 
@@ -176,12 +175,6 @@ def _new(record: Revision) -> News:
     return News("revision", record.entity, record.revision, record.digest, record)
 
 
-def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
-    if isinstance(error, OSError):
-        error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
-    return error.code, News("trouble", entity, error=error)
-
-
 # --- who hears it --------------------------------------------------------------------------------------------------
 
 
@@ -199,8 +192,12 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tupl
     return [
         (each, _with_writer(each, actor, unbounded=each.entity in read))
         for each in news
-        if each.entity in read or _is_of(each, actor)
+        if each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor))
     ]
+
+
+def _is_own(record: Revision | None, actor: str) -> bool:
+    return record is None or not record.is_branch or (record.note.get("actor") == actor and not record.is_proposal)
 
 
 def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
@@ -208,13 +205,6 @@ def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
     if record is None or not (unbounded or record.note.get("actor") == actor):
         return said
     return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
-
-
-def _is_of(news: News, name: str) -> bool:
-    """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
-    record = news.record
-    own = record is None or not record.is_branch or (record.note.get("actor") == name and not record.is_proposal)
-    return own and news.owner in {None, name}
 
 
 def concerns(news: News, entities: Collection[str] | None) -> bool:
@@ -251,16 +241,11 @@ def heard_name(workspace: Root, name: str, actor: str | None) -> str:
 
 
 def _whole(news: News) -> dict[str, Any]:
-    said = _discreet(news)
-    record, error = news.record, news.error
+    record, said = news.record, dict[str, Any]()
     if record is not None:
-        person = {} if record.person is None else {"person": record.person}
-        said |= {"agent_id": record.agent, **person, "op": record.op, "timestamp": record.timestamp}
-    if news.digest is not None:
-        said["digest"] = news.digest
-    if error is not None:
-        said |= {name: value for name, value in error.to_dict().items() if value is not None}
-    return said
+        said = {"agent_id": record.agent, "person": record.person, "op": record.op, "timestamp": record.timestamp}
+    said |= {"digest": news.digest, **(news.error.to_dict() if news.error else {})}
+    return _discreet(news) | {name: value for name, value in said.items() if value is not None}
 
 
 def _discreet(news: News) -> dict[str, Any]:

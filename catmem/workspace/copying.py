@@ -14,11 +14,11 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import profile_names, refuse_no_root
-from catmem.digest import bytes_digest, record_dict
+from catmem.digest import JsonRecord, bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.store.contract import EXTERNAL, Change, Revision
 from catmem.workspace.history import all_entities
@@ -40,7 +40,7 @@ _UNRECORDED = "unrecorded-"
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedEntity:
+class CopiedEntity(JsonRecord):
     """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
@@ -51,33 +51,28 @@ class CopiedEntity:
     branches: tuple[str, ...] = ()
     adopted: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return record_dict(self)
-
 
 def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
     """Copy all entities of a root, recorded or not, from one store to another; both are said as in catmem.yaml."""
     refuse_no_root(workspace.config)
     for where in (source, target):
         refuse_no_store(where)
-    places = [store_file(workspace.config, where) for where in (source, target)]
-    if source == target or (places[0] is not None and places[0] == places[1]):
-        raise ConfigError(
-            "a store cannot be copied to itself", code="same_store", hint="Name two stores, for example files and "
-            "sqlite:///.catmem/memory.db."
-        )  # fmt: skip
-    if places[0] is not None and not places[0].is_file():
-        raise UnreadableError("no such file", code="missing", path=places[0], hint="Nothing was copied.")
+    from_file, to_file = (store_file(workspace.config, where) for where in (source, target))
+    if source == target or (from_file is not None and from_file == to_file):
+        hint = "Name two stores, for example files and sqlite:///.catmem/memory.db."
+        raise ConfigError("a store cannot be copied to itself", code="same_store", hint=hint)
+    if from_file is not None and not from_file.is_file():
+        raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
     with closing(store_at(workspace, source)) as from_store:
         names = sorted({*from_store.entities(), *all_entities(workspace)})
-        if dry_run and places[1] is not None and not places[1].exists():
+        if dry_run and to_file is not None and not to_file.exists():
             return copy_entities(from_store, None, names)  # opening it would make it
         with closing(store_at(workspace, target)) as to_store:
             return copy_entities(from_store, to_store, names, dry_run=dry_run)
 
 
-class StoredEntity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StoredEntity(JsonRecord):
     """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
 
     entity: str
@@ -86,10 +81,6 @@ class StoredEntity(NamedTuple):
     branches: tuple[str, ...]
     generation_observed: int | None
     generation_actual: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return {**self._asdict(), "branches": list(self.branches)}
 
 
 def store_info(store: Store) -> list[StoredEntity]:
@@ -210,19 +201,15 @@ def _first_difference(
 
 def _record(recorded: Revision) -> dict[str, Any]:
     """What has to be the same of a record: everything but the store's own sequence, and the time of the copy."""
-    said = recorded.to_dict()
-    del said["sequence"]
-    if recorded.op_id.startswith(_UNRECORDED):
-        del said["timestamp"]
-    return said
+    copied = {"sequence", *(("timestamp",) if recorded.op_id.startswith(_UNRECORDED) else ())}
+    return {name: value for name, value in recorded.to_dict().items() if name not in copied}
 
 
 def _copied(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
-    revision, adopted = head.revision if head else "0", now.revision is None
-    if adopted:
-        count, revision = count + 1, str(int(revision) + 1)
-    return CopiedEntity(entity, outcome, count, revision, now.digest, _branches(source, entity), adopted)
+    adopted = now.revision is None
+    revision = str(int(head.revision if head else "0") + adopted)
+    return CopiedEntity(entity, outcome, count + adopted, revision, now.digest, _branches(source, entity), adopted)
 
 
 def _branches(store: Store, entity: str) -> tuple[str, ...]:
@@ -253,16 +240,13 @@ NOT_NAMED = "no profile has this entity, and no revision of it was ever made"
 NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
 
 
-class UncopiedRows(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class UncopiedRows(JsonRecord):
     """``rows`` rows of an entity that were not copied, and why."""
 
     entity: str
     rows: int
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return self._asdict()
 
 
 def left_out(workspace: Root, source: str) -> list[UncopiedRows]:

@@ -119,7 +119,7 @@ def undo(  # noqa: PLR0913 - as above
     actor: str | None = None,
     store: Store | None = None,
 ) -> Written:
-    """Take back the newest revision of an entity, by default what the caller wrote last; after an undo, the one before."""
+    """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
     with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
         seen = checked_expected(expected)
         if actor is not None:

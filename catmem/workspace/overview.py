@@ -31,7 +31,7 @@ from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL
 from catmem.text import conflict_at, counted, few, size_of
-from catmem.workspace.fleet import read_access
+from catmem.workspace.everywhere import read_access
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import places

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import suggestion
-from catmem.config.profile import memory_dir, profile_names, refuse_no_root
-from catmem.digest import bytes_digest, record_dict
+from catmem.config.profile import memory_dir, named_entities, profile_names, refuse_no_root
+from catmem.digest import JsonRecord, bytes_digest, record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
@@ -97,17 +97,13 @@ NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True, slots=True)
-class JournalAnchor:
+class JournalAnchor(JsonRecord):
     """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
 
     folder: str
     store: str
     sequence: int
     line: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The anchor as JSON-ready data."""
-        return record_dict(self)
 
 
 class Anchors(NamedTuple):
@@ -191,7 +187,7 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorReport:
+class DoctorReport(JsonRecord):
     """What this machine gives the stores of a root."""
 
     root: str
@@ -200,10 +196,6 @@ class DoctorReport:
     platform: str
     folders: tuple[FolderReport, ...]
     unreadable: tuple[CatmemError, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        return record_dict(self)
 
 
 def doctor(workspace: Root) -> DoctorReport:
@@ -271,7 +263,7 @@ def unread_note(workspace: Root) -> str | None:
 def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
     """What to do about a file that no profile reads. Raises ``StoreError``."""
     # A copy goes into a database without any history.
-    if all(store.head(entity) is None for entity in sorted({unread.entity, *_entities(config)})):
+    if all(store.head(entity) is None for entity in sorted({unread.entity, *named_entities(config)})):
         return (
             f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
             "or say `store: files` in catmem.yaml"
@@ -313,7 +305,7 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
     """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
     if backend_of(config).has_files:
         return []
-    known = _entities(config)
+    known = {*named_entities(config)}
     strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
     return [
         *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
@@ -322,11 +314,6 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
             for each in _unread_files(config, dict(_homes(config, profiles)), lambda: store)
         ),
     ]
-
-
-def _entities(config: Config) -> set[str]:
-    files = {f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES}
-    return files | {*config.entities}
 
 
 def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:

@@ -10,7 +10,7 @@ import pytest
 
 from catmem.proposals.promoting import promote_learned
 from catmem.staleness.review import Review
-from catmem.workspace.fleet import read_access, read_stats
+from catmem.workspace.everywhere import read_access, read_stats
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -22,8 +22,9 @@ from catmem.workspace.stores import backend_of, store_of_file
 from catmem.writing import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
+    from catmem.config.profile import Profile
     from catmem.model.document import Document
     from catmem.model.layout import Layout
     from catmem.workspace.root import Root
@@ -76,35 +77,42 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     return MemoryFiles(found)
 
 
-def _of_profiles(workspace: Root) -> MemoryFiles:
+def _places(workspace: Root) -> tuple[list[tuple[Profile, dict[str, Path]]], list[CatmemError]]:
+    """Where the files of each profile are, and what is wrong with the others."""
     profiles, unreadable = load_each(workspace)
-    existing: dict[Path, bool] = {}
+    found: list[tuple[Profile, dict[str, Path]]] = []
     for profile in profiles:
         try:
-            paths = [workspace.path_of(profile, target) for target in FILE_NAMES]
+            found.append((profile, {target: workspace.path_of(profile, target) for target in FILE_NAMES}))
         except CatmemError as error:
             unreadable.append(error)
-        else:
-            existing.update((path, profile.allow_outside) for path in paths if os.path.lexists(path))
+    return found, unreadable
+
+
+def _of_profiles(workspace: Root) -> MemoryFiles:
+    found, unreadable = _places(workspace)
+    existing = {
+        path: profile.allow_outside for profile, paths in found for path in paths.values() if os.path.lexists(path)
+    }
     if not existing and not unreadable and workspace.config.path is None:
-        raise _no_root(workspace.root)
+        # With --root only that folder was looked at, and there may be a root above it.
+        where = "here or above" if find_root(workspace.root) is None else "in this folder"
+        hint = "Name the files, name the root with --root, or make one with 'catmem init'."
+        message = f"no catmem.yaml was found {where}, and no memory files"
+        raise ConfigError(message, code="no_root", path=workspace.root, hint=hint)
     return MemoryFiles(existing, tuple(unreadable))
 
 
 def _below(folder: Path) -> list[Path]:
     """Whatever is called as a memory file is below a folder, and the folders there that cannot be listed."""
-    closed: list[Path] = []
-
-    def remember(error: OSError) -> None:
-        closed.append(Path(error.filename))
-
-    found = [
+    closed: list[OSError] = []
+    found = {
         Path(where) / name
-        for where, folders, files in os.walk(folder, onerror=remember)
+        for where, folders, files in os.walk(folder, onerror=closed.append)
         for name in (*folders, *files)
         if name in FILE_NAMES.values()
-    ]
-    return sorted({*found, *closed})
+    }
+    return sorted(found | {Path(error.filename) for error in closed})
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -116,17 +124,6 @@ def _refuse_other_kinds(path: Path) -> None:
             hint=f"Name files that end in {' or '.join(_SUFFIXES)}. On standard input ('catmem fmt -', "
             "'catmem migrate -') a text may have any name.",
         )
-
-
-def _no_root(folder: Path) -> ConfigError:
-    # With --root only that folder was looked at, and there may be a root above it.
-    where = "here or above" if find_root(folder) is None else "in this folder"
-    return ConfigError(
-        f"no catmem.yaml was found {where}, and no memory files",
-        code="no_root",
-        path=folder,
-        hint="Name the files, name the root with --root, or make one with 'catmem init'.",
-    )
 
 
 def _named(path: str | Path) -> Path:
@@ -195,28 +192,16 @@ def entity_at(workspace: Root, path: Path) -> str | None:
     """The entity that a file is, ``None`` for one of no profile of the root."""
     if not backend_of(workspace.config).has_files:
         return None
-    real = path.resolve()
-    profiles, unreadable = load_each(workspace)
-    for profile in profiles:
-        try:
-            paths = {target: workspace.path_of(profile, target).resolve() for target in FILE_NAMES}
-        except CatmemError as error:
-            unreadable.append(error)
-            continue
+    real, (found, unreadable) = path.resolve(), _places(workspace)
+    for profile, paths in found:
         for target, place in paths.items():
-            if place == real:
+            if place.resolve() == real:
                 return f"{profile.name}/{target}"
-    if unreadable:
-        # A write past a profile would go past its rights too.
-        _refuse_hidden(workspace, path, {profile.name for profile in profiles}, unreadable[0])
-    return None
-
-
-def _refuse_hidden(workspace: Root, path: Path, right: Container[str], error: CatmemError) -> None:
-    """Raise what is wrong with a profile that is not ``right``, if a file may be its own."""
-    config, real = workspace.config, path.resolve()
-    for name in profile_names(config.profiles_dir):
+    config, right = workspace.config, {profile.name for profile, _ in found}
+    # A write past a profile that is not right, and whose file it may be, would go past its rights too.
+    for name in profile_names(config.profiles_dir) if unreadable else ():
         if name not in right and config.home(name).resolve() == real.parent:
             workspace.profile(name)  # which says what is wrong with it
-    if has_journal(path) and real.is_relative_to(config.root.resolve()):
-        raise error
+    if unreadable and has_journal(path) and real.is_relative_to(config.root.resolve()):
+        raise unreadable[0]
+    return None

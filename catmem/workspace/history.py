@@ -24,7 +24,7 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 if TYPE_CHECKING:
     from catmem.config.config import DeclaredEntity
     from catmem.config.profile import Profile
-    from catmem.store.contract import Current, Revision, Store
+    from catmem.store.contract import Current, Revision, Snapshot, Store
     from catmem.workspace.root import Root
 
 
@@ -227,9 +227,7 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
         store = workspace.store
         limit = limit_of_entity(workspace, entity)
     before = store.read(entity)
-    data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
-    restored: tuple[str, ...] = ()
-    repeated = False
+    data, made, repeated = before.data, replace(before, digest=bytes_digest(old)), False
     if dry_run:
         if seen is not None and not sees(seen, before.revision, before.digest):
             if not seen.startswith("sha256:"):
@@ -243,23 +241,25 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
             data, repeated = current.data, False
             return old
 
-        written = trying.commit(seen, update, change)
-        found, digest, adopted = written.revision, written.digest, written.adopted
-        restored = on_restoration(written)
-    text = _text(old)
+        made = trying.commit(seen, update, change)
+    return replace(written_bytes(entity, made, data, old, limit), repeated=repeated)
+
+
+def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: int | None) -> Written:
+    """What a commit of whole bytes did."""
+    text = _text(new)
     return Written(
         entity=entity,
-        revision=found,
-        digest=digest,
-        changed=data != old,
-        before=_text(data),
+        revision=made.revision,
+        digest=made.digest,
+        changed=old != new,
+        before=_text(old),
         after=text,
         entries=(),
         usage=FileUsage(size_of(text), limit),
-        notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
+        notes=(*on_restoration(made), *((on_adoption(made.adopted),) if made.adopted else ())),
         warnings=unmerged_warnings(entity, text),
-        adopted=adopted,
-        repeated=repeated,
+        adopted=made.adopted,
     )
 
 

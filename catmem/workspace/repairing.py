@@ -16,12 +16,11 @@ from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, Unrea
 from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import PERSON, Change
-from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import entity_of, limit_of_entity, written_bytes
 from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.written import Written, crowded_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +132,6 @@ def _beside(workspace: Root, owner: str, target: str) -> Path:
 
 def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
     """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
-    owner, _, target = plan.entity.partition("/")
 
     def update(current: Current) -> bytes:
         if current.data != plan.before:
@@ -148,20 +146,8 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
             store.backup(plan.entity)
             _keep_moved(plan)
         written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
-    text = plan.after.decode()
-    done = Written(
-        entity=plan.entity,
-        revision=written.revision,
-        digest=written.digest,
-        changed=plan.changes,
-        before=plan.before.decode(errors="backslashreplace"),
-        after=text,
-        entries=(),
-        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
-        notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
-        warnings=unmerged_warnings(plan.entity, text),
-        adopted=written.adopted,
-    )
+    limit = limit_of_entity(workspace, plan.entity)
+    done = written_bytes(plan.entity, written, plan.before, plan.after, limit)
     return replace(done, crowded=crowded_out(workspace, done, None))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.profile import profile_names
@@ -111,26 +110,17 @@ def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, ove
     """Write the files of an export below ``folder``, and give the names of those that were written."""
     changed = [each for each in made if not is_there(folder / each.name, each.text.encode())]
     own = set(_memory_files(workspace))
-    in_the_way = [
-        each.name
-        for each in changed
-        if os.path.realpath(folder / each.name) in own or (not overwrite and os.path.lexists(folder / each.name))
-    ]
-    if in_the_way:
-        raise WouldOverwriteError(
-            folder,
-            in_the_way,
-            "No export replaces a memory file of the root: choose another folder."
-            if own.intersection(os.path.realpath(folder / name) for name in in_the_way)
-            else "Choose another folder, or replace them with --overwrite.",
-        )
+    of_root = [each.name for each in changed if os.path.realpath(folder / each.name) in own]
+    there = [each.name for each in changed if not overwrite and os.path.lexists(folder / each.name)]
+    if in_the_way := [each.name for each in changed if each.name in {*of_root, *there}]:
+        hint = "Choose another folder, or replace them with --overwrite."
+        if of_root:
+            hint = "No export replaces a memory file of the root: choose another folder."
+        raise WouldOverwriteError(folder, in_the_way, hint)
     for each in changed:
         path = folder / each.name
-        with os_errors(
-            "cannot be written",
-            path=path,
-            hint="Choose a folder that this user may write. Files that were written before stay.",
-        ):
+        hint = "Choose a folder that this user may write. Files that were written before stay."
+        with os_errors("cannot be written", path=path, hint=hint):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, each.text.encode())
     return [each.name for each in changed]
@@ -175,7 +165,7 @@ def take_snapshot(workspace: Root) -> dict[str, Any]:
 
 
 def _rows_of_files(workspace: Root) -> Rows:
-    codec = _codec(workspace)
+    codec = RowCodec(workspace.parse, tier_of(workspace.profile))
     rows: list[dict[str, Any]] = []
     names = entities_of_each(workspace).names
     for entity in names:
@@ -183,10 +173,6 @@ def _rows_of_files(workspace: Root) -> Rows:
         for number, row in enumerate(codec.rows(entity, data), 1):
             rows.append({"entity": entity, "id": number, **row._asdict(), "tags": json.loads(row.tags)})
     return Rows(rows, dict.fromkeys(names, (0, 0)))
-
-
-def _codec(workspace: Root) -> RowCodec:
-    return RowCodec(workspace.parse, tier_of(workspace.profile))
 
 
 def read_snapshot(path: Path) -> dict[str, Any]:
@@ -238,7 +224,7 @@ def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     for entity in (each for each in named if each in here):
         current = workspace.store.read(entity)
         rows = rows_of(said, entity)
-        edited = edited_by(_codec(workspace), entity, current.data, rows)
+        edited = edited_by(RowCodec(workspace.parse), entity, current.data, rows)
         left_out += [RowLeftOut(entity, rows[number].get("id"), why) for number, why in edited.bad]
         if edited.data == current.data:
             same.append(entity)
@@ -273,7 +259,7 @@ def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, al
 
 def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:
     """What the rows of a snapshot make of an entity's bytes; what they do not touch stays."""
-    found = list(map(_found, count(), rows))
+    found = [_found(number, row) for number, row in enumerate(rows)]
     # What comes back before the first entry of a category is put behind it; the second time that moves.
     return codec.edited(entity, codec.edited(entity, data, found).data, found)
 

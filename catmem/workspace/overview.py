@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -164,7 +165,7 @@ class _Now(NamedTuple):
     problems: tuple[CatmemError, ...]
 
     @property
-    def stamp(self) -> tuple[object, ...]:
+    def stamp(self) -> tuple[Profile, str]:
         """What tells whether anything has changed."""
         return self.profile, self.state
 
@@ -210,26 +211,23 @@ class Overviews:
 
     def proposals(self) -> int:
         """How many proposals wait; what did not change since is not looked at again."""
-        store, names = self.workspace.store, profile_names(self.workspace.config.profiles_dir)
+        names = profile_names(self.workspace.config.profiles_dir)
         entities = [f"{name}/{target}" for name in names for target in TARGETS]
-        marks = store.marks(entities)
+        marks = self.workspace.store.marks(entities)
         for entity in entities:
-            if entity in self._proposals and self._proposals[entity][0] == marks.get(entity):
-                continue
-            try:
-                waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
-            except CatmemError:
-                waiting = 0  # the pages of this file say why it cannot be read
-            self._proposals[entity] = marks.get(entity), waiting
+            if entity not in self._proposals or self._proposals[entity][0] != marks.get(entity):
+                waiting = 0
+                with suppress(CatmemError):  # the pages of this file say why it cannot be read
+                    waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
+                self._proposals[entity] = marks.get(entity), waiting
         return sum(self._proposals[entity][1] for entity in entities)
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
-        key = kind, name
         if not self._is_known(kind, name, stamp):
-            self._known[key] = stamp, make()
-        self._used.add(key)
-        return self._known[key][1]  # type: ignore[return-value]
+            self._known[kind, name] = stamp, make()
+        self._used.add((kind, name))
+        return self._known[kind, name][1]  # type: ignore[return-value]
 
     def _is_known(self, kind: str, name: str, stamp: object) -> bool:
         return (kind, name) in self._known and self._known[kind, name][0] == stamp
@@ -286,10 +284,9 @@ class Overviews:
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
         if len(now.texts) == len(TARGETS):
+            make = partial(_measured, self.workspace, now, day)
             try:
-                measure = self._once(
-                    "measure", profile.name, (now.stamp, day), partial(_measured, self.workspace, now, day)
-                )
+                measure = self._once("measure", profile.name, (now.stamp, day), make)
             except CatmemError as error:
                 problems = (*problems, error)
         return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
@@ -305,17 +302,12 @@ class Overviews:
             return {}, [error]
         found: dict[str, SeedState] = {}
         for source, targets in order:
-            stamps = {
-                name: (source, lock, day, now[source].stamp, now[name].stamp)
-                for name in targets
-                if source in now and name in now
-            }
+            both = [name for name in targets if source in now and name in now]
+            stamps = {name: (source, lock, day, now[source].stamp, now[name].stamp) for name in both}
             new = [name for name, stamp in stamps.items() if not self._is_known("seeded", name, stamp)]
             planned = self._planned(source, new, profiles, day)
-            found |= {
-                name: self._once("seeded", name, stamp, partial(planned.__getitem__, name))
-                for name, stamp in stamps.items()
-            }
+            for name, stamp in stamps.items():
+                found[name] = self._once("seeded", name, stamp, partial(planned.__getitem__, name))
         return found, list(wrong)
 
     def _planned(

@@ -22,7 +22,7 @@ from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from catmem.config.config import Config
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
 def lasting_store(workspace: Root) -> LastingStore:
     """The store of a root that can be looked after."""
     refuse_no_root(workspace.config)  # a check of nothing would report that all is well
-    store = workspace.store
-    if not isinstance(store, LastingStore):
-        raise StoreError(
-            "this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last."
-        )
-    return store
+    if isinstance(workspace.store, LastingStore):
+        return workspace.store
+    hint = "This command is for stores that last."
+    raise StoreError("this root keeps nothing on a disk", code="not_here", hint=hint)
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -78,14 +76,8 @@ def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
-            owner, _, target = entity.partition("/")
-            yield Fault(
-                "not_utf8",
-                f"{error.message}; no tool can read or write it",
-                str(workspace.path(owner, target)),
-                f"'catmem repair {entity}' shows how it could be mended.",
-                damage=False,
-            )
+            place, hint = workspace.path(*entity.split("/")), f"'catmem repair {entity}' shows how it could be mended."
+            yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
         except UnreadableError:
             continue  # the store has said so
 
@@ -140,7 +132,7 @@ def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = lasting_store(workspace)
     if not text.strip():
-        raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
+        raise _bad_anchor("there is no anchor in it")
     entities = None if store.has_catalog else entities_of_each(workspace)
     seen = None
     if entities is not None and entities.unreadable:
@@ -161,26 +153,23 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
         said = json.loads(line)
         end: Anchor = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise ConfigError(
-            f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
-        ) from error
+        raise _bad_anchor(f"line {number} is no anchor") from error
     folder = str(said.get("folder", "")) or None
-    held = store.holds(end)
-    if not held and seen is not None and folder not in seen:
-        yield Fault(
-            NOT_CHECKED,
-            f"no journal that could be looked at holds record {end['sequence']} of the store {end['store'][:8]}…",
-            folder,
-            "It may be that of a profile that is not right. Mend the profiles, then check again.",
-            damage=False,
+    if store.holds(end):
+        return
+    record = f"record {end['sequence']} of the store {end['store'][:8]}…"
+    if seen is not None and folder not in seen:
+        hint = "It may be that of a profile that is not right. Mend the profiles, then check again."
+        yield Fault(NOT_CHECKED, f"no journal that could be looked at holds {record}", folder, hint, damage=False)
+    else:
+        hint = (
+            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it."
         )
-    elif not held:
-        yield Fault(
-            "rolled_back",
-            f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
-            folder,
-            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it.",
-        )
+        yield Fault("rolled_back", f"no journal holds {record} as it was", folder, hint)
+
+
+def _bad_anchor(message: str) -> ConfigError:
+    return ConfigError(message, code="bad_anchor", hint="Give what 'catmem anchor' printed.")
 
 
 # --- doctor -------------------------------------------------------------------------------------------------------
@@ -225,18 +214,10 @@ def _unread_note(workspace: Root, profiles: Sequence[Profile], store: LastingSto
     return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None
 
 
+# --- what no profile reads: files beside another store, rows of no profile, rows that are no entries ----------------
+
 _STRAY = "unknown_entity"
 _OF_ROWS = frozenset({"changed_outside", "bad_rows"})
-
-
-class UnreadFile(NamedTuple):
-    """A file with entries of an entity that the store, which is not of files, does not have."""
-
-    entity: str
-    path: Path
-
-
-# --- while reading or writing -------------------------------------------------------------------------------------
 
 
 def unread_note(workspace: Root) -> str | None:
@@ -246,31 +227,28 @@ def unread_note(workspace: Root) -> str | None:
         return None
     try:
         names = profile_names(config.profiles_dir)
-        unread = list(_unread_files(config, {name: config.home(name) for name in names}, lambda: workspace.store))
+        unread = list(_unread_files(config, ((name, config.home(name)) for name in names), lambda: workspace.store))
+        remedy = _remedy(config, *unread[0], workspace.store) if unread else None
     except CatmemError:
         return None  # the work itself meets it, and tells it better
-    if not unread:
+    if remedy is None:
         return None
-    first, more = os.path.relpath(unread[0].path, config.root), len(unread) - 1
+    first, more = os.path.relpath(unread[0][1], config.root), len(unread) - 1
     files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
-    try:
-        remedy = _remedy(config, unread[0], workspace.store)
-    except CatmemError:
-        return None
     return f"{files} entries that no profile reads: the store is {shown_store(config.store)}. {remedy}"
 
 
-def _remedy(config: Config, unread: UnreadFile, store: Store) -> str:
+def _remedy(config: Config, entity: str, file: Path, store: Store) -> str:
     """What to do about a file that no profile reads. Raises ``StoreError``."""
     # A copy goes into a database without any history.
-    if all(store.head(entity) is None for entity in sorted({unread.entity, *named_entities(config)})):
+    if all(store.head(each) is None for each in sorted({entity, *named_entities(config)})):
         return (
             f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
             "or say `store: files` in catmem.yaml"
         )
-    name, _, target = unread.entity.partition("/")
-    root = os.path.realpath(config.root)
-    path = os.path.relpath(unread.path, config.root) if root == os.path.realpath(".") else str(unread.path)
+    name, _, target = entity.partition("/")
+    here = os.path.realpath(config.root) == os.path.realpath(".")
+    path = os.path.relpath(file, config.root) if here else str(file)
     return (
         f"'catmem import --from hermes -p {name} -t {target} {shlex.quote(path)}' adds what it says and the store has "
         "not; then move the file away"
@@ -287,9 +265,6 @@ def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str
             which = "1 row of it is no entry" if len(bad) == 1 else f"{len(bad)} rows of it are no entries"
             notes.append(f"{store.place(entity)}: {which}, and not shown: {said}")
     return notes
-
-
-# --- for checks of the root ---------------------------------------------------------------------------------------
 
 
 def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
@@ -309,10 +284,7 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
     strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
     return [
         *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
-        *(
-            _of_unread(config, each, store)
-            for each in _unread_files(config, dict(_homes(config, profiles)), lambda: store)
-        ),
+        *(_of_unread(config, *each, store) for each in _unread_files(config, _homes(config, profiles), lambda: store)),
     ]
 
 
@@ -323,21 +295,21 @@ def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
     return Fault(_STRAY, message, place, hint, damage=False)
 
 
-def _of_unread(config: Config, unread: UnreadFile, store: Store) -> Fault:
-    message = f"the store of this root does not have what this file of {unread.entity} says, so it is never read"
-    return Fault("unread_file", message, str(unread.path), f"{_remedy(config, unread, store)}.", damage=False)
+def _of_unread(config: Config, entity: str, path: Path, store: Store) -> Fault:
+    message = f"the store of this root does not have what this file of {entity} says, so it is never read"
+    return Fault("unread_file", message, str(path), f"{_remedy(config, entity, path, store)}.", damage=False)
 
 
-def _unread_files(config: Config, homes: Mapping[str, Path], store: Callable[[], Store]) -> Iterator[UnreadFile]:
+def _unread_files(
+    config: Config, homes: Iterable[tuple[str, Path]], store: Callable[[], Store]
+) -> Iterator[tuple[str, Path]]:
     """The files with entries whose text no revision of their entity has ever had; ``store`` is opened if need be."""
-    for name, folder in homes.items():
+    for name, folder in homes:
         for target, file in FILE_NAMES.items():
             entity, path = f"{name}/{target}", folder / file
             data = _entries(config, path)
-            if data is None:
-                continue
-            if not store().has_had(entity, bytes_digest(data)):
-                yield UnreadFile(entity, path)
+            if data is not None and not store().has_had(entity, bytes_digest(data)):
+                yield entity, path
 
 
 def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, Path]]:

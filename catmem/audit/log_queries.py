@@ -312,23 +312,17 @@ class Counts:
             for names, number in self.writes.items():
                 for counter, name in zip((entities, agents, statuses), names, strict=True):
                     counter[name] += number
+            by = {"by_status": statuses, "by_reason": self.reasons, "by_agent": agents, "by_entity": entities}
+            of = {"branches": self.branches, "prevented": self.prevented, "heads": self.heads}
             return {
                 "operations": sum(statuses.values()),
-                "by_status": dict(sorted(statuses.items())),
-                "by_reason": dict(sorted(self.reasons.items())),
-                "by_agent": dict(sorted(agents.items())),
-                "by_entity": dict(sorted(entities.items())),
+                **{name: dict(sorted(each.items())) for name, each in by.items()},
                 "conflicts": [
                     {"entity_id": entity, "reason": reason, "operations": number}
                     for (entity, reason), number in sorted(self.conflicts.items())
                 ],
-                "branches": dict(sorted(self.branches.items())),
-                "prevented": dict(sorted(self.prevented.items())),
-                "heads": dict(sorted(self.heads.items())),
-                "latency": {
-                    "operations": self.latencies.number,
-                    "seconds": round(self.latencies.seconds, 6),
-                },
+                **{name: dict(sorted(each.items())) for name, each in of.items()},
+                "latency": {"operations": self.latencies.number, "seconds": round(self.latencies.seconds, 6)},
             }
 
 

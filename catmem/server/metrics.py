@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
-from catmem.audit.lost_overwrites import lost_overwrites
+from catmem.audit.rebuilding import lost_overwrites
 from catmem.errors import CatmemError, RequestError
 from catmem.server.api.endpoint import refuse_query
 from catmem.server.caller import caller_of

@@ -103,8 +103,7 @@ def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict
                 documents[text] = workspace.parse(store.read(record.entity, text).data)
             except CatmemError:
                 continue  # its own page says why
-        entry = found_by(documents[text], action)
-        if entry is not None:
+        if (entry := found_by(documents[text], action)) is not None:
             found[record.revision] = entry.body
     return found
 

@@ -138,8 +138,8 @@ def declare(declaration: Declaration) -> None:
 def named_categories(workspace: Root) -> set[str]:
     """The categories that profiles name, declared or not."""
     taxonomy = workspace.config.taxonomy
-    selectors = (profile.selectors(target, taxonomy) for profile in load_each(workspace)[0] for target in TARGETS)
-    return {name for each in selectors for name in each.names}
+    profiles = load_each(workspace)[0]
+    return {name for each in profiles for target in TARGETS for name in each.selectors(target, taxonomy).names}
 
 
 def _still_holds(path: Path, data: bytes) -> bool:
@@ -190,12 +190,10 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
     if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
         return {}
     readers: dict[str, list[str]] = {category: [] for category in categories}
+    targets = [target] if target else TARGETS
     for profile in specialists:
-        for category in {
-            category
-            for each in ([target] if target else TARGETS)
-            for category in visible_categories([*readers], each, profile, taxonomy)
-        }:
+        seen = (visible_categories([*readers], each, profile, taxonomy) for each in targets)
+        for category in {category for each in seen for category in each}:
             readers[category].append(profile.name)
     return readers
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from catmem.config.profile import limit_of
 from catmem.entities.contents import content_of
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import os_errors
@@ -83,13 +82,11 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     except NotUtf8Error as error:
         chosen = _chosen("not_utf8", how)
         after, moved = (_as_utf8(data), b"") if chosen == "keep" else _without_bad_lines(data)
-        message = f"{error.message}; " + (
-            "its bytes that are no UTF-8 would be read as Windows-1252"
-            if chosen == "keep"
-            else f"the lines that are no UTF-8 would be moved to {beside.name}"
-        )
-        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, message)
-    limit = limit_of(workspace.profile(owner), target, workspace.config)
+        what = f"the lines that are no UTF-8 would be moved to {beside.name}"
+        if chosen == "keep":
+            what = "its bytes that are no UTF-8 would be read as Windows-1252"
+        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, f"{error.message}; {what}")
+    limit = limit_of_entity(workspace, name)
     most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
     large = [entry for entry in document.entries if len(entry.raw) > most]
     if not large:
@@ -107,9 +104,8 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     else:
         message += "they would be split at blank lines, else at line ends"
         after = _mended(document, most, partial(_split, most))
-    return RepairPlan(
-        name, "entry_too_large", chosen, data, after, moved, beside if chosen == "move" else None, message
-    )
+    moved_to = beside if chosen == "move" else None
+    return RepairPlan(name, "entry_too_large", chosen, data, after, moved, moved_to, message)
 
 
 def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:
@@ -135,9 +131,8 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
 
     def update(current: Current) -> bytes:
         if current.data != plan.before:
-            raise DriftError(
-                f"{plan.entity} was changed since the plan was made", hint="Nothing was written. Make a new plan."
-            )
+            hint = "Nothing was written. Make a new plan."
+            raise DriftError(f"{plan.entity} was changed since the plan was made", hint=hint)
         return plan.after
 
     with gate.attempt(workspace, plan.entity, op="repair", agent=PERSON) as trying:
@@ -169,13 +164,10 @@ def _keep_moved(plan: RepairPlan) -> None:
 
 def _chosen(reason: str, how: Remedy | None) -> Remedy:
     choices = _REMEDIES[reason]
-    if how is None:
-        return choices[0]
-    if how not in choices:
-        raise EditError(
-            f"{how} does not mend this ({reason})", code="bad_remedy", hint=f"Choose one of {', '.join(choices)}."
-        )
-    return how
+    if how is not None and how not in choices:
+        hint = f"Choose one of {', '.join(choices)}."
+        raise EditError(f"{how} does not mend this ({reason})", code="bad_remedy", hint=hint)
+    return how or choices[0]
 
 
 def _as_utf8(data: bytes) -> bytes:

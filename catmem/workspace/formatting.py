@@ -166,16 +166,15 @@ def apply_format(workspace: Root, planned: PlannedFormat) -> None:
     if not planned.changes:
         return
     old, new = planned.old.encode(), planned.new.encode()
-    entity = entity_at(workspace, planned.path)
-    if entity is not None or has_journal(planned.path):
-        commit_file(workspace, planned.path, entity, (old, new), Change(op="fmt"))
-    else:
-        rewrite_file(planned.path, old, new)
+    commit_file(workspace, planned.path, entity_at(workspace, planned.path), (old, new), Change(op="fmt"))
 
 
 def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
-    """Commit the second of two texts to the store of a file that holds the first one."""
+    """Put the second of two texts in place of the first: through the store of the file, if it has one."""
     old, new = texts
+    if entity is None and not has_journal(path):
+        rewrite_file(path, old, new)
+        return
     with closing(store_of_file(workspace.config, path)) as store:
         if entity is None:
             store.commit(str(path), bytes_digest(old), lambda _: new, change)

@@ -23,7 +23,7 @@ from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
-from catmem.workspace.formatting import commit_file, entity_at, has_journal
+from catmem.workspace.formatting import commit_file, entity_at
 from catmem.workspace.migration import plan_migration
 from catmem.workspace.root import load_each
 from catmem.writing import gate
@@ -94,10 +94,7 @@ def apply_migration(
         return Migrated(revision, found.parents[0])
     backup, made = keep_copy(planned.path, old)
     try:
-        if has_journal(planned.path):
-            commit_file(workspace, planned.path, None, (old, new), change)
-        else:
-            rewrite_file(planned.path, old, new)
+        commit_file(workspace, planned.path, None, (old, new), change)
     except CatmemError:
         if made and _still_holds(planned.path, old):
             backup.unlink(missing_ok=True)  # there is nothing to take back

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass
@@ -189,6 +188,7 @@ class DoctorReport(JsonRecord):
 
 def doctor(workspace: Root) -> DoctorReport:
     """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
+    import platform
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -401,22 +401,10 @@ def read_stats(
             above = sources.get(profile.seed_from or "") if whole.entries else None
             both = (whole, whole_of(above) if above else None)
             beside = max(filter(None, both), key=lambda each: each.flat.characters)
-            measured.append(_measured(workspace, profile, given or profile, whole, beside, day))
+            owner = given or profile
+            texts = {target: document.text for target, document in whole.documents.items()}
+            missing = missing_of(texts, {target: workspace.path_of(owner, target) for target in TARGETS})
+            sizes = measure(whole, profile, owner, beside, as_of=day, config=workspace.config)
+            said = profile.name, profile.tier, profile.prompt.style, owner.name, profile.seed_from, missing
+            measured.append(Measured(*said, sizes))
     return Stats(day, source, tuple(measured), tuple(problems))
-
-
-def _measured(  # noqa: PLR0913, PLR0917 - whose prompt, of what, beside what
-    workspace: Root, profile: Profile, owner: Profile, whole: WholeSizes, beside: WholeSizes, day: date
-) -> Measured:
-    return Measured(
-        profile=profile.name,
-        tier=profile.tier,
-        style=profile.prompt.style,
-        owner=owner.name,
-        seed_from=profile.seed_from,
-        missing=missing_of(
-            {target: whole.documents[target].text for target in TARGETS},
-            {target: workspace.path_of(owner, target) for target in TARGETS},
-        ),
-        sizes=measure(whole, profile, owner, beside, as_of=day, config=workspace.config),
-    )

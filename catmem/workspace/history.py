@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -36,11 +37,8 @@ def entity_of(workspace: Root, name: str) -> str:
     owner, _, target = name.partition("/")
     target = target or "user"
     if target not in FILE_NAMES:
-        raise UnknownNameError(
-            f"{target!r} is not a target",
-            code="unknown_target",
-            hint=suggestion(target, FILE_NAMES, "targets"),
-        )
+        hint = suggestion(target, FILE_NAMES, "targets")
+        raise UnknownNameError(f"{target!r} is not a target", code="unknown_target", hint=hint)
     return f"{workspace.profile(owner).name}/{target}"
 
 
@@ -137,17 +135,9 @@ def undo(  # noqa: PLR0913 - as above
                 hint = f"'catmem undo {own.entity}' takes back what you wrote last yourself. {hint}" if own else hint
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
+    again = partial(restore, workspace, entity, before, expected=seen or last, undone=record.revision)
     try:
-        done = restore(
-            workspace,
-            entity,
-            before,
-            expected=seen or last,
-            dry_run=dry_run,
-            actor=actor,
-            store=store,
-            undone=record.revision,
-        )
+        done = again(dry_run=dry_run, actor=actor, store=store)
     except (StaleError, DriftError) as error:
         error.hint = (
             f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "

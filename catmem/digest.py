@@ -17,6 +17,16 @@ def record_dict(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     return {each.name: jsonable(getattr(record, each.name)) for each in fields(record)}
 
 
+class JsonRecord:
+    """A dataclass that is JSON-ready data as it stands."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready data."""
+        return record_dict(self)
+
+
 def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
     """A value as JSON-ready data: a record by its ``to_dict`` or else its fields, a path and a day as a text."""
     if hasattr(value, "to_dict"):

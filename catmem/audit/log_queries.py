@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from bisect import bisect_left
+from collections import Counter, deque
 from contextlib import closing, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from catmem.audit.counts import OTHER, REASONS, Counts
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import profile_names, refuse_no_root
+from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import jsonable
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError
@@ -23,7 +24,7 @@ from catmem.writing.gate import audit_log
 from catmem.writing.operation import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are wanted; what is ``None`` is not looked at.
-
-    ``entity`` is one such as ``neo/user``, or a profile for both of its files. ``reason`` is one of the codes of a
-    line. ``since`` is counted in, ``until`` is not.
-    """
+    """Which lines are wanted; ``entity`` may be a profile, ``since`` is counted in, ``until`` is not."""
 
     entity: str | None = None
     agent: str | None = None
@@ -110,8 +107,7 @@ def follow_audit(
 
 
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
-    """What to say of names in a filter that the root does not have now, each with the nearest that it has."""
-    # They may be names of the past, so this is no error: it explains why nothing was found.
+    """What to say of names in a filter that the root does not have now; they may be names of the past, so no error."""
     config, said = workspace.config, []
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
@@ -158,11 +154,7 @@ def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that are counted each for itself; all others count as ``other``.
-
-    The configuration bounds them: a refused caller may have given any text as a name, and each name would be a series
-    of its own.
-    """
+    """The names that are counted each for itself: what the configuration bounds, since a caller may give any text."""
 
     entities: frozenset[str]
     agents: frozenset[str]
@@ -171,8 +163,7 @@ class Names:
     def of(cls, workspace: Root) -> Names:
         """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person."""
         config = workspace.config
-        files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in FILE_NAMES)
-        return cls(frozenset((*files, *config.entities)), frozenset((PERSON, *agents_of(config))))
+        return cls(frozenset(named_entities(config)), frozenset((PERSON, *agents_of(config))))
 
     def bound(self, line: AuditLine) -> AuditLine:
         """A line with no name and no code in it but known ones."""
@@ -186,11 +177,7 @@ class Names:
 
 
 class LogCounts:
-    """What the audit log of a root tells from the first look on. For several threads; close it in the end.
-
-    ``counts`` begin at 0 and never go down, also not when the log forgets its oldest lines. ``damaged`` lines could not
-    be read. ``names`` are those of the last look, by ``workspace``.
-    """
+    """What the audit log tells from the first look on: ``counts`` never go down. For several threads; close it."""
 
     def __init__(self, workspace: Root) -> None:
         """Nothing is read yet."""
@@ -222,3 +209,124 @@ class LogCounts:
         with self._lock:
             self._reader.close()
             self._begun = False
+
+
+BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds, in seconds, of the groups in which latencies are counted."""
+
+CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collision", "merge_conflict", "busy"})
+"""Codes of refusals that are about another writer."""
+
+REASONS = CONFLICTS | frozenset(
+    """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows
+    bad_signature bad_tag changed_meanwhile clock_skew connection_lost damaged database_gone decided edit
+    empty entry_too_large expired_proposal forbidden io locked missing needs_approval no_category no_match
+    no_proposer no_space not_a_branch not_possible not_text not_utf8 not_writable on_proposal over_budget permission
+    read_only refused rejected_before role_drift same_category schema sent_before stale_proposal structure symlink
+    threat too_large too_many_proposals unknown_agent unknown_category unknown_entity unknown_name unknown_proposal
+    unknown_revision unknown_target unmerged unreadable""".split()  # noqa: SIM905 - as a list it has a line for each
+)
+"""Codes by which refusals are counted for metrics, each for itself."""
+
+OTHER = "other"
+"""The name of all that are not counted each for itself."""
+_MOST = 10_000
+"""Different names of one kind that are counted each for itself: a refused caller may give any name."""
+_PREVENTED = frozenset({"conflict", "branch", "merged"})
+_LONGEST_SECONDS = 1e6
+"""What is longer, or no number (a line of a log may say anything), tells of no operation."""
+
+
+class Latencies:
+    """How long operations took: ``groups[n]`` of them ``BOUNDS[n]`` seconds at most; the last group has no bound."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.groups = [0] * (len(BOUNDS) + 1)
+        self.number = 0
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one more."""
+        self.groups[bisect_left(BOUNDS, seconds)] += 1
+        self.number += 1
+        self.seconds += seconds
+
+
+class Counts:
+    """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        """Nothing counted yet."""
+        self._lock = threading.Lock()
+        self.writes: Counter[tuple[str, str, str]] = Counter()
+        self.conflicts: Counter[tuple[str, str]] = Counter()
+        self.refused: Counter[tuple[str, str]] = Counter()
+        self.branches: Counter[str] = Counter()
+        # Writes on an older text than the head that took nothing from it: refused, kept as a branch, or made on it.
+        self.prevented: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.heads: dict[str, int] = {}
+        self.latencies = Latencies()
+
+    @classmethod
+    def of(cls, lines: Iterable[AuditLine]) -> Counts:
+        """The counts of these lines."""
+        counts = cls()
+        for line in lines:
+            counts.add(line)
+        return counts
+
+    def add(self, line: AuditLine) -> None:
+        """Count one operation; the beginning and the end of a bypass are none."""
+        entity = line.entity_id
+        if line.op == "bypass":
+            return
+        with self._lock:
+            _count(self.writes, (entity, line.agent, line.status), (OTHER, OTHER, line.status))
+            for reason in line.reasons:
+                _count(self.reasons, reason, OTHER)
+                if reason in CONFLICTS:
+                    _count(self.conflicts, (entity, reason), (OTHER, reason))
+                if line.is_refused:
+                    _count(self.refused, (entity, reason), (OTHER, reason))
+            if line.op != "merge" and (line.status in _PREVENTED or "stale_prev" in line.reasons):
+                _count(self.prevented, entity, OTHER)
+            if line.status == "branch":
+                _count(self.branches, entity, OTHER)
+            if line.head_rev is not None and (entity in self.heads or len(self.heads) < _MOST):
+                self.heads[entity] = line.head_rev
+            if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
+                self.latencies.add(line.seconds)
+
+    def copy(self) -> Counts:
+        """The counts as they are at one moment."""
+        made = Counts()
+        with self._lock:
+            vars(made).update(deepcopy({name: value for name, value in vars(self).items() if name != "_lock"}))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as JSON-ready data, in the order of names."""
+        entities, agents, statuses = Counter[str](), Counter[str](), Counter[str]()
+        with self._lock:
+            for names, number in self.writes.items():
+                for counter, name in zip((entities, agents, statuses), names, strict=True):
+                    counter[name] += number
+            by = {"by_status": statuses, "by_reason": self.reasons, "by_agent": agents, "by_entity": entities}
+            of = {"branches": self.branches, "prevented": self.prevented, "heads": self.heads}
+            return {
+                "operations": sum(statuses.values()),
+                **{name: dict(sorted(each.items())) for name, each in by.items()},
+                "conflicts": [
+                    {"entity_id": entity, "reason": reason, "operations": number}
+                    for (entity, reason), number in sorted(self.conflicts.items())
+                ],
+                **{name: dict(sorted(each.items())) for name, each in of.items()},
+                "latency": {"operations": self.latencies.number, "seconds": round(self.latencies.seconds, 6)},
+            }
+
+
+def _count(counter: Counter[Any], names: Any, other: Any) -> None:  # noqa: ANN401 - names of one kind
+    """Count one more under some names; under others where there are too many already."""
+    counter[names if names in counter or len(counter) < _MOST else other] += 1

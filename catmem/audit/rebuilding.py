@@ -1,4 +1,9 @@
-"""Rebuild what the store has from its log of revisions alone, and hold the two against each other."""
+"""What the log of revisions tells: it is rebuilt and held against the store, and overwrites in the wild are counted.
+
+No record says what an external writer had seen, so the texts decide: in all entries that the revision changed, the
+external text is as it was before that revision. That is what a program does that read the file before, and put its own
+text in place after. An external change that goes on from the revision, or rewords what it says, is none.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from catmem.digest import bytes_digest, record_dict
+from catmem.digest import JsonRecord, bytes_digest, record_dict
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
+from catmem.store.contract import EXTERNAL
 from catmem.store.graph import tips
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import entities_of_each
@@ -33,7 +39,7 @@ _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(JsonRecord):
     """One revision that was rebuilt and written out."""
 
     entity: str
@@ -44,18 +50,14 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltHead(Replayed):
-    """The head of an entity, rebuilt and written out.
-
-    ``branches`` are the other revisions that nothing follows. ``unrecorded``: the file has an external change that
-    the log does not hold yet.
-    """
+    """The head of an entity, rebuilt and written out."""
 
     branches: tuple[str, ...] = ()
     unrecorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(JsonRecord):
     """Something that the log and the store do not agree on."""
 
     entity: str
@@ -66,11 +68,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What was rebuilt, and what is not as the store has it.
-
-    ``faults`` are what is wrong with the log of revisions itself, such as a broken chain; or, for information, what was
-    lost of it and a repair went on behind. ``unreadable`` is what is wrong with the profiles that were passed over.
-    """
+    """What was rebuilt, and what is not as the store has it."""
 
     revisions: tuple[Replayed, ...]
     heads: tuple[RebuiltHead, ...]
@@ -196,3 +194,41 @@ class _Rebuilding:
     def _compare(self, what: str, rebuilt: str, found: str) -> None:
         if rebuilt != found:
             self.mismatches.append(Mismatch(self.entity, what, rebuilt, found))
+
+
+def lost_overwrites(workspace: Root, entity: str, after: int | None) -> tuple[int, int]:
+    """How many revisions external changes took back since the sequence ``after``, if any; and the newest sequence."""
+    newest, lost = 0, 0
+    recorded: dict[str, Revision] = {}
+    since: list[Revision] = []
+    for revision in workspace.store.log(entity):
+        newest = max(newest, revision.sequence)
+        if after is None:
+            break
+        recorded[revision.revision] = revision
+        if revision.sequence > after and revision.agent == EXTERNAL and revision.parents:
+            since.append(revision)
+        elif revision.sequence <= after and not any(each.parents[0] not in recorded for each in since):
+            break
+    for revision in since:
+        before = recorded.get(revision.parents[0])
+        if before is not None and before.agent != EXTERNAL:
+            lost += _took_back(workspace, revision, before)
+    return lost, newest
+
+
+def _took_back(workspace: Root, external: Revision, before: Revision) -> bool:
+    try:
+        was, wrote, found = (
+            _entries(workspace, external.entity, name)
+            for name in (before.parents[0] if before.parents else "0", before.revision, external.revision)
+        )
+    except CatmemError:
+        return False  # one of the three is no text, or no longer kept
+    changed = was ^ wrote
+    return bool(changed) and changed & found == changed & was
+
+
+def _entries(workspace: Root, entity: str, revision: str) -> frozenset[tuple[str, str]]:
+    data = workspace.store.read(entity, revision).data
+    return frozenset((entry.category, entry.raw) for entry in workspace.parse(data).entries)

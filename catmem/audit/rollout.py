@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.audit.log_queries import EVERYTHING, read_audit
-from catmem.config.profile import profile_names, refuse_no_root
+from catmem.config.profile import named_entities, refuse_no_root
 from catmem.digest import record_dict
 from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
-from catmem.names import FILE_NAMES
 from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
-from catmem.workspace.acting import person_name
+from catmem.workspace.machine import person_name
 from catmem.writing.gate import SOFT, enforces, place_of, record
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Bypass:
 
 def current_bypass(workspace: Root) -> Bypass | None:
     """The bypass that is on, if any. One that has run out is removed, and the log records its end."""
-    found = _read(_path(workspace))
+    found = _read(workspace.root / SIDECAR / NAME)
     if found is None:
         return None
     # A clock that was put back does not make a bypass longer.
@@ -110,7 +109,7 @@ def end_bypass(workspace: Root) -> Bypass | None:
 
 def _take_away(workspace: Root, what: str, found: Bypass) -> None:
     """Remove the file; the process that removed it writes to the log."""
-    path = _path(workspace)
+    path = workspace.root / SIDECAR / NAME
     try:
         path.unlink()
     except FileNotFoundError:
@@ -128,14 +127,8 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 
 def _tell(workspace: Root, what: str, note: str) -> None:
-    line = AuditLine(
-        clock.timestamp(clock.now()), _ALL_ENTITIES, "bypass", PERSON, None, None, "ok", what, None, note=note
-    )
-    record(workspace, line._replace(person=person_name(workspace.root)))
-
-
-def _path(workspace: Root) -> Path:
-    return workspace.root / SIDECAR / NAME
+    said = clock.timestamp(clock.now()), _ALL_ENTITIES, "bypass", PERSON, None, None, "ok", what, None
+    record(workspace, AuditLine(*said, note=note, person=person_name(workspace.root)))
 
 
 def _read(path: Path) -> Bypass | None:
@@ -171,8 +164,8 @@ class RolloutState:
             "canary": self.canary,
             "bypass": None if self.bypass is None else self.bypass.to_dict(),
             "entities": [
-                {"entity_id": entity, "place": place_of(entity), "enforced": enforced}
-                for entity, enforced in self.entities.items()
+                {"entity_id": name, "place": place_of(name), "enforced": enforced}
+                for name, enforced in self.entities.items()
             ],
         }
 
@@ -199,22 +192,13 @@ class Tally:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as JSON-ready data, in the order of names."""
-        return {
-            "operations": self.operations,
-            "by_reason": dict(sorted(self.reasons.items())),
-            "by_agent": dict(sorted(self.agents.items())),
-            "by_entity": dict(sorted(self.entities.items())),
-        }
+        named = {"by_reason": self.reasons, "by_agent": self.agents, "by_entity": self.entities}
+        return {"operations": self.operations, **{name: dict(sorted(each.items())) for name, each in named.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutReport:
-    """What became of refusals, by the audit log.
-
-    ``shadowed`` were let pass and would be refused if the rollout enforced everything, ``bypassed`` were let pass by a
-    bypass, ``refused`` were refused with a code that a rollout may let pass, ``always`` with one that it may not.
-    ``writes`` is the number of all operations that were looked at, ``since`` the time of the first one.
-    """
+    """What became of refusals, by the audit log."""
 
     state: RolloutState
     since: str | None
@@ -237,8 +221,7 @@ def rollout_state(workspace: Root) -> RolloutState:
     refuse_no_root(workspace.config)
     rollout = workspace.config.rollout
     # Names decide, so a profile that is not right has its entities too.
-    names = [f"{name}/{target}" for name in profile_names(workspace.config.profiles_dir) for target in FILE_NAMES]
-    entities = {entity: enforces(rollout, entity) for entity in (*names, *workspace.config.entities)}
+    entities = {entity: enforces(rollout, entity) for entity in named_entities(workspace.config)}
     return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.config.rights_table import Fleet, Orphan, Reason
-    from catmem.workspace.fleet import Why
+    from catmem.workspace.everywhere import Why
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80
@@ -77,7 +77,7 @@ def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[st
     if why is not None:
         _explain(workspace, *why)
         return
-    from catmem.workspace.fleet import access_dict, chosen_categories, chosen_profiles, read_access
+    from catmem.workspace.everywhere import access_dict, chosen_categories, chosen_profiles, read_access
 
     access = read_access(workspace)
     profiles = chosen_profiles(workspace, access, names)
@@ -213,7 +213,7 @@ def _entities(workspace: Workspace) -> Iterator[str]:
 
 
 def _explain(workspace: Workspace, name: str, category: str) -> None:
-    from catmem.workspace.fleet import explain
+    from catmem.workspace.everywhere import explain
 
     why = explain(workspace, name, category)
     if why.note is not None:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from catmem.audit.counts import Counts
-    from catmem.audit.log_queries import Audit, Filter
+    from catmem.audit.log_queries import Audit, Counts, Filter
     from catmem.audit.rollout import Bypass, RolloutReport, RolloutState
     from catmem.store.audit_log import AuditLine, Damage
     from catmem.workspace.workspace import Workspace
@@ -81,8 +80,7 @@ def audit(form: str, *, limit: int | None, follow: bool, summary: bool, **wanted
 
     Exit status 1 if a line of the log is damaged; all others are there.
     """
-    from catmem.audit.counts import Counts
-    from catmem.audit.log_queries import Filter, read_audit
+    from catmem.audit.log_queries import Counts, Filter, read_audit
 
     if follow and (summary or form == "json"):
         raise click.UsageError("--follow goes with --format text or jsonl, and not with --summary.")

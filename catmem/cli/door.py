@@ -167,7 +167,7 @@ def _say_unread(workspace: Workspace) -> None:
     from catmem.workspace.stores import backend_of
 
     if not backend_of(workspace.config).has_files:
-        from catmem.workspace.unread import unread_note
+        from catmem.workspace.upkeep import unread_note
 
         note = unread_note(workspace)
         if note is not None:

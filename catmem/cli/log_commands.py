@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.store.contract import Revision, Store
-    from catmem.workspace.blame import Blamed
+    from catmem.workspace.changed_entries import Blamed
     from catmem.workspace.workspace import Workspace
 
 _WORDS = 60
@@ -76,7 +76,7 @@ def log(entity: str, limit: int | None, wanted: str | None, *, graph: bool) -> N
 def _of_entry(name: str, files: Sequence[tuple[Workspace, str, Store]], wanted: str) -> dict[str, set[str]]:
     """The revisions of the entries that hold a text, by entity. Raises ``NoMatchError`` if there are none at all."""
     from catmem.config.json_schema import shown
-    from catmem.workspace.blame import revisions_of
+    from catmem.workspace.changed_entries import revisions_of
 
     found: dict[str, set[str]] = {}
     for number, (workspace, entity, store) in enumerate(files, 1):
@@ -143,7 +143,7 @@ def blame(entity: str) -> None:
     PROFILE/memory, or the path of a .md file; PROFILE alone means both files. 'catmem log --entry' lists every
     revision of an entry.
     """
-    from catmem.workspace.blame import blame
+    from catmem.workspace.changed_entries import blame
 
     files = _files_of(entity)
     found = [(name, blame(workspace, store, name)) for workspace, name, store in files]

@@ -230,7 +230,7 @@ def open_to_read() -> Workspace:
 
     workspace = open_workspace()
     if not backend_of(workspace.config).has_files:
-        from catmem.workspace.unread import unread_note
+        from catmem.workspace.upkeep import unread_note
 
         note = unread_note(workspace)
         if note is not None:

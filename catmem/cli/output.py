@@ -104,7 +104,7 @@ def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) 
 
     if backend_of(workspace.config).has_files:
         return
-    from catmem.workspace.unread import row_notes
+    from catmem.workspace.upkeep import row_notes
 
     say_all(f"warning: {note}" for note in row_notes(workspace, profile, target))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.prompt.prompt import Manifest, Prompt, Row
     from catmem.prompt.sizes import Sizes, Use
     from catmem.prompt.styles import Style
-    from catmem.workspace.fleet import Measured, Stats
+    from catmem.workspace.everywhere import Measured, Stats
     from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.workspace import Workspace
 
@@ -192,7 +192,7 @@ def stats(names: tuple[str, ...], source: str | None, as_of: date | None) -> Non
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
     from catmem.config.profile import refuse_no_root
-    from catmem.workspace.fleet import read_stats
+    from catmem.workspace.everywhere import read_stats
 
     workspace = open_to_read()
     refuse_no_root(workspace.config)

@@ -32,7 +32,7 @@ def status(as_of: date | None, *, adopt: bool, check: bool) -> None:
 
     Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """
-    from catmem.workspace.next_steps import next_steps
+    from catmem.workspace.overview import next_steps
 
     workspace = open_with_store()
     found = next_steps(workspace, as_of)

@@ -22,7 +22,7 @@ from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.config.yamlfile import YAML_LIMIT, key_text, parse_yaml
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
-from catmem.names import is_name
+from catmem.names import TARGETS, is_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -223,6 +223,12 @@ def has_profile(config: Config, name: str) -> bool:
 def profile_names(folder: Path) -> list[str]:
     """The names of the profiles in ``folder``, sorted, without reading them."""
     return [file.stem for file in _profile_files(folder) if is_name(file.stem)]
+
+
+def named_entities(config: Config) -> list[str]:
+    """Both files of each profile, also of one that is not right, and the entities that catmem.yaml declares."""
+    files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in TARGETS)
+    return [*files, *config.entities]
 
 
 def is_root(config: Config) -> bool:

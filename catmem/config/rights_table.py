@@ -17,7 +17,6 @@ from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from catmem.config.config import Taxonomy
     from catmem.config.profile import Profile, SettingPlace
@@ -55,10 +54,7 @@ class Held(NamedTuple):
 
 
 class Orphan(NamedTuple):
-    """A category that no specialist reads; with a ``target`` only its entries there are meant.
-
-    ``readers`` are the profiles of tier 1 that do read it.
-    """
+    """A category that no specialist reads; with a ``target`` only its entries there are meant."""
 
     category: str
     target: str | None
@@ -77,10 +73,7 @@ class Width(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """The profiles of a root by tier and name, the categories, and what each may do in each.
-
-    ``cells`` are by category and then by the name of the profile. ``entries`` counts those in the files.
-    """
+    """The profiles of a root by tier and name, the categories, and what each may do in each."""
 
     profiles: tuple[Profile, ...]
     categories: tuple[str, ...]
@@ -110,15 +103,18 @@ class Fleet:
         return [orphan for category in self.categories for orphan in self._orphans(category)]
 
     def _orphans(self, category: str) -> Iterator[Orphan]:
-        declared = self.is_declared(category)
-        everywhere = self.readers(category)
-        if category != UNCATEGORIZED and (declared or self.count(category)) and _no_specialist(everywhere):
-            yield Orphan(category, None, self.count(category), declared, _names(everywhere))
+        declared, everywhere = self.is_declared(category), self.readers(category)
         # Read from one file, a category may still have entries in the other, where no profile looks.
-        for target in TARGETS:
+        for target in (None, *TARGETS):
             count, readers = self.count(category, target), self.readers(category, target)
-            if count and _no_specialist(readers) and (category == UNCATEGORIZED or readers != everywhere):
-                yield Orphan(category, target, count, declared, _names(readers))
+            if any(reader.tier != ORCHESTRATOR_TIER for reader in readers):
+                continue
+            if target is None:
+                wanted = category != UNCATEGORIZED and (declared or count)
+            else:
+                wanted = count and (category == UNCATEGORIZED or readers != everywhere)
+            if wanted:
+                yield Orphan(category, target, count, declared, tuple(reader.name for reader in readers))
 
     def widest(self) -> list[Width]:
         """The categories that some profile reads, those first that the most profiles read."""
@@ -148,20 +144,12 @@ def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iter
 
 def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, Cell]:
     """What a profile may do in each of some categories (slugs, no aliases)."""
-    sights: dict[str, dict[str, Sight]] = {}
-    for target in TARGETS:
-        seen = visible_categories(categories, target, profile, taxonomy)
-        sights[target] = {category: "yes" if category in seen else "no" for category in categories}
+    user, memory = (visible_categories(categories, target, profile, taxonomy) for target in TARGETS)
     rights = Rights(profile, "user", taxonomy)
-    return {each: Cell(sights["user"][each], sights["memory"][each], rights.may_write(each)) for each in categories}
-
-
-def _no_specialist(readers: Sequence[Profile]) -> bool:
-    return all(reader.tier == ORCHESTRATOR_TIER for reader in readers)
-
-
-def _names(readers: Sequence[Profile]) -> tuple[str, ...]:
-    return tuple(reader.name for reader in readers)
+    return {
+        each: Cell("yes" if each in user else "no", "yes" if each in memory else "no", rights.may_write(each))
+        for each in categories
+    }
 
 
 # --- why -----------------------------------------------------------------------------------------------------------
@@ -176,12 +164,7 @@ _WRITE_KEY = SELECTOR_KEYS[2]
 
 
 class Reason(NamedTuple):
-    """One answer and what decides it.
-
-    ``asked`` is what is read (``user`` for USER.md, ``memory`` for MEMORY.md), ``write`` or ``verify``. ``place`` is
-    where the deciding word stands, ``None`` where a default decides; ``inherited_from`` the profile whose file that is,
-    if it is a parent's.
-    """
+    """One answer and what decides it."""
 
     asked: Asked
     answer: Sight
@@ -303,21 +286,9 @@ class _Case(NamedTuple):
         return because
 
     def _reason(  # noqa: PLR0913, PLR0917 - the fields of a reason
-        self,
-        asked: Asked,
-        answer: Sight,
-        rule: Rule,
-        because: str,
-        selector: str | None = None,
-        at: KeyPath = (),
+        self, asked: Asked, answer: Sight, rule: Rule, because: str, selector: str | None = None, at: KeyPath = ()
     ) -> Reason:
-        place = self.profile.places.get(at)
-        parent = None if place is None else _stem_of(place, self.profile.path)
+        place, parent = self.profile.places.get(at), None
+        if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
+            parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
         return Reason(asked, answer, rule, because, selector, key_text(at), place, parent)
-
-
-def _stem_of(place: SettingPlace, own: Path | None) -> str | None:
-    """The name of the parent in whose file the place is; ``None`` for the profile's own."""
-    if own is None or place.path == str(own):
-        return None
-    return place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]

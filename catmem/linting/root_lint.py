@@ -29,7 +29,7 @@ from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import open_store
-from catmem.workspace.unread import look_over
+from catmem.workspace.upkeep import look_over
 from catmem.writing import gate
 
 if TYPE_CHECKING:

@@ -612,7 +612,7 @@ def seed(
 )
 def status(call: Call, *, as_of: AsOf = None) -> Any:  # noqa: ANN401 - JSON-ready data
     """Say what is next for a person."""
-    from catmem.workspace.next_steps import next_steps
+    from catmem.workspace.overview import next_steps
 
     found = next_steps(call.root, as_of)
     return {**found.to_dict(), "unreadable": [error.to_dict() for error in found.unreadable]}

@@ -150,7 +150,7 @@ def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:
 
     if backend_of(call.root.config).has_files:
         return
-    from catmem.workspace.unread import row_notes
+    from catmem.workspace.upkeep import row_notes
 
     for note in row_notes(call.root, profile, target):
         call.tell(f"warning: {note}")

@@ -25,8 +25,7 @@ from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refus
 from catmem.server.requests import refuse_query
 from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
-from catmem.workspace.next_steps import next_steps
-from catmem.workspace.overview import Overviews
+from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.root import load_each
 from catmem.writing.drift_guard import Sessions
 

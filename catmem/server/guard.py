@@ -20,7 +20,7 @@ from catmem.config.profile import one_reading
 from catmem.errors import RequestError, UnreadableError
 from catmem.server.caller import KEY, no_token
 from catmem.store.contract import PERSON
-from catmem.workspace.acting import caller_name
+from catmem.workspace.machine import caller_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

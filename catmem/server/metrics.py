@@ -24,14 +24,13 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.routing import Route
 
-from catmem.audit.counts import BOUNDS, CONFLICTS, OTHER
-from catmem.audit.log_queries import LogCounts
-from catmem.audit.lost_overwrites import lost_overwrites
+from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
+from catmem.audit.rebuilding import lost_overwrites
 from catmem.errors import CatmemError, RequestError
 from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
-from catmem.workspace.survey import damages, survey
+from catmem.workspace.everywhere import damages, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.workspace.survey import Survey
+    from catmem.workspace.everywhere import Survey
     from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")

@@ -14,9 +14,8 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import Rights, reads_entity
-from catmem.config.profile import profile_names
+from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
-from catmem.names import TARGETS
 from catmem.store.contract import revision_number, sees
 from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import broken_profiles
@@ -39,11 +38,7 @@ be read, and that it can be again. That there was more than is reported."""
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root.
-
-    ``revision`` is the newest one that is recorded, ``"0"`` for none. ``record`` is what the store says of it where
-    that is the news; ``digest`` is that of the text.
-    """
+    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root."""
 
     kind: Kind
     entity: str | None
@@ -64,11 +59,7 @@ MISSED = News("missed", None)
 
 
 class _Known(NamedTuple):
-    """How an entity stood.
-
-    ``sequence`` is that of its newest record, ``None`` where it could never be read. ``outside`` is the digest of a
-    text that no history has, ``trouble`` the code of what kept it from being read.
-    """
+    """How an entity stood: its newest record, the digest of a text without one, and the code of what was wrong."""
 
     sequence: int | None = 0
     outside: str | None = None
@@ -76,10 +67,7 @@ class _Known(NamedTuple):
 
 
 class Watch:
-    """What is known of a root. For one thread at a time.
-
-    ``workspace`` may be replaced by another one of the same root.
-    """
+    """What is known of a root. For one thread at a time."""
 
     def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
@@ -111,8 +99,7 @@ class Watch:
 
     def _changed(self) -> dict[str, object]:
         """The entities to which something may have happened, with their marks."""
-        names = (f"{name}/{each}" for name in profile_names(self.workspace.config.profiles_dir) for each in TARGETS)
-        marks = self.workspace.store.marks({*names, *self.workspace.config.entities, *self._marks})
+        marks = self.workspace.store.marks({*named_entities(self.workspace.config), *self._marks})
         return {
             entity: mark
             for entity, mark in sorted(marks.items())
@@ -133,9 +120,10 @@ class Watch:
         try:
             self._known[entity], news = _compared(self.workspace.store, entity, before)
         except (CatmemError, OSError) as error:
-            code, trouble = _trouble(entity, error)
-            self._known[entity] = before._replace(trouble=code)
-            return [] if before.trouble == code else [trouble]
+            if isinstance(error, OSError):
+                error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+            self._known[entity] = before._replace(trouble=error.code)
+            return [] if before.trouble == error.code else [News("trouble", entity, error=error)]
         return news
 
 
@@ -187,20 +175,11 @@ def _new(record: Revision) -> News:
     return News("revision", record.entity, record.revision, record.digest, record)
 
 
-def _trouble(entity: str, error: CatmemError | OSError) -> tuple[str, News]:
-    if isinstance(error, OSError):
-        error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
-    return error.code, News("trouble", entity, error=error)
-
-
 # --- who hears it --------------------------------------------------------------------------------------------------
 
 
 def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
-    """The news that the profile ``actor`` (``None``: a person) hears of, each with what it is shown as JSON-ready data.
-
-    It has the rights of now; one that is gone or not right hears nothing, since its rights are unknown.
-    """
+    """The news that ``actor`` (``None``: a person) hears of, with its rights of now, each as JSON-ready data."""
     if actor is None:
         return [(each, _whole(each)) for each in news]
     try:
@@ -213,8 +192,12 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tupl
     return [
         (each, _with_writer(each, actor, unbounded=each.entity in read))
         for each in news
-        if each.entity in read or _is_of(each, actor)
+        if each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor))
     ]
+
+
+def _is_own(record: Revision | None, actor: str) -> bool:
+    return record is None or not record.is_branch or (record.note.get("actor") == actor and not record.is_proposal)
 
 
 def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
@@ -222,13 +205,6 @@ def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
     if record is None or not (unbounded or record.note.get("actor") == actor):
         return said
     return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
-
-
-def _is_of(news: News, name: str) -> bool:
-    """Whether a profile hears of some news that hears of its own files, and of the whole root, only."""
-    record = news.record
-    own = record is None or not record.is_branch or (record.note.get("actor") == name and not record.is_proposal)
-    return own and news.owner in {None, name}
 
 
 def concerns(news: News, entities: Collection[str] | None) -> bool:
@@ -241,11 +217,8 @@ def concerns(news: News, entities: Collection[str] | None) -> bool:
 
 
 def standing(workspace: Root, entity: str, seen: str, actor: str | None) -> News | None:
-    """How an entity stands now, for a caller who has seen a revision or a digest of it; ``None`` if it stands so still.
-
-    It is one of which the actor may hear (``heard_name``). Raises ``ForbiddenError`` for an agent that names a digest,
-    which would tell it of texts that it does not see, and what reading raises.
-    """
+    """How an entity stands, for a caller who has ``seen`` a revision or digest; ``None`` if it stands so still."""
+    # A digest would tell an agent of texts that it does not see.
     if actor is not None and seen.startswith("sha256:"):
         raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
     head = workspace.store.head(entity)
@@ -268,16 +241,11 @@ def heard_name(workspace: Root, name: str, actor: str | None) -> str:
 
 
 def _whole(news: News) -> dict[str, Any]:
-    said = _discreet(news)
-    record, error = news.record, news.error
+    record, said = news.record, dict[str, Any]()
     if record is not None:
-        person = {} if record.person is None else {"person": record.person}
-        said |= {"agent_id": record.agent, **person, "op": record.op, "timestamp": record.timestamp}
-    if news.digest is not None:
-        said["digest"] = news.digest
-    if error is not None:
-        said |= {name: value for name, value in error.to_dict().items() if value is not None}
-    return said
+        said = {"agent_id": record.agent, "person": record.person, "op": record.op, "timestamp": record.timestamp}
+    said |= {"digest": news.digest, **(news.error.to_dict() if news.error else {})}
+    return _discreet(news) | {name: value for name, value in said.items() if value is not None}
 
 
 def _discreet(news: News) -> dict[str, Any]:

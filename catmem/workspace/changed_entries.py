@@ -1,21 +1,26 @@
-"""What revisions did, in words, and the entries that they were on: by what their records say of them."""
+"""What revisions did, in words, and to which entries: who wrote and verified each."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from catmem.errors import CatmemError
-from catmem.names import DROP, SECRET, SPLIT, STAYS, category_name
+from catmem.errors import CatmemError, EditError
+from catmem.names import DROP, SECRET, SPLIT, STAYS, category_name, is_declared
+from catmem.staleness.first_seen import origins, reworded, steps
 from catmem.store.contract import DECISION, PROPOSAL
+from catmem.workspace.differing import Differing, changed_document
 from catmem.workspace.history import parent_of
+from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from catmem.model.document import Document, Entry
     from catmem.store.contract import Revision, Store
     from catmem.workspace.root import Root
+
 
 MOST_READ = 1_000_000
 """Bytes of old texts that are read for the words of a list of revisions."""
@@ -80,10 +85,7 @@ def _listed(value: object) -> str:
 
 
 def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict[str, str]:
-    """The words of the one entry that each revision was on, by its name; of ``MOST_READ`` bytes of texts, the first.
-
-    What cannot be read any more has no words here: its own page says why.
-    """
+    """The words of the one entry that each revision was on, by its name; of ``MOST_READ`` bytes of texts, the first."""
     found: dict[str, str] = {}
     documents: dict[str, Document] = {}
     most = MOST_READ
@@ -100,9 +102,8 @@ def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict
             try:
                 documents[text] = workspace.parse(store.read(record.entity, text).data)
             except CatmemError:
-                continue
-        entry = found_by(documents[text], action)
-        if entry is not None:
+                continue  # its own page says why
+        if (entry := found_by(documents[text], action)) is not None:
             found[record.revision] = entry.body
     return found
 
@@ -124,3 +125,134 @@ def entry_in(document: Document, entry_id: str | None, category: str | None) -> 
 def found_by(document: Document, action: Mapping[str, Any]) -> Entry | None:
     """The entry that an operation of a record names."""
     return entry_in(document, action.get("id"), action.get("category"))
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet."""
+
+    entry: Entry
+    worded: Revision | None
+    verified: Revision | None
+    revisions: tuple[Revision | None, ...]
+    line: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry with its revisions, as JSON-ready data."""
+        day = self.entry.tags.get("verified_date")
+        return {
+            "line": self.line,
+            "category": self.entry.category,
+            "id": self.entry.id,
+            "body": self.entry.body,
+            **_said(self.worded),
+            "verified": None if day is None else {"date": day, **_said(self.verified)},
+            "revisions": [None if each is None else each.revision for each in self.revisions],
+        }
+
+
+def _said(revision: Revision | None) -> dict[str, Any]:
+    """The revision, who made it and when; nulls for a change that is not recorded yet."""
+    if revision is None:
+        return dict.fromkeys(("revision", "agent", "person", "proposed_by", "timestamp"))
+    return {
+        "revision": revision.revision,
+        "agent": revision.agent,
+        "person": revision.person,
+        "proposed_by": revision.note.get(DECISION, {}).get("proposed_by"),
+        "timestamp": revision.timestamp,
+    }
+
+
+def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
+    """The entries of an entity as it is now, in file order, each with its revisions."""
+    return _Lines(workspace, store, entity).now()
+
+
+def revisions_of(workspace: Root, store: Store, entity: str, wanted: str) -> set[str]:
+    """The revisions that changed the entries that hold a text; if there are none now, of those that are gone."""
+    refuse_empty(wanted)
+    lines = _Lines(workspace, store, entity)
+    entries = lines.document.entries
+    held = {each.start for each in entries_holding(wanted, entries)}
+    found = [each for each in lines.now() if each.entry.start in held]
+    found = found or [each for each in lines.gone.values() if entries_holding(wanted, [each.entry])]
+    if not found:
+        raise no_match(wanted, entries, entity, to_agent=False)
+    return {each.revision for blamed in found for each in blamed.revisions if each is not None}
+
+
+class _Lines:
+    """The entries that there are and those that are gone, as one revision after the other is looked at."""
+
+    def __init__(self, workspace: Root, store: Store, entity: str) -> None:
+        if is_declared(entity):
+            raise EditError(
+                f"{entity} has no entries to look at: it is a text or a JSON value",
+                code="no_entries",
+                hint=f"Its revisions are those of catmem log {entity}.",
+            )
+        self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
+        self.gone: dict[str, Blamed] = {}
+        """By their words: what comes back goes on from where it was."""
+        self.document: Document = legible(workspace.parse, entity, store.read(entity).data)
+        last = None
+        for revision, after, found in steps(store.replay(entity), None, workspace.parse):
+            if revision.is_branch or after is None:
+                continue
+            self._take(revision, found)
+            self._verify(revision, after)
+            last = after
+        if last is None:
+            self._take(None, Differing((), self.document.entries))
+        elif last.text != self.document.text:
+            self._take(None, changed_document(last, self.document.to_bytes())[1])
+
+    def now(self) -> list[Blamed]:
+        """The entries that there are, in file order."""
+        left = {key: list(lines) for key, lines in self._live.items()}
+        return [
+            replace(left[entry.category, entry.raw].pop(0), entry=entry, line=self.document.line(entry.start))
+            for entry in self.document.entries
+        ]
+
+    def _take(self, revision: Revision | None, found: Differing) -> None:
+        before = {each.start: self._live[each.category, each.raw].pop(0) for each in found.old}
+        wanted = {each.start for each in found.new}
+        come_from = origins(found, wanted, () if revision is None else reworded(revision)) if before else {}
+        for entry in found.new:
+            origin = come_from.get(entry.start)
+            older = self.gone.pop(entry.body, None) if origin is None else before[origin.start]
+            self._live[entry.category, entry.raw].append(_next(older, entry, revision, is_there=origin is not None))
+        for start in before.keys() - {each.start for each in come_from.values()}:
+            line = before[start]
+            self.gone[line.entry.body] = replace(line, revisions=(*line.revisions, revision))
+
+    def _verify(self, revision: Revision, document: Document) -> None:
+        """A verification on a day that the entry had already changes no text; the record alone tells of it."""
+        for action in _noted_actions(revision):
+            entry = found_by(document, action) if action.get("action") == "verify" else None
+            lines = [] if entry is None else self._live[entry.category, entry.raw]
+            if lines and lines[0].verified is not revision:
+                lines[0] = replace(lines[0], verified=revision, revisions=(*lines[0].revisions, revision))
+
+
+def _noted_actions(revision: Revision) -> Iterable[Mapping[str, Any]]:
+    said = revision.note.get("actions")
+    return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+
+
+def _next(older: Blamed | None, entry: Entry, revision: Revision | None, *, is_there: bool) -> Blamed:
+    """What becomes of an entry by a revision that made it ``entry``; ``is_there``: it was not gone."""
+    day = entry.tags.get("verified_date")
+    if older is None:
+        return Blamed(entry, revision, None if day is None else revision, (revision,))
+    was = older.entry
+    if is_there and (was.category, was.raw) == (entry.category, entry.raw):
+        return older
+    return Blamed(
+        entry,
+        older.worded if was.body == entry.body else revision,
+        None if day is None else older.verified if day == was.tags.get("verified_date") else revision,
+        (*older.revisions, revision),
+    )

@@ -14,11 +14,11 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import profile_names, refuse_no_root
-from catmem.digest import bytes_digest, record_dict
+from catmem.digest import JsonRecord, bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.store.contract import EXTERNAL, Change, Revision
 from catmem.workspace.history import all_entities
@@ -40,12 +40,8 @@ _UNRECORDED = "unrecorded-"
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedEntity:
-    """What became of one entity. ``revisions`` is their number, and ``head`` and ``digest`` are those of the copy.
-
-    ``branches`` are those that nothing follows. ``adopted``: the last revision holds what others had written to the
-    source and no record of it has; the source has it in its file alone.
-    """
+class CopiedEntity(JsonRecord):
+    """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
     outcome: Outcome
@@ -55,42 +51,29 @@ class CopiedEntity:
     branches: tuple[str, ...] = ()
     adopted: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return record_dict(self)
-
 
 def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
-    """Copy all entities of a root from the store ``source`` to the store ``target``; both are said as in catmem.yaml.
-
-    Files of the root's profiles that no store has recorded yet are copied too. Raises ``ConfigError`` (``bad_store``,
-    ``same_store``), ``UnreadableError`` (``missing``: a store in one file that is not there), what ``copy_entities``
-    does, and ``ConfigError`` where no root is.
-    """
+    """Copy all entities of a root, recorded or not, from one store to another; both are said as in catmem.yaml."""
     refuse_no_root(workspace.config)
     for where in (source, target):
         refuse_no_store(where)
-    places = [store_file(workspace.config, where) for where in (source, target)]
-    if source == target or (places[0] is not None and places[0] == places[1]):
-        raise ConfigError(
-            "a store cannot be copied to itself", code="same_store", hint="Name two stores, for example files and "
-            "sqlite:///.catmem/memory.db."
-        )  # fmt: skip
-    if places[0] is not None and not places[0].is_file():
-        raise UnreadableError("no such file", code="missing", path=places[0], hint="Nothing was copied.")
+    from_file, to_file = (store_file(workspace.config, where) for where in (source, target))
+    if source == target or (from_file is not None and from_file == to_file):
+        hint = "Name two stores, for example files and sqlite:///.catmem/memory.db."
+        raise ConfigError("a store cannot be copied to itself", code="same_store", hint=hint)
+    if from_file is not None and not from_file.is_file():
+        raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
     with closing(store_at(workspace, source)) as from_store:
         names = sorted({*from_store.entities(), *all_entities(workspace)})
-        if dry_run and places[1] is not None and not places[1].exists():
+        if dry_run and to_file is not None and not to_file.exists():
             return copy_entities(from_store, None, names)  # opening it would make it
         with closing(store_at(workspace, target)) as to_store:
             return copy_entities(from_store, to_store, names, dry_run=dry_run)
 
 
-class StoredEntity(NamedTuple):
-    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged.
-
-    Of rows how often they were changed, too, when catmem recorded them last and by now.
-    """
+@dataclass(frozen=True, slots=True)
+class StoredEntity(JsonRecord):
+    """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
 
     entity: str
     head: str
@@ -98,10 +81,6 @@ class StoredEntity(NamedTuple):
     branches: tuple[str, ...]
     generation_observed: int | None
     generation_actual: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return {**self._asdict(), "branches": list(self.branches)}
 
 
 def store_info(store: Store) -> list[StoredEntity]:
@@ -123,11 +102,7 @@ def store_info(store: Store) -> list[StoredEntity]:
 def copy_entities(
     source: Store, target: Store | None, entities: Sequence[str], *, dry_run: bool = False
 ) -> list[CopiedEntity]:
-    """Copy the histories of ``entities``; those that have none, and no text, are left out.
-
-    Without a ``target`` the same as a dry run on an empty one. Raises ``StoreError``: ``not_empty`` (an entity has
-    another history in the target; nothing was copied), ``copy_differs`` (the copy is not what the source has now).
-    """
+    """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
     states = {entity: _state(source, target, entity) for entity in there}
     done: Outcome = "would be copied"
@@ -178,10 +153,7 @@ def _copy(source: Store, target: Store, entity: str, state: _State) -> None:
 
 
 def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
-    """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``.
-
-    Raises ``StoreError`` (``copy_differs``) for bytes that are not what their record says.
-    """
+    """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``."""
     newest: str | None = None
     for recorded, data in source.replay(entity):
         if bytes_digest(data) != recorded.digest:
@@ -218,10 +190,7 @@ def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revisio
 def _first_difference(
     wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]
 ) -> tuple[str | None, bool]:
-    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends.
-
-    ``None`` if the two are one.
-    """
+    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends."""
     for ours, theirs in zip_longest(wanted, found):
         if ours is None or theirs is None:
             return (ours or theirs)[0].revision, theirs is None
@@ -232,19 +201,15 @@ def _first_difference(
 
 def _record(recorded: Revision) -> dict[str, Any]:
     """What has to be the same of a record: everything but the store's own sequence, and the time of the copy."""
-    said = recorded.to_dict()
-    del said["sequence"]
-    if recorded.op_id.startswith(_UNRECORDED):
-        del said["timestamp"]
-    return said
+    copied = {"sequence", *(("timestamp",) if recorded.op_id.startswith(_UNRECORDED) else ())}
+    return {name: value for name, value in recorded.to_dict().items() if name not in copied}
 
 
 def _copied(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
-    revision, adopted = head.revision if head else "0", now.revision is None
-    if adopted:
-        count, revision = count + 1, str(int(revision) + 1)
-    return CopiedEntity(entity, outcome, count, revision, now.digest, _branches(source, entity), adopted)
+    adopted = now.revision is None
+    revision = str(int(head.revision if head else "0") + adopted)
+    return CopiedEntity(entity, outcome, count + adopted, revision, now.digest, _branches(source, entity), adopted)
 
 
 def _branches(store: Store, entity: str) -> tuple[str, ...]:
@@ -275,16 +240,13 @@ NOT_NAMED = "no profile has this entity, and no revision of it was ever made"
 NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
 
 
-class UncopiedRows(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class UncopiedRows(JsonRecord):
     """``rows`` rows of an entity that were not copied, and why."""
 
     entity: str
     rows: int
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entity as JSON-ready data."""
-        return self._asdict()
 
 
 def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
@@ -300,10 +262,7 @@ def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
 
 
 def store_at(workspace: Root, where: str) -> Store:
-    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says.
-
-    Raises ``ConfigError`` (``bad_store``) for what names no store.
-    """
+    """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says."""
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
     return open_store(config, workspace.profile, profile_names(config.profiles_dir), workspace.parse, is_own=False)

@@ -22,10 +22,7 @@ class Differing(NamedTuple):
 
 
 def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
-    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs.
-
-    Raises ``UnicodeDecodeError``.
-    """
+    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs."""
     text = data.decode()
     place = _changed(old.text, text)
     new = Document(rescan(old.scan, text, *place), old.limits)

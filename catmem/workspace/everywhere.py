@@ -1,22 +1,42 @@
-"""All that the files of a root hold, for a person: what several of them have word for word stands there once."""
+"""Reports on all profiles of a root: their entries, how they stand, who may read and write what, how long prompts are.
+
+What is not right, or cannot be read, is named among the problems, and hides none of the others.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from catmem import clock
-from catmem.errors import CatmemError
-from catmem.names import TARGETS
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.profile import load_profile, named_entities
+from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
+from catmem.config.selector import is_pattern
+from catmem.digest import record_dict
+from catmem.entities.contents import content_of
+from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.names import TARGETS, UNCATEGORIZED, slugify
+from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
+from catmem.proposals.proposal import ProposalReader
 from catmem.staleness.freshness import freshness
-from catmem.workspace.profile_memory import read_document
+from catmem.store.contract import revision_number
+from catmem.workspace.profile_memory import missing_of, read_document
 from catmem.workspace.root import load_each
 from catmem.workspace.seen_entry import SeenEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
+    from catmem.config.profile import Profile
+    from catmem.model.document import Document
     from catmem.workspace.root import Root
+
 
 E = TypeVar("E", bound=SeenEntry)
 
@@ -41,33 +61,350 @@ def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
     return [SharedEntry(first, tuple(others)) for first, *others in groups.values()]
 
 
+def documents_of(
+    workspace: Root, profile: Profile, targets: Iterable[str] = TARGETS, *, every: bool = False
+) -> tuple[dict[str, Document], list[CatmemError]]:
+    """The files of a profile that can be read, by target (a missing file is an empty one), and why others cannot."""
+    documents: dict[str, Document] = {}
+    problems: list[CatmemError] = []
+    for target in targets:
+        try:
+            documents[target] = read_document(workspace, profile, target)
+        except CatmemError as error:
+            problems.append(error)
+            if not every and not isinstance(error, UnreadableError):
+                break  # the profile's folder is not right, which is one problem and not two
+    return documents, problems
+
+
+def walk(
+    workspace: Root, targets: Iterable[str] = TARGETS, *, every: bool = False
+) -> tuple[list[Profile], dict[str, tuple[Profile, Document]], list[CatmemError]]:
+    """The profiles of a root, their files by entity, and what could not be looked at."""
+    profiles, problems = load_each(workspace)
+    files: dict[str, tuple[Profile, Document]] = {}
+    for profile in profiles:
+        documents, wrong = documents_of(workspace, profile, targets, every=every)
+        files |= {f"{profile.name}/{target}": (profile, document) for target, document in documents.items()}
+        problems += wrong
+    return profiles, files, problems
+
+
 def list_everywhere(
     workspace: Root, *, target: str | None = None, category: str | None = None, as_of: date | None = None
 ) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
-    """The entries of all profiles' files, hidden categories included; what could not be read; the digests of the files.
-
-    Raises ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
-    profiles, unreadable = load_each(workspace)
+    """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
+    _, files, unreadable = walk(workspace, TARGETS if target is None else (target,), every=True)
     config, day = workspace.config, as_of or clock.today()
     wanted = None if category is None else config.taxonomy.category(category)
-    found, digests = list[SeenEntry](), dict[str, str]()
-    for profile in profiles:
-        for each in TARGETS if target is None else (target,):
+    found = [
+        SeenEntry(name, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
+        for name, (profile, document) in files.items()
+        for entry in document.entries
+        if wanted in {None, entry.category}
+    ]
+    return found, unreadable, {name: document.digest for name, (_, document) in files.items()}
+
+
+class Standing(NamedTuple):
+    """How one entity stands; ``waiting_for`` is for how many seconds its oldest proposal waits."""
+
+    entity: str
+    head: int
+    entries: int
+    stale: int
+    expired: int
+    unverified: int
+    drifted: bool
+    unmerged: int
+    waiting: int
+    waiting_for: float
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a root stands; nothing is known of the entities that are ``unreadable``."""
+
+    standings: tuple[Standing, ...]
+    unreadable: tuple[str, ...]
+    begun: datetime
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The survey as JSON-ready data."""
+        return {
+            "entities": [standing._asdict() for standing in self.standings],
+            "unreadable": list(self.unreadable),
+            "begun": self.begun.isoformat(),
+            "seconds": round(self.seconds, 6),
+        }
+
+
+def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
+    """Look over all entities of a root, with configuration and profiles as they are now."""
+    begun, started = clock.now(), time.perf_counter()
+    day = clock.today() if as_of is None else as_of
+    standings: list[Standing] = []
+    unreadable: list[str] = []
+    with workspace.anew() as now:
+        profiles = {profile.name: profile for profile in load_each(now)[0]}
+        for entity in named_entities(now.config):
             try:
-                document = read_document(workspace, profile, each)
-            except CatmemError as error:
-                unreadable.append(error)
-                continue
-            digests[f"{profile.name}/{each}"] = document.digest
-            found += [
-                SeenEntry(
-                    f"{profile.name}/{each}",
-                    document.line(entry.start),
-                    entry,
-                    freshness(entry, profile, config, as_of=day),
-                )
-                for entry in document.entries
-                if wanted in {None, entry.category}
-            ]
-    return found, unreadable, digests
+                standings.append(_standing(now, profiles, entity, day))
+            except (CatmemError, OSError, KeyError):
+                unreadable.append(entity)
+    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
+
+
+def damages(workspace: Root) -> int:
+    """How many damages the stores find in themselves, by a look at every byte; one that cannot look is one."""
+    with workspace.anew() as now:
+        try:
+            return sum(fault.damage for fault in now.store.verify())
+        except (CatmemError, OSError):
+            return 1
+
+
+def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> Standing:
+    # The head comes first: what is read after it may be newer, and is no drift for that.
+    tips = workspace.store.branches(entity)
+    now = workspace.store.read(entity)
+    states: Counter[str] = Counter()
+    waiting: list[str] = []
+    declared = workspace.config.entities.get(entity)
+    if declared is None:
+        profile, entries = profiles[entity.partition("/")[0]], workspace.parse(now.data).entries
+        waiting = [each.timestamp for each in ProposalReader(workspace, entity).open() if each.is_open]
+        states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
+    else:
+        content_of(declared, now.data)
+    head = next((tip for tip in tips if not tip.is_branch), None)
+    return Standing(
+        entity=entity,
+        head=0 if head is None else revision_number(head.revision),
+        entries=states.total(),
+        stale=states["stale"],
+        expired=states["expired"],
+        unverified=states["unverified"],
+        drifted=head is not None and now.revision is None,
+        unmerged=sum(tip.is_branch and not tip.is_proposal for tip in tips),
+        waiting=len(waiting),
+        waiting_for=(clock.now() - datetime.fromisoformat(min(waiting))).total_seconds() if waiting else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who reads and may write what in a root. ``problems`` are the profiles and files that could not be looked at."""
+
+    fleet: Fleet
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return access_dict(self.fleet, self.fleet.profiles, self.fleet.categories) | {
+            "problems": [problem.to_dict() for problem in self.problems]
+        }
+
+
+class Why(NamedTuple):
+    """Why a profile may do something in a category. ``entries`` are those of its own files, by target."""
+
+    profile: str
+    category: str
+    declared: bool
+    entries: dict[str, int]
+    reasons: tuple[Reason, ...]
+    note: str | None
+    problems: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON-ready data."""
+        answers, problems = ([each.to_dict() for each in found] for found in (self.reasons, self.problems))
+        said = self._asdict()
+        return {name: said[name] for name in self._fields[:4]} | {"answers": answers, "problems": problems}
+
+
+def read_access(workspace: Root) -> Access:
+    """Who reads and may write what, over all profiles and files of a root."""
+    profiles, files, problems = walk(workspace)
+    # A copy that was seeded is the fact of its source, and two profiles may share a folder.
+    held = {
+        (Held(entry.category, name.partition("/")[2]), entry.body)
+        for name, (_, document) in files.items()
+        for entry in document.entries
+    }
+    counts = Counter(each for each, _ in held)
+    return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
+
+
+def explain(workspace: Root, name: str, category: str) -> Why:
+    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not."""
+    config, note = workspace.config, None
+    profile = workspace.profile(name)
+    slug = config.taxonomy.category(category)
+    declared = config.taxonomy.named(slug) is not None
+    if not declared and slug not in (fleet := read_access(workspace).fleet).categories:
+        note = unknown_category(category, fleet)
+    documents, problems = documents_of(workspace, profile)
+    written = None
+    if profile.path is not None and config.taxonomy.aliases:
+        written = load_profile(profile.path, profiles_dir=config.profiles_dir)
+    return Why(
+        profile=profile.name,
+        category=slug,
+        declared=declared,
+        entries={target: len(found.by_category.get(slug, ())) for target, found in documents.items()},
+        reasons=reasons(profile, slug, config.taxonomy, written),
+        note=note,
+        problems=tuple(problems),
+    )
+
+
+def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
+    """The profiles of these names, in the order of the fleet; without any, all."""
+    right = {profile.name for profile in access.fleet.profiles}
+    for name in names:
+        if name not in right:
+            workspace.profile(name)
+    return tuple(profile for profile in access.fleet.profiles if not names or profile.name in names)
+
+
+def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips."""
+    chosen: set[str] = set()
+    notes: list[str] = []
+    for each in wanted:
+        slug = each if is_pattern(each) else workspace.config.taxonomy.category(each)
+        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
+        if not found:
+            notes.append(unknown_category(each, fleet))
+        chosen |= found
+    return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
+
+
+def unknown_category(category: str, fleet: Fleet) -> str:
+    """What to tell a person who names a category that no profile names and no file has."""
+    known = fleet.categories
+    if fleet.taxonomy.closed or not slugify(category):
+        raise UnknownNameError(
+            f"there is no category {shown(category)} in this root",
+            hint=suggestion(slugify(category), known, "categories"),
+        )
+    near = nearest(slugify(category), known)
+    return f"No profile names the category {shown(category)} and no file has it yet." + (
+        f" Did you mean {near!r}?" if near else ""
+    )
+
+
+def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[str]) -> dict[str, Any]:
+    """A fleet as JSON-ready data, with these profiles and categories in the matrix."""
+    chosen = [profile.name for profile in profiles]
+    every = len(fleet.profiles)
+    return {
+        "profiles": [
+            {"profile": each.name, "tier": each.tier, "may_verify": each.verifies}
+            for each in fleet.profiles
+            if each.name in chosen
+        ],
+        "matrix": [_row(fleet, category, chosen) for category in categories],
+        "orphans": [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in fleet.orphans()],
+        "widest": [width._asdict() | {"of": every} for width in fleet.widest()],
+    }
+
+
+def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
+    cells = {name: fleet.cells[category][name] for name in chosen}
+    return {
+        "category": category,
+        "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
+        "entries": fleet.count(category),
+        "reads_user": [name for name, cell in cells.items() if cell.user == "yes"],
+        "reads_memory": [name for name, cell in cells.items() if cell.memory == "yes"],
+        "writes": [name for name, cell in cells.items() if cell.write],
+        "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+    }
+
+
+# --- how long prompts are ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+
+    profile: str
+    tier: int
+    style: str
+    owner: str
+    seed_from: str | None
+    missing: tuple[str, ...]
+    sizes: Sizes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measures as JSON-ready data."""
+        said = record_dict(self)
+        sizes: dict[str, Any] = said.pop("sizes")
+        return said | sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+
+    as_of: date
+    source: str | None
+    profiles: tuple[Measured, ...]
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def total(self) -> Sizes:
+        """All of them together."""
+        return total(measured.sizes for measured in self.profiles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole as JSON-ready data."""
+        return {
+            "as_of": self.as_of.isoformat(),
+            "source": self.source,
+            "profiles": [measured.to_dict() for measured in self.profiles],
+            "total": self.total.to_dict(),
+            "problems": [problem.to_dict() for problem in self.problems],
+        }
+
+
+def read_stats(
+    workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+) -> Stats:
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
+    day = as_of or clock.today()
+    chosen = dict.fromkeys(names)
+    every, problems = load_each(workspace)
+    profiles, problems = ([workspace.profile(name) for name in chosen], []) if names else (every, problems)
+    given = None if source is None else workspace.profile(source)
+    sources = {} if given else {each.name: each for each in every}
+    read: dict[str, WholeSizes | None] = {}
+
+    def whole_of(owner: Profile) -> WholeSizes | None:
+        if owner.name not in read:
+            documents, wrong = documents_of(workspace, owner)
+            if wrong and given:
+                raise wrong[0]
+            problems.extend(wrong)
+            read[owner.name] = None if wrong else WholeSizes(documents)
+        return read[owner.name]
+
+    measured: list[Measured] = []
+    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+        whole = whole_of(given or profile)
+        if whole is not None:
+            above = sources.get(profile.seed_from or "") if whole.entries else None
+            both = (whole, whole_of(above) if above else None)
+            beside = max(filter(None, both), key=lambda each: each.flat.characters)
+            owner = given or profile
+            texts = {target: document.text for target, document in whole.documents.items()}
+            missing = missing_of(texts, {target: workspace.path_of(owner, target) for target in TARGETS})
+            sizes = measure(whole, profile, owner, beside, as_of=day, config=workspace.config)
+            said = profile.name, profile.tier, profile.prompt.style, owner.name, profile.seed_from, missing
+            measured.append(Measured(*said, sizes))
+    return Stats(day, source, tuple(measured), tuple(problems))

@@ -1,31 +1,41 @@
-"""Memory files as other programs read them: typed JSON, the flat file of Hermes Agent, plain Markdown."""
+"""Memory for other programs: JSON, flat files and plain Markdown; and snapshots of all rows, which can come back."""
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.profile import profile_names
-from catmem.errors import WouldOverwriteError
-from catmem.files import os_errors, replace_file
+from catmem.errors import EditError, SourceError, WouldOverwriteError
+from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.store.row_copies import copy_text
+from catmem.store.codec import FoundRow
+from catmem.store.contract import PERSON, Change, Rows
+from catmem.store.row_copies import MOST_BYTES, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
+from catmem.workspace.history import put_back
 from catmem.workspace.init import is_there
 from catmem.workspace.root import entities_of_each
-from catmem.workspace.seen_entry import value_texts
-from catmem.workspace.snapshots import take_snapshot
+from catmem.workspace.rows import RowCodec
+from catmem.workspace.seen_entry import texts_of, value_texts
+from catmem.workspace.stores import tier_of
+from catmem.writing import gate
+from catmem.writing.terms import check_threats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.model.document import Document, Entry
+    from catmem.store.codec import Codec, EditedRows
     from catmem.workspace.root import Root
+    from catmem.writing.written import Written
+
 
 Form = Literal["json", "hermes", "markdown"]
 
@@ -45,11 +55,7 @@ class Exported:
 
 
 def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | None = None) -> list[Exported]:
-    """The files that the profiles have, whole, hidden categories included: an export is for people.
-
-    Raises ``UnknownNameError`` and ``UnreadableError``, and ``EditError`` (``not_possible``) for a text that no flat
-    file holds.
-    """
+    """The files that the profiles have, whole, hidden categories included: an export is for people."""
     made: list[Exported] = []
     for profile in profiles:
         missing = workspace.missing_files(profile)
@@ -101,33 +107,20 @@ def _bullet(entry: Entry) -> str:
 
 
 def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Write the files of an export below ``folder``, and give the names of those that were written.
-
-    A file with the same content stays. Raises ``WouldOverwriteError`` for others, unless ``overwrite``, and always for
-    a memory file of the root; then nothing was written. Raises ``UnreadableError`` (``not_writable``).
-    """
+    """Write the files of an export below ``folder``, and give the names of those that were written."""
     changed = [each for each in made if not is_there(folder / each.name, each.text.encode())]
     own = set(_memory_files(workspace))
-    in_the_way = [
-        each.name
-        for each in changed
-        if os.path.realpath(folder / each.name) in own or (not overwrite and os.path.lexists(folder / each.name))
-    ]
-    if in_the_way:
-        raise WouldOverwriteError(
-            folder,
-            in_the_way,
-            "No export replaces a memory file of the root: choose another folder."
-            if own.intersection(os.path.realpath(folder / name) for name in in_the_way)
-            else "Choose another folder, or replace them with --overwrite.",
-        )
+    of_root = [each.name for each in changed if os.path.realpath(folder / each.name) in own]
+    there = [each.name for each in changed if not overwrite and os.path.lexists(folder / each.name)]
+    if in_the_way := [each.name for each in changed if each.name in {*of_root, *there}]:
+        hint = "Choose another folder, or replace them with --overwrite."
+        if of_root:
+            hint = "No export replaces a memory file of the root: choose another folder."
+        raise WouldOverwriteError(folder, in_the_way, hint)
     for each in changed:
         path = folder / each.name
-        with os_errors(
-            "cannot be written",
-            path=path,
-            hint="Choose a folder that this user may write. Files that were written before stay.",
-        ):
+        hint = "Choose a folder that this user may write. Files that were written before stay."
+        with os_errors("cannot be written", path=path, hint=hint):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, each.text.encode())
     return [each.name for each in changed]
@@ -147,3 +140,131 @@ def _memory_files(workspace: Root) -> Iterator[str]:
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
     for name in profile_names(workspace.config.profiles_dir):
         yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
+
+
+class RowLeftOut(NamedTuple):
+    """What a snapshot has and the root cannot take: of which entity, which row by its ``id`` or ``None`` for all."""
+
+    entity: str
+    row: int | None
+    why: str
+
+
+class BroughtBack(NamedTuple):
+    """What bringing a snapshot back wrote, or would write; which entities were so already; and what was left out."""
+
+    timestamp: str
+    written: Sequence[Written]
+    same: Sequence[str]
+    left_out: Sequence[RowLeftOut]
+
+
+def take_snapshot(workspace: Root) -> dict[str, Any]:
+    """All rows of a root as they are now, as JSON-ready data."""
+    return row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
+
+
+def _rows_of_files(workspace: Root) -> Rows:
+    codec = RowCodec(workspace.parse, tier_of(workspace.profile))
+    rows: list[dict[str, Any]] = []
+    names = entities_of_each(workspace).names
+    for entity in names:
+        data = workspace.read(*entity.split("/")).document.to_bytes()
+        for number, row in enumerate(codec.rows(entity, data), 1):
+            rows.append({"entity": entity, "id": number, **row._asdict(), "tags": json.loads(row.tags)})
+    return Rows(rows, dict.fromkeys(names, (0, 0)))
+
+
+def read_snapshot(path: Path) -> dict[str, Any]:
+    """What a snapshot says. Raises ``UnreadableError``, and ``SourceError`` for another file or an edited one."""
+    data = read_bounded(path, MOST_BYTES)
+    try:
+        said = json.loads(data)
+        known, whole = str(said["digest"]), copy_digest(said)
+        rows = said["entries"]
+        is_one = isinstance(said["entities"], dict) and isinstance(rows, list) and "timestamp" in said
+        is_one = is_one and all(isinstance(row, dict) and isinstance(row.get("entity"), str) for row in rows)
+    except (ValueError, RecursionError, TypeError, KeyError):
+        is_one = False
+    if not is_one:
+        raise SourceError(
+            "is no snapshot of rows, or one that was cut",
+            path=path,
+            hint="Nothing was changed. Name a memory.bak.*.json, or what 'catmem export --snapshot' wrote.",
+        )
+    if known != whole:
+        raise SourceError(
+            f"the snapshot was edited: it says the digest {known[:19]}…, and what it holds has {whole[:19]}…",
+            code="edited",
+            path=path,
+            hint="Nothing was changed. Take another copy of it, or make the changes by 'catmem add' and 'replace'.",
+        )
+    return said  # type: ignore[no-any-return]
+
+
+def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    workspace: Root,
+    said: Mapping[str, Any],
+    *,
+    profile: str | None = None,
+    target: str | None = None,
+    dry_run: bool = False,
+    allow_secret: bool = False,
+) -> BroughtBack:
+    """Make the entities what a snapshot says of them; all are looked at before the first is written."""
+    here = entities_of_each(workspace).names
+    named = [
+        entity
+        for entity in sorted(said["entities"])
+        if profile in {None, entity.partition("/")[0]} and target in {None, entity.partition("/")[2]}
+    ]
+    left_out = [RowLeftOut(entity, None, "no profile of this root has it") for entity in named if entity not in here]
+    changes: dict[str, tuple[str, bytes]] = {}
+    same: list[str] = []
+    for entity in (each for each in named if each in here):
+        current = workspace.store.read(entity)
+        rows = rows_of(said, entity)
+        edited = edited_by(RowCodec(workspace.parse), entity, current.data, rows)
+        left_out += [RowLeftOut(entity, rows[number].get("id"), why) for number, why in edited.bad]
+        if edited.data == current.data:
+            same.append(entity)
+        else:
+            with gate.checks(workspace, entity, op="restore", agent=PERSON, recorded=not dry_run):
+                _check_new_texts(workspace, entity, current.data, edited.data, allow_secret=allow_secret)
+            changes[entity] = current.digest, edited.data
+    written: list[Written] = []
+    change = Change(op="restore", agent=PERSON, note={"snapshot": said["timestamp"]})
+    for entity, (seen, data) in changes.items():
+        attempt = gate.attempt(workspace, entity, op="restore", agent=PERSON, prev=seen, recorded=not dry_run)
+        with attempt as trying:
+            written.append(put_back(workspace, trying, data, seen, change, dry_run=dry_run))
+    return BroughtBack(said["timestamp"], written, same, left_out)
+
+
+def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, allow_secret: bool) -> None:
+    """Raise ``EditError`` (``secret``) for a secret that ``old`` does not hold and ``new`` would."""
+    before, after = (
+        dict.fromkeys(
+            [*(each.title for each in read.sections), *(text for each in read.entries for text in texts_of(each))]
+        )
+        for read in map(workspace.parse, (old, new))
+    )
+    try:
+        texts = [text for text in after if text not in before]
+        check_threats(texts, workspace.config, to_agent=False, allow_secret=allow_secret)
+    except EditError as error:
+        error.path = entity
+        raise
+
+
+def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:
+    """What the rows of a snapshot make of an entity's bytes; what they do not touch stays."""
+    found = [_found(number, row) for number, row in enumerate(rows)]
+    # What comes back before the first entry of a category is put behind it; the second time that moves.
+    return codec.edited(entity, codec.edited(entity, data, found).data, found)
+
+
+def _found(number: int, row: Mapping[str, Any]) -> FoundRow:
+    tags = row.get("tags")
+    named = {name: row.get(name) for name in ("category", "title", "tier", "content", "created_at", "mark")}
+    return FoundRow(id=number, position=number, tags=tags if isinstance(tags, str) else json.dumps(tags), **named)

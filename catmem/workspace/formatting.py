@@ -22,8 +22,9 @@ from catmem.workspace.stores import backend_of, store_of_file
 from catmem.writing import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
+    from catmem.config.profile import Profile
     from catmem.model.document import Document
     from catmem.model.layout import Layout
     from catmem.workspace.root import Root
@@ -48,26 +49,14 @@ class PlannedFormat:
 
 
 class MemoryFiles(NamedTuple):
-    """Memory files, in order, each with whether it may be a symbolic link.
-
-    A folder may have another author, so only a user who names a file (or a profile with ``allow_outside``) has a link
-    written through. ``unreadable`` is what is wrong with the profiles whose files are not among them.
-    """
+    """Memory files, in order, each with whether a link is followed; ``unreadable`` are profiles that hide others."""
 
     links: dict[Path, bool]
     unreadable: tuple[CatmemError, ...] = ()
 
 
 def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
-    """The files that ``paths`` name, in order; a folder stands for every USER.md and MEMORY.md below it.
-
-    Without any path, the files of the root's profiles that exist. A path that does not exist is kept, so that reading
-    it says so; so is what stands in the place of a memory file and is none (a folder, a pipe, a link to nowhere), and a
-    folder that cannot be listed.
-
-    Raises ``UnreadableError`` (``not_markdown``) for a named file of another kind, and ``ConfigError`` (``no_root``)
-    where there are neither paths nor files nor a root.
-    """
+    """The files that ``paths`` name, also those that are not there, and all below folders; else those of profiles."""
     named = [_named(path) for path in paths]
     if not named and not backend_of(workspace.config).has_files:
         raise StoreError(
@@ -80,6 +69,7 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
+            # A folder may have another author.
             found.update((file, False) for file in _below(path) if file not in found)
         else:
             _refuse_other_kinds(path)
@@ -87,35 +77,42 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     return MemoryFiles(found)
 
 
-def _of_profiles(workspace: Root) -> MemoryFiles:
+def _places(workspace: Root) -> tuple[list[tuple[Profile, dict[str, Path]]], list[CatmemError]]:
+    """Where the files of each profile are, and what is wrong with the others."""
     profiles, unreadable = load_each(workspace)
-    existing: dict[Path, bool] = {}
+    found: list[tuple[Profile, dict[str, Path]]] = []
     for profile in profiles:
         try:
-            paths = [workspace.path_of(profile, target) for target in FILE_NAMES]
+            found.append((profile, {target: workspace.path_of(profile, target) for target in FILE_NAMES}))
         except CatmemError as error:
             unreadable.append(error)
-        else:
-            existing.update((path, profile.allow_outside) for path in paths if os.path.lexists(path))
+    return found, unreadable
+
+
+def _of_profiles(workspace: Root) -> MemoryFiles:
+    found, unreadable = _places(workspace)
+    existing = {
+        path: profile.allow_outside for profile, paths in found for path in paths.values() if os.path.lexists(path)
+    }
     if not existing and not unreadable and workspace.config.path is None:
-        raise _no_root(workspace.root)
+        # With --root only that folder was looked at, and there may be a root above it.
+        where = "here or above" if find_root(workspace.root) is None else "in this folder"
+        hint = "Name the files, name the root with --root, or make one with 'catmem init'."
+        message = f"no catmem.yaml was found {where}, and no memory files"
+        raise ConfigError(message, code="no_root", path=workspace.root, hint=hint)
     return MemoryFiles(existing, tuple(unreadable))
 
 
 def _below(folder: Path) -> list[Path]:
     """Whatever is called as a memory file is below a folder, and the folders there that cannot be listed."""
-    closed: list[Path] = []
-
-    def remember(error: OSError) -> None:
-        closed.append(Path(error.filename))
-
-    found = [
+    closed: list[OSError] = []
+    found = {
         Path(where) / name
-        for where, folders, files in os.walk(folder, onerror=remember)
+        for where, folders, files in os.walk(folder, onerror=closed.append)
         for name in (*folders, *files)
         if name in FILE_NAMES.values()
-    ]
-    return sorted({*found, *closed})
+    }
+    return sorted(found | {Path(error.filename) for error in closed})
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -127,17 +124,6 @@ def _refuse_other_kinds(path: Path) -> None:
             hint=f"Name files that end in {' or '.join(_SUFFIXES)}. On standard input ('catmem fmt -', "
             "'catmem migrate -') a text may have any name.",
         )
-
-
-def _no_root(folder: Path) -> ConfigError:
-    # With --root only that folder was looked at, and there may be a root above it.
-    where = "here or above" if find_root(folder) is None else "in this folder"
-    return ConfigError(
-        f"no catmem.yaml was found {where}, and no memory files",
-        code="no_root",
-        path=folder,
-        hint="Name the files, name the root with --root, or make one with 'catmem init'.",
-    )
 
 
 def _named(path: str | Path) -> Path:
@@ -176,27 +162,19 @@ def plan_format(
 
 
 def apply_format(workspace: Root, planned: PlannedFormat) -> None:
-    """Write a planned text: through the store where the file is in one, else in place of the file.
-
-    Raises ``RefusedError`` (for a file without a store ``ChangedMeanwhileError``), ``StoreError`` and
-    ``UnreadableError``; the file is then as it was.
-    """
+    """Write a planned text: through the store where the file is in one, else in place of the file."""
     if not planned.changes:
         return
     old, new = planned.old.encode(), planned.new.encode()
-    entity = entity_at(workspace, planned.path)
-    if entity is not None or has_journal(planned.path):
-        commit_file(workspace, planned.path, entity, (old, new), Change(op="fmt"))
-    else:
-        rewrite_file(planned.path, old, new)
+    commit_file(workspace, planned.path, entity_at(workspace, planned.path), (old, new), Change(op="fmt"))
 
 
 def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
-    """Commit the second of two texts to the store of a file that holds the first one.
-
-    Where the file is an ``entity`` of the root this goes through the gate.
-    """
+    """Put the second of two texts in place of the first: through the store of the file, if it has one."""
     old, new = texts
+    if entity is None and not has_journal(path):
+        rewrite_file(path, old, new)
+        return
     with closing(store_of_file(workspace.config, path)) as store:
         if entity is None:
             store.commit(str(path), bytes_digest(old), lambda _: new, change)
@@ -210,33 +188,19 @@ def has_journal(path: Path) -> bool:
 
 
 def entity_at(workspace: Root, path: Path) -> str | None:
-    """The entity that a file is, ``None`` for one of no profile of the root.
-
-    Raises what is wrong with a profile whose file it may be: a write past that profile would go past its rights too.
-    """
+    """The entity that a file is, ``None`` for one of no profile of the root."""
     if not backend_of(workspace.config).has_files:
         return None
-    real = path.resolve()
-    profiles, unreadable = load_each(workspace)
-    for profile in profiles:
-        try:
-            paths = {target: workspace.path_of(profile, target).resolve() for target in FILE_NAMES}
-        except CatmemError as error:
-            unreadable.append(error)
-            continue
+    real, (found, unreadable) = path.resolve(), _places(workspace)
+    for profile, paths in found:
         for target, place in paths.items():
-            if place == real:
+            if place.resolve() == real:
                 return f"{profile.name}/{target}"
-    if unreadable:
-        _refuse_hidden(workspace, path, {profile.name for profile in profiles}, unreadable[0])
-    return None
-
-
-def _refuse_hidden(workspace: Root, path: Path, right: Container[str], error: CatmemError) -> None:
-    """Raise what is wrong with a profile that is not ``right``, if a file may be its own."""
-    config, real = workspace.config, path.resolve()
-    for name in profile_names(config.profiles_dir):
+    config, right = workspace.config, {profile.name for profile, _ in found}
+    # A write past a profile that is not right, and whose file it may be, would go past its rights too.
+    for name in profile_names(config.profiles_dir) if unreadable else ():
         if name not in right and config.home(name).resolve() == real.parent:
             workspace.profile(name)  # which says what is wrong with it
-    if has_journal(path) and real.is_relative_to(config.root.resolve()):
-        raise error
+    if unreadable and has_journal(path) and real.is_relative_to(config.root.resolve()):
+        raise unreadable[0]
+    return None

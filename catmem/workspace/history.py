@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -24,37 +25,29 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 if TYPE_CHECKING:
     from catmem.config.config import DeclaredEntity
     from catmem.config.profile import Profile
-    from catmem.store.contract import Current, Revision, Store
+    from catmem.store.contract import Current, Revision, Snapshot, Store
     from catmem.workspace.root import Root
 
 
 def entity_of(workspace: Root, name: str) -> str:
-    """The entity that a person means: ``trinity/user``, or ``trinity`` for the same, or one that catmem.yaml declares.
-
-    Raises ``UnknownNameError``, with the nearest name, and ``ConfigError`` where no root is.
-    """
+    """The entity that is meant: ``trinity/user``, or ``trinity`` for the same, or one that catmem.yaml declares."""
     refuse_no_root(workspace.config)
     if ":" in name:
         return declared_of(workspace, name).name
     owner, _, target = name.partition("/")
     target = target or "user"
     if target not in FILE_NAMES:
-        raise UnknownNameError(
-            f"{target!r} is not a target",
-            code="unknown_target",
-            hint=suggestion(target, FILE_NAMES, "targets"),
-        )
+        hint = suggestion(target, FILE_NAMES, "targets")
+        raise UnknownNameError(f"{target!r} is not a target", code="unknown_target", hint=hint)
     return f"{workspace.profile(owner).name}/{target}"
 
 
 def declared_of(workspace: Root, name: str, actor: Profile | None = None) -> DeclaredEntity:
-    """The entity that catmem.yaml declares under a name, if the actor (``None``: a person) may know of it.
-
-    Raises ``UnknownNameError``, to a profile in the same words whether there is one or not.
-    """
+    """The entity that catmem.yaml declares under a name, if the actor (``None``: a person) may know of it."""
     found = workspace.config.entities.get(name)
     if found is not None and reads_entity(found, actor):
         return found
+    # In the same words whether there is one or not.
     known = [each for each, declared in workspace.config.entities.items() if reads_entity(declared, actor)]
     hint = suggestion(name, known, "entities") if is_declared(name) else DECLARED_RULE
     raise UnknownNameError(f"there is no entity {shown(name)}", code="unknown_entity", hint=hint)
@@ -96,12 +89,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     store: Store | None = None,
     undone: str | None = None,
 ) -> Written:
-    """Write the bytes of an old revision again, as a new one; what is there now stays in the history.
-
-    Under the same ``op_id`` it is done once. ``store`` is that of one file that is of no profile, ``entity`` its path
-    then. ``undone`` is the revision that this takes back. Only a person and a tier-1 profile may. Raises
-    ``ForbiddenError``, ``UnknownRevisionError`` and ``RefusedError``.
-    """
+    """Write the bytes of an old revision again, as a new one; what is there now stays in the history."""
     agent, recorded = actor or PERSON, not dry_run
     with gate.attempt(
         workspace, entity, op="restore", agent=agent, prev=expected, store=store, recorded=recorded
@@ -129,13 +117,7 @@ def undo(  # noqa: PLR0913 - as above
     actor: str | None = None,
     store: Store | None = None,
 ) -> Written:
-    """Take back what the newest revision of an entity did: the text before it becomes a revision of its own.
-
-    If that is an undo, this goes further back. Without an ``entity`` it is the one that the caller wrote last.
-    ``expected`` is the newest revision, for a caller who saw that one. ``store`` is as for ``restore``, whose rights
-    are needed. Raises ``EditError`` (``no_undo``) for a revision that a text alone does not take back, ``StaleError``
-    where it is not the newest, ``DriftError`` where the file has an external change since, and what ``restore`` raises.
-    """
+    """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
     with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
         seen = checked_expected(expected)
         if actor is not None:
@@ -153,17 +135,9 @@ def undo(  # noqa: PLR0913 - as above
                 hint = f"'catmem undo {own.entity}' takes back what you wrote last yourself. {hint}" if own else hint
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
+    again = partial(restore, workspace, entity, before, expected=seen or last, undone=record.revision)
     try:
-        done = restore(
-            workspace,
-            entity,
-            before,
-            expected=seen or last,
-            dry_run=dry_run,
-            actor=actor,
-            store=store,
-            undone=record.revision,
-        )
+        done = again(dry_run=dry_run, actor=actor, store=store)
     except (StaleError, DriftError) as error:
         error.hint = (
             f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "
@@ -243,9 +217,7 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
         store = workspace.store
         limit = limit_of_entity(workspace, entity)
     before = store.read(entity)
-    data, found, digest, adopted = before.data, before.revision, bytes_digest(old), None
-    restored: tuple[str, ...] = ()
-    repeated = False
+    data, made, repeated = before.data, replace(before, digest=bytes_digest(old)), False
     if dry_run:
         if seen is not None and not sees(seen, before.revision, before.digest):
             if not seen.startswith("sha256:"):
@@ -259,38 +231,36 @@ def put_back(  # noqa: PLR0913 - what is written, on what, and how
             data, repeated = current.data, False
             return old
 
-        written = trying.commit(seen, update, change)
-        found, digest, adopted = written.revision, written.digest, written.adopted
-        restored = on_restoration(written)
-    text = _text(old)
+        made = trying.commit(seen, update, change)
+    return replace(written_bytes(entity, made, data, old, limit), repeated=repeated)
+
+
+def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: int | None) -> Written:
+    """What a commit of whole bytes did."""
+    text = _text(new)
     return Written(
         entity=entity,
-        revision=found,
-        digest=digest,
-        changed=data != old,
-        before=_text(data),
+        revision=made.revision,
+        digest=made.digest,
+        changed=old != new,
+        before=_text(old),
         after=text,
         entries=(),
         usage=FileUsage(size_of(text), limit),
-        notes=(*restored, *((on_adoption(adopted),) if adopted else ())),
+        notes=(*on_restoration(made), *((on_adoption(made.adopted),) if made.adopted else ())),
         warnings=unmerged_warnings(entity, text),
-        adopted=adopted,
-        repeated=repeated,
+        adopted=made.adopted,
     )
 
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, seen: bool = False) -> str:
-    """Take an external change of an entity into its history; the revision of what is there afterwards.
-
-    No byte of the file changes, and what has a revision already keeps it. ``seen``: the person saw the change, which
-    is a revision too, so that writes without a view go on. Raises ``RefusedError`` and its kinds, and
-    ``UnknownNameError``.
-    """
+    """Take an external change of an entity into its history; the revision of what is there afterwards."""
     with gate.attempt(workspace, entity, op="adopt", agent=PERSON, prev=expected) as trying:
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
         head = workspace.store.head(trying.entity)
         if seen and head is not None and head.agent == EXTERNAL and head.parents:
+            # A revision of its own, so that writes without a view go on.
             look = Change(op="adopt", note={"seen": written.revision}, keeps_note=True)
             written = trying.commit(written.revision, lambda current: current.data, look)
         return written.revision or "0"
@@ -303,10 +273,8 @@ def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
 
 
 def all_entities(workspace: Root) -> list[str]:
-    """The entities of all profiles of the root and those that it declares, whether they were ever written or not.
-
-    Raises ``ConfigError`` where no root is: there no report should say that all entities are well.
-    """
+    """The entities of all profiles of the root and those that it declares, whether they were ever written or not."""
+    # Where no root is, no report should say that all entities are well.
     refuse_no_root(workspace.config)
     files = [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
     return [*files, *workspace.config.entities]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.config.config import CONFIG_NAME, refuse_bad_name
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import HERMES_LIMITS
+from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import parse_yaml
 from catmem.errors import CatmemError, ConfigError, GitError, UnknownNameError, UnreadableError, WouldOverwriteError
@@ -26,8 +26,8 @@ from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
-from catmem.workspace.git_program import run_git
 from catmem.workspace.kits import NewCategory, profiles_of
+from catmem.workspace.machine import run_git
 
 if TYPE_CHECKING:
     import subprocess
@@ -109,17 +109,7 @@ def make_root(
     start: Iterable[str | Path] = (),
     dry_run: bool = False,
 ) -> NewRoot:
-    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
-
-    With ``example`` they are those of the worked example; else ``profiles`` are the shipped ones to write, by default
-    the orchestrator, with those that they extend or are seeded from, and other names are those of new specialists.
-    ``start`` are memory files that the orchestrator gets a copy of, byte for byte: a ``USER.md``, a ``MEMORY.md``, or a
-    folder that holds them. Without them it gets a first ``USER.md``, unless there is one. ``dry_run``: nothing is
-    written, and all is said. Raises ``UnknownNameError``
-    for a slip of a shipped name, ``ConfigError`` (``bad_name``; ``not_memory`` for a file of another name),
-    ``WouldOverwriteError``, and ``UnreadableError`` (``missing``, ``not_utf8``, ``not_writable``, ``not_a_file``,
-    ``symlink`` for a linked folder in ``folder``, …).
-    """
+    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing."""
     root = Path(folder)
     memory = _memory_files(start)
     notes: tuple[str, ...] = ()
@@ -137,7 +127,12 @@ def make_root(
         first = root / _HOME / FILE_NAMES["user"]
         if not memory and (is_there(first, _USER) or not os.path.lexists(first)):
             files[f"{_HOME}/{first.name}"] = _USER
-        notes = (*(_on_larger(*each) for each in large), *unknown)
+        over = (
+            f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
+            f"catmem.yaml sets no limit for {target}"
+            for target, name, size in large
+        )
+        notes = (*over, *unknown)
     files = dict(sorted(files.items()))
     _refuse_linked_folders(root, files)
     kept = [name for name, data in files.items() if is_there(root / name, data)]
@@ -173,9 +168,7 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as stream:
                 stream.write(data)
-        if to_ignore:
-            with (root / ".gitignore").open("a", encoding="utf-8", newline="") as stream:
-                stream.write(to_ignore)
+        _append(root / ".gitignore", to_ignore)
 
 
 def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
@@ -222,13 +215,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
 
 
-def _on_larger(target: str, name: str, size: int) -> str:
-    return (
-        f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
-        f"catmem.yaml sets no limit for {target}"
-    )
-
-
 def _config(root: Path, start: bytes, without: set[str]) -> bytes:
     """``start`` with limits, but not for some targets; if a file with other limits is there, what that says."""
 
@@ -241,10 +227,7 @@ def _config(root: Path, start: bytes, without: set[str]) -> bytes:
 
 
 def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
-    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists.
-
-    Raises ``UnknownNameError`` for slips of shipped names, ``ConfigError`` for a name that no profile can have.
-    """
+    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists."""
     others = [name for name in names if name not in shipped]
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
@@ -268,18 +251,9 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, 
 def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> bytes:
     """The first configuration, with the categories of the worked example that these profiles name, and ``new`` ones."""
     example = parse_yaml(example_files()[CONFIG_NAME]).data["taxonomy"]["categories"]
-    own = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
-    lists = ("user_memory_categories", "memory_categories", "writable_categories")
-    said = [parse_yaml(text).data for text in profiles.values()]
-    selectors = Selectors(
-        tuple(
-            selector.removeprefix("!")
-            for each in said
-            for key in lists
-            for selector in each.get(key, ())
-            if selector != "*"
-        )
-    )
+    own, said = starting_categories(), [parse_yaml(text).data for text in profiles.values()]
+    named = [selector for each in said for key in SELECTOR_KEYS for selector in each.get(key, ())]
+    selectors = Selectors(tuple(each.removeprefix("!") for each in named if each != "*"))
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
     titles |= {each.slug: each.title for each in new if each.slug not in own}
     return with_categories(_CONFIG.decode(), titles, Path(CONFIG_NAME)).encode()
@@ -303,11 +277,14 @@ def is_there(path: Path, data: bytes) -> bool:
     return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
 
 
-def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
-    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none.
+def _append(path: Path, text: str) -> None:
+    if text:
+        with path.open("a", encoding="utf-8", newline="") as stream:
+            stream.write(text)
 
-    ``clean`` is what counts of a line that is there.
-    """
+
+def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
+    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
     present = ""
     if os.path.lexists(path):
         try:
@@ -349,40 +326,25 @@ class GitSetup:
 
 
 def find_repository(folder: str | Path) -> Path:
-    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in.
-
-    Raises ``GitError``.
-    """
+    """The top of the git working tree that ``folder``, or the nearest folder above it that exists, lies in."""
     start = Path(os.path.abspath(folder))  # noqa: PTH100 - absolute() keeps "..", which parents would climb through
     nearest = next(each for each in (start, *start.parents) if each.is_dir())
     done = _git(nearest, "rev-parse", "--show-toplevel")
     if done.returncode:
-        raise GitError(
-            "is in no git repository",
-            code="no_repository",
-            path=folder,
-            hint="Nothing was written. Run 'git init' first, or leave --git out.",
-        )
+        hint = "Nothing was written. Run 'git init' first, or leave --git out."
+        raise GitError("is in no git repository", code="no_repository", path=folder, hint=hint)
     return Path(done.stdout.rstrip("\n"))
 
 
 def set_up_git(root: str | Path) -> GitSetup:
-    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays.
-
-    Raises ``GitError``, and ``UnreadableError`` for a ``.gitattributes`` that cannot be read or written.
-    """
+    """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays."""
     folder = Path(root)
     repository = find_repository(folder)
     missing = _lines_to_add(folder / ATTRIBUTES, _LINES, lambda line: " ".join(line.split()))
     config, warnings = _set_config(folder)
-    with os_errors(
-        "cannot be written",
-        path=folder / ATTRIBUTES,
-        hint="Choose a folder that this user may write. Running it again goes on.",
-    ):
-        if missing:
-            with (folder / ATTRIBUTES).open("a", encoding="utf-8", newline="") as stream:
-                stream.write(missing)
+    hint = "Choose a folder that this user may write. Running it again goes on."
+    with os_errors("cannot be written", path=folder / ATTRIBUTES, hint=hint):
+        _append(folder / ATTRIBUTES, missing)
     warnings += _overruled(folder)
     if shutil.which("catmem") is None:
         warnings.append(

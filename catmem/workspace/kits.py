@@ -41,10 +41,7 @@ class NewCategory(NamedTuple):
 
 
 def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
-    """The profiles of new specialists of these names, the categories that they name, and what a person should know.
-
-    ``standing`` are the categories that a new root has in any case.
-    """
+    """The profiles of new specialists of these names, the categories that they name, and what a person should know."""
     if not names:
         return {}, [], []
     data, roles = kits(), {name: _role_of(name) for name in names}

@@ -23,7 +23,7 @@ from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
-from catmem.workspace.formatting import commit_file, entity_at, has_journal
+from catmem.workspace.formatting import commit_file, entity_at
 from catmem.workspace.migration import plan_migration
 from catmem.workspace.root import load_each
 from catmem.writing import gate
@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMigration:
-    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other.
-
-    ``warnings`` say what will be different for the profile whose file it is.
-    """
+    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other."""
 
     path: Path
     entity: str | None
@@ -52,10 +49,7 @@ class PlannedMigration:
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity.
-
-    ``backup`` is the copy of what the file was, where it is none.
-    """
+    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity."""
 
     revision: str | None = None
     before: str | None = None
@@ -87,11 +81,7 @@ def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Mi
 def apply_migration(
     workspace: Root, planned: PlannedMigration, change: Change | None = None, expected: str | None = None
 ) -> Migrated:
-    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read.
-
-    Raises ``RefusedError`` or ``ChangedMeanwhileError`` if the file is no longer what was read, ``StoreError`` and
-    ``UnreadableError``; the file is then as it was.
-    """
+    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read."""
     if not planned.migration.changes:
         return Migrated()
     old, new = planned.migration.old.encode(), planned.migration.new.encode()
@@ -104,10 +94,7 @@ def apply_migration(
         return Migrated(revision, found.parents[0])
     backup, made = keep_copy(planned.path, old)
     try:
-        if has_journal(planned.path):
-            commit_file(workspace, planned.path, None, (old, new), change)
-        else:
-            rewrite_file(planned.path, old, new)
+        commit_file(workspace, planned.path, None, (old, new), change)
     except CatmemError:
         if made and _still_holds(planned.path, old):
             backup.unlink(missing_ok=True)  # there is nothing to take back
@@ -125,11 +112,7 @@ class Declaration:
 
 
 def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaration:
-    """What declaring categories makes of ``catmem.yaml``; labels of one are aliases of it in the configuration alone.
-
-    Raises ``ConfigError`` where no root is, or where the file cannot be edited (``declare_by_hand``), and
-    ``UnreadableError``.
-    """
+    """What declaring categories makes of ``catmem.yaml``; their labels are aliases in the configuration alone."""
     refuse_no_root(config)
     path = config.root / CONFIG_NAME
     old, proposed = read_bounded(path, YAML_LIMIT).decode(), list(proposed)
@@ -152,8 +135,8 @@ def declare(declaration: Declaration) -> None:
 def named_categories(workspace: Root) -> set[str]:
     """The categories that profiles name, declared or not."""
     taxonomy = workspace.config.taxonomy
-    selectors = (profile.selectors(target, taxonomy) for profile in load_each(workspace)[0] for target in TARGETS)
-    return {name for each in selectors for name in each.names}
+    profiles = load_each(workspace)[0]
+    return {name for each in profiles for target in TARGETS for name in each.selectors(target, taxonomy).names}
 
 
 def _still_holds(path: Path, data: bytes) -> bool:
@@ -204,12 +187,10 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
     if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
         return {}
     readers: dict[str, list[str]] = {category: [] for category in categories}
+    targets = [target] if target else TARGETS
     for profile in specialists:
-        for category in {
-            category
-            for each in ([target] if target else TARGETS)
-            for category in visible_categories([*readers], each, profile, taxonomy)
-        }:
+        seen = (visible_categories([*readers], each, profile, taxonomy) for each in targets)
+        for category in {category for each in seen for category in each}:
             readers[category].append(profile.name)
     return readers
 

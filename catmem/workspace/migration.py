@@ -41,11 +41,7 @@ _LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """One entry without a category, and what is done with it.
-
-    ``category``, ``body`` and ``tags`` are those that it will have. ``label`` is what leaves its text, ``why`` says for
-    which reason, or why it stays. ``unknown`` is a label that looks like the name of an undeclared category.
-    """
+    """One entry without a category, and what is done with it."""
 
     entry: Entry
     line: int
@@ -65,23 +61,13 @@ class PlannedEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan for the entry as JSON-ready data."""
-        return {
-            "line": self.line,
-            "action": self.action,
-            "category": self.category,
-            "label": self.label,
-            "tags": dict(self.tags),
-            "body": self.body,
-            "why": self.why,
-        }
+        said = {name: getattr(self, name) for name in ("line", "action", "category", "label", "tags", "body", "why")}
+        return said | {"tags": dict(self.tags)}
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The text of a file before and after, and every entry without a category, in file order.
-
-    ``title`` is a level-1 heading that led the file as text and becomes its title, as the file gets its first section.
-    """
+    """The text of a file before and after, and every entry without a category, in file order."""
 
     old: str
     new: str
@@ -111,11 +97,7 @@ class Migration:
 
 
 class Proposed(NamedTuple):
-    """A category for labels that name none: how often they stand first, and the known one that is spelled alike.
-
-    It is a known category if these labels begin the name of that one alone, without a ``title`` if it is declared;
-    ``may_be`` are several of which they do.
-    """
+    """A category for ``labels``: a known one if they begin its name alone, else a new one; ``may_be`` are several."""
 
     slug: str
     title: str
@@ -143,21 +125,14 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
     for (slug, may_be), same in labels.items():
         near = None if may_be or slug in known else nearest(slug, known)
         is_named = slugify(same[0]) == slug
-        title = "" if slug in taxonomy.categories else _title(same[0] if is_named else slug)
+        said = (same[0] if is_named else slug).replace("-", " ").title()
+        title = "" if slug in taxonomy.categories else said
         proposed.append(Proposed(slug, title, tuple(same), sum(found[each] for each in same), near, may_be))
     return tuple(sorted(proposed, key=lambda each: -each.entries))
 
 
-def _title(label: str) -> str:
-    return label.replace("-", " ").title()
-
-
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
-    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``.
-
-    Running it on the result changes nothing. Raises ``EditError`` (``not_possible``) if there is no text that says all
-    this, as beside a code fence that is not closed.
-    """
+    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
     meanings = Meanings.of(config)
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
@@ -227,12 +202,10 @@ def _written(document: Document, planned: Sequence[PlannedEntry], config: Config
     last = {slot.entry.category: slot for slot in slots}
     first: dict[str, list[Version]] = {category: [] for category in config.taxonomy.categories}
     for slot in slots:
-        if slot.entry.category != UNCATEGORIZED:
+        if slot.entry.category != UNCATEGORIZED or (plan := next(plans)).action == "stayed":
             continue
-        plan = next(plans)
-        if plan.action == "stayed":
-            continue
-        version = _version(plan)
+        added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
+        version = Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
         slot.versions = [version] if plan.action == "tagged" else []
         if plan.action == "moved":
             (last[plan.category].behind if plan.category in last else first[plan.category]).append(version)
@@ -241,27 +214,16 @@ def _written(document: Document, planned: Sequence[PlannedEntry], config: Config
     return spliced(document, slots, headed, titles, document.title)
 
 
-def _version(plan: PlannedEntry) -> Version:
-    added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
-    return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
-
-
 def tidied(old: Document, text: str, *, shared: bool) -> str:
-    """A text in the layout that the file had; one that gets its first sections is put into the plain one.
-
-    ``shared`` says that stock Hermes Agent edits the file too: the layout is the shared one then.
-    """
+    """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
     document = Document(scan(text, old.scan.categories), old.limits)
     if not document.scan.headers:
         return text
     layout: Literal["plain", "shared"] = "shared" if shared or is_shared(old) else "plain"
-    if not shared and old.scan.headers and not _is_in_layout(old, layout):
-        return text
+    if not shared and old.scan.headers:
+        try:
+            if formatted(old, layout) != old.text:
+                return text
+        except EditError:
+            return text  # it has no such layout, and keeps what it has
     return formatted(document, layout)
-
-
-def _is_in_layout(document: Document, layout: Literal["plain", "shared"]) -> bool:
-    try:
-        return formatted(document, layout) == document.text
-    except EditError:
-        return False  # it has no such layout, and keeps what it has

@@ -1,4 +1,4 @@
-"""A root at a glance: each profile with what it holds, what is due, what waits to be merged or seeded.
+"""A root at a glance: each profile with what it holds, is due and waits; and what is next for a person.
 
 What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
 of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day. So a page may ask
@@ -10,39 +10,45 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.profile import limit_of, profile_names
-from catmem.digest import bytes_digest, content_digest
+from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, profile_names
+from catmem.digest import bytes_digest, content_digest, record_dict
 from catmem.errors import CatmemError
+from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
-from catmem.proposals.proposal import ProposalReader
+from catmem.proposals.promoting import promotable
+from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.order import seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
+from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL
-from catmem.text import conflict_at, size_of
+from catmem.text import conflict_at, counted, few, size_of
+from catmem.workspace.everywhere import read_access
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
     from catmem.config.profile import Profile
+    from catmem.config.rights_table import Fleet
     from catmem.seeding.seed_lock import SeedLock
     from catmem.seeding.slices import State
     from catmem.store.contract import Revision
-    from catmem.workspace.next_steps import NextSteps
     from catmem.workspace.root import Root
+
 
 T = TypeVar("T")
 
@@ -50,13 +56,7 @@ _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "
 
 
 class Measure(NamedTuple):
-    """What a profile's files and prompt come to.
-
-    ``entries`` are those of its files, ``seen`` those that it may see. ``due`` counts facts by state: unverified,
-    stale, expired, dated in the future. ``withheld`` are entries in sight that look like an attack. ``uses`` are
-    budgets of the prompt and limits of files, in characters. ``prompt`` and ``flat`` are the characters of the prompt
-    and of its files without tags and headers, as ``catmem stats`` has them.
-    """
+    """What a profile's files and prompt come to; ``uses``, ``prompt`` and ``flat`` are in characters."""
 
     entries: int
     seen: int
@@ -81,11 +81,7 @@ class Measure(NamedTuple):
 
 
 class SeedState(NamedTuple):
-    """How a profile stands to the profile ``source`` that seeds it.
-
-    ``arriving`` entries are new, changed or gone at the source; ``conflicts`` were changed on both sides. ``known`` is
-    false for a profile that was never seeded. ``problems`` say why a file cannot be seeded.
-    """
+    """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before."""
 
     source: str
     arriving: int = 0
@@ -101,11 +97,7 @@ class SeedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProfileOverview:
-    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure.
-
-    ``beside`` names the entities with branches or proposals, ``outside`` those with an external change since the last
-    revision. ``seeded`` is ``None`` for a profile that nothing seeds.
-    """
+    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure."""
 
     name: str
     tier: int
@@ -123,11 +115,7 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``problems`` are what concerns no single line.
-
-    ``waiting`` are the facts that wait for an answer, each with its state: a copy is answered at its source.
-    ``stamp`` is another one after each change of a profile, its files and histories, or the seeds.
-    """
+    """All profiles by tier and name; ``stamp`` is another one after each change of them, their files or the seeds."""
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
@@ -153,10 +141,7 @@ class Overview:
         return max(sizes, default=0)
 
     def saved(self, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
-        """The characters of these profiles' prompts, those without sections, and how much of them is saved, in percent.
-
-        Below 0 the prompts are longer, for headers and notes.
-        """
+        """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none)."""
         prompts = sum(line.measure.prompt for line in lines if line.measure)
         flat = sum(map(self.flat, lines))
         share = percent_of(prompts, flat)
@@ -180,7 +165,7 @@ class _Now(NamedTuple):
     problems: tuple[CatmemError, ...]
 
     @property
-    def stamp(self) -> tuple[object, ...]:
+    def stamp(self) -> tuple[Profile, str]:
         """What tells whether anything has changed."""
         return self.profile, self.state
 
@@ -217,11 +202,7 @@ class Overviews:
         return Overview(day, in_order, waiting, (*problems, *wrong), stamp)
 
     def prepare(self, stopped: Callable[[], bool]) -> None:
-        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``.
-
-        One profile after the other, and an overview that is asked for meanwhile comes in between. What cannot be read
-        stands in the overview. Raises as ``read`` does.
-        """
+        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``."""
         for profile in load_each(self.workspace)[0]:
             if stopped():
                 return
@@ -230,26 +211,23 @@ class Overviews:
 
     def proposals(self) -> int:
         """How many proposals wait; what did not change since is not looked at again."""
-        store, names = self.workspace.store, profile_names(self.workspace.config.profiles_dir)
+        names = profile_names(self.workspace.config.profiles_dir)
         entities = [f"{name}/{target}" for name in names for target in TARGETS]
-        marks = store.marks(entities)
+        marks = self.workspace.store.marks(entities)
         for entity in entities:
-            if entity in self._proposals and self._proposals[entity][0] == marks.get(entity):
-                continue
-            try:
-                waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
-            except CatmemError:
-                waiting = 0  # the pages of this file say why it cannot be read
-            self._proposals[entity] = marks.get(entity), waiting
+            if entity not in self._proposals or self._proposals[entity][0] != marks.get(entity):
+                waiting = 0
+                with suppress(CatmemError):  # the pages of this file say why it cannot be read
+                    waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
+                self._proposals[entity] = marks.get(entity), waiting
         return sum(self._proposals[entity][1] for entity in entities)
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
-        key = kind, name
         if not self._is_known(kind, name, stamp):
-            self._known[key] = stamp, make()
-        self._used.add(key)
-        return self._known[key][1]  # type: ignore[return-value]
+            self._known[kind, name] = stamp, make()
+        self._used.add((kind, name))
+        return self._known[kind, name][1]  # type: ignore[return-value]
 
     def _is_known(self, kind: str, name: str, stamp: object) -> bool:
         return (kind, name) in self._known and self._known[kind, name][0] == stamp
@@ -306,10 +284,9 @@ class Overviews:
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
         if len(now.texts) == len(TARGETS):
+            make = partial(_measured, self.workspace, now, day)
             try:
-                measure = self._once(
-                    "measure", profile.name, (now.stamp, day), partial(_measured, self.workspace, now, day)
-                )
+                measure = self._once("measure", profile.name, (now.stamp, day), make)
             except CatmemError as error:
                 problems = (*problems, error)
         return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
@@ -325,17 +302,12 @@ class Overviews:
             return {}, [error]
         found: dict[str, SeedState] = {}
         for source, targets in order:
-            stamps = {
-                name: (source, lock, day, now[source].stamp, now[name].stamp)
-                for name in targets
-                if source in now and name in now
-            }
+            both = [name for name in targets if source in now and name in now]
+            stamps = {name: (source, lock, day, now[source].stamp, now[name].stamp) for name in both}
             new = [name for name, stamp in stamps.items() if not self._is_known("seeded", name, stamp)]
             planned = self._planned(source, new, profiles, day)
-            found |= {
-                name: self._once("seeded", name, stamp, partial(planned.__getitem__, name))
-                for name, stamp in stamps.items()
-            }
+            for name, stamp in stamps.items():
+                found[name] = self._once("seeded", name, stamp, partial(planned.__getitem__, name))
         return found, list(wrong)
 
     def _planned(
@@ -402,3 +374,128 @@ def _time_of(path: Path) -> int:
         return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target
     except OSError:
         return 0
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something to do: how many there are of a ``kind``, ``what`` in words, and the ``command`` that deals with it."""
+
+    kind: str
+    count: int
+    what: str
+    command: str
+
+
+_Said: TypeAlias = tuple[str, int, str, str, str]
+"""A kind, how many, what they are called (one, or one and several), what of them, and the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextSteps:
+    """What is next, each kind once, and the overview that says so. ``unreadable`` is what could not be looked at."""
+
+    overview: Overview
+    steps: tuple[NextStep, ...]
+    unreadable: tuple[CatmemError, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The list as JSON-ready data."""
+        return {"as_of": self.overview.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
+
+
+def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
+    """What is next, by default today; with ``overviews`` planned only where something changed. Writes nothing."""
+    overview = (overviews or Overviews(workspace)).read(as_of)
+    if overviews is None:
+        return _planned(workspace, overview, as_of, Round.read(workspace.root).passed)
+    stamp = overview.stamp, workspace.store.marks(workspace.config.entities)
+    if overviews.steps is None or overviews.steps[0] != stamp or overviews.steps[1].unreadable:
+        overviews.steps = stamp, _planned(workspace, overview, as_of, {})  # a page asks about all of a round
+    return overviews.steps[1]
+
+
+def _planned(
+    workspace: Root, overview: Overview, as_of: date | None, passed: Mapping[tuple[str, str], int]
+) -> NextSteps:
+    beside = [entity for line in overview.lines for entity in line.beside]
+    branches, access = branches_of_all(workspace, beside), read_access(workspace)
+    waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
+    wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
+    learned = 0
+    try:
+        learned = sum(each.error is None and not each.in_conflict for each in promotable(workspace))
+    except CatmemError as error:
+        wrong.append(error)
+    rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
+    smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    unread = _unread(access.fleet)
+    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
+    emptied = f" ({few(empty)} has become empty)" if empty else ""
+    states = Counter(each.state for found in waiting for each in found.proposals)
+    stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
+    decide = states["waiting"] + states["stale"]
+    # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
+    dated = Counter(state for key, state in overview.waiting if state != "unverified" and not passed.get(key))
+    due = ", ".join(f"{number:,} {state}" for state, number in sorted(dated.items()))
+    said = (
+        *_of_files(overview),
+        ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
+        *_of_seeds(overview),
+        ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
+        ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
+        ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
+        ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
+        ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
+        ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
+        ("due", sum(dated.values()), "fact", f"due for review ({due})", "catmem review"),
+    )
+    steps = (
+        NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
+        for kind, count, thing, words, command in said
+        if count
+    )
+    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
+    return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
+
+
+def _of_files(overview: Overview) -> Iterator[_Said]:
+    """What is wrong in files, and has to be right before anything else is."""
+    measures = [line.measure for line in overview.lines if line.measure]
+    marked = sum(len(each.marked) for each in measures)
+    unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
+    first, _, target = next(iter(unsorted), "").partition("/")
+    yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
+    withheld = sum(each.withheld for each in measures)
+    yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
+    command = f"catmem sort -p {first} -t {target}"
+    yield ("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
+
+
+def _unread(fleet: Fleet) -> list[str]:
+    """The categories with entries that no specialist reads, although there are some, and that no profile names."""
+    if all(each.tier == ORCHESTRATOR_TIER for each in fleet.profiles):
+        return []
+    named = {
+        target: {name for each in fleet.profiles for name in each.selectors(target, fleet.taxonomy).names}
+        for target in TARGETS
+    }
+    return [
+        each.category
+        for each in fleet.orphans()
+        if each.entries
+        and each.category != UNCATEGORIZED
+        and not any(each.category in names for target, names in named.items() if each.target in {None, target})
+    ]
+
+
+def _of_seeds(overview: Overview) -> Iterator[_Said]:
+    seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
+    problems = [each.problems[0] for each in seeds if each.problems]
+    clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
+    behind = len(seeds) - len(problems) - clashing
+    why = f"that cannot be seeded ({problems[0].message})" if problems else ""
+    yield ("refused", len(problems), "profile", why, "catmem seed --all --dry-run")
+    settle = "catmem seed --all --interactive"
+    yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
+    whose = "its source" if behind == 1 else "their sources"
+    yield ("seeds", behind, "profile", f"behind {whose}", "catmem seed --all")

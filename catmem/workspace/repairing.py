@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from catmem.config.profile import limit_of
 from catmem.entities.contents import content_of
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import os_errors
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import PERSON, Change
-from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import entity_of, limit_of_entity, written_bytes
 from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.written import Written, crowded_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,11 +70,7 @@ class RepairPlan:
 
 
 def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:
-    """What would mend the file of an entity.
-
-    Raises ``EditError``: ``bad_remedy`` if ``how`` does not fit the harm, ``no_entries`` for a declared entity, and
-    ``UnreadableError`` (``not_json``) if that cannot be read.
-    """
+    """What would mend the file of an entity."""
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
     if (declared := workspace.config.entities.get(name)) is not None:
@@ -88,13 +82,11 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     except NotUtf8Error as error:
         chosen = _chosen("not_utf8", how)
         after, moved = (_as_utf8(data), b"") if chosen == "keep" else _without_bad_lines(data)
-        message = f"{error.message}; " + (
-            "its bytes that are no UTF-8 would be read as Windows-1252"
-            if chosen == "keep"
-            else f"the lines that are no UTF-8 would be moved to {beside.name}"
-        )
-        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, message)
-    limit = limit_of(workspace.profile(owner), target, workspace.config)
+        what = f"the lines that are no UTF-8 would be moved to {beside.name}"
+        if chosen == "keep":
+            what = "its bytes that are no UTF-8 would be read as Windows-1252"
+        return RepairPlan(name, "not_utf8", chosen, data, after, moved, beside, f"{error.message}; {what}")
+    limit = limit_of_entity(workspace, name)
     most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
     large = [entry for entry in document.entries if len(entry.raw) > most]
     if not large:
@@ -112,9 +104,8 @@ def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> Repa
     else:
         message += "they would be split at blank lines, else at line ends"
         after = _mended(document, most, partial(_split, most))
-    return RepairPlan(
-        name, "entry_too_large", chosen, data, after, moved, beside if chosen == "move" else None, message
-    )
+    moved_to = beside if chosen == "move" else None
+    return RepairPlan(name, "entry_too_large", chosen, data, after, moved, moved_to, message)
 
 
 def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:
@@ -137,13 +128,11 @@ def _beside(workspace: Root, owner: str, target: str) -> Path:
 
 def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
     """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
-    owner, _, target = plan.entity.partition("/")
 
     def update(current: Current) -> bytes:
         if current.data != plan.before:
-            raise DriftError(
-                f"{plan.entity} was changed since the plan was made", hint="Nothing was written. Make a new plan."
-            )
+            hint = "Nothing was written. Make a new plan."
+            raise DriftError(f"{plan.entity} was changed since the plan was made", hint=hint)
         return plan.after
 
     with gate.attempt(workspace, plan.entity, op="repair", agent=PERSON) as trying:
@@ -152,20 +141,8 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
             store.backup(plan.entity)
             _keep_moved(plan)
         written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
-    text = plan.after.decode()
-    done = Written(
-        entity=plan.entity,
-        revision=written.revision,
-        digest=written.digest,
-        changed=plan.changes,
-        before=plan.before.decode(errors="backslashreplace"),
-        after=text,
-        entries=(),
-        usage=FileUsage(size_of(text), limit_of(workspace.profile(owner), target, workspace.config)),
-        notes=(*on_restoration(written), *((on_adoption(written.adopted),) if written.adopted else ())),
-        warnings=unmerged_warnings(plan.entity, text),
-        adopted=written.adopted,
-    )
+    limit = limit_of_entity(workspace, plan.entity)
+    done = written_bytes(plan.entity, written, plan.before, plan.after, limit)
     return replace(done, crowded=crowded_out(workspace, done, None))
 
 
@@ -187,13 +164,10 @@ def _keep_moved(plan: RepairPlan) -> None:
 
 def _chosen(reason: str, how: Remedy | None) -> Remedy:
     choices = _REMEDIES[reason]
-    if how is None:
-        return choices[0]
-    if how not in choices:
-        raise EditError(
-            f"{how} does not mend this ({reason})", code="bad_remedy", hint=f"Choose one of {', '.join(choices)}."
-        )
-    return how
+    if how is not None and how not in choices:
+        hint = f"Choose one of {', '.join(choices)}."
+        raise EditError(f"{how} does not mend this ({reason})", code="bad_remedy", hint=hint)
+    return how or choices[0]
 
 
 def _as_utf8(data: bytes) -> bytes:

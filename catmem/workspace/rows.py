@@ -143,21 +143,14 @@ class _Editing:
         """Make the document what the rows say."""
         entries = self.document.entries
         paired = _paired(entries, rows)
-        said: dict[int, _Said] = {}
-        left: set[int] = set()
-        for row in rows:
-            number = paired.get(row.id)
-            saying = self._said(row, None if number is None else entries[number])
-            if saying is not None:
-                said[row.id] = saying
-            elif number is not None:
-                left.add(number)  # a row that is no entry: what it was stays, until the row is mended
-        stays = {number for id_, number in paired.items() if id_ in said} | left
+        every = (self._said(row, entries[paired[row.id]] if row.id in paired else None) for row in rows)
+        said = {each.row.id: each for each in every if each is not None}
+        # Of a row that is no entry, what it was stays, until the row is mended.
+        stays = set(paired.values())
         wanted = {number: said[id_] for id_, number in paired.items() if id_ in said}
         groups: dict[str, list[_Said]] = defaultdict(list)
-        for row in rows:
-            if row.id in said:
-                groups[said[row.id].category].append(said[row.id])
+        for each in said.values():
+            groups[each.category].append(each)
         kept = {id_ for group in groups.values() for id_ in _in_place(group, entries, paired)}
         self._change(entries, wanted, stays, {number for number, want in wanted.items() if want.row.id not in kept})
         for group in groups.values():
@@ -227,44 +220,32 @@ class _Editing:
 
 def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int]:
     """Which entry each row is of, by its mark, or else by what it says."""
-    unseen: dict[str, list[int]] = defaultdict(list)
-    for number in range(len(entries) - 1, -1, -1):
-        unseen[_mark(entries[number])].append(number)
     paired: dict[int, int] = {}
-    rest: list[FoundRow] = []
-    for row in rows:
-        numbers = unseen.get(str(row.mark))
-        if numbers:
-            paired[row.id] = numbers.pop()
-        else:
-            rest.append(row)
-    alike: dict[tuple[object, object], list[int]] = defaultdict(list)
-    for number in sorted((number for numbers in unseen.values() for number in numbers), reverse=True):
-        alike[entries[number].category, entries[number].body].append(number)
-    for row in rest:
-        numbers = alike.get((row.category, row.content))
-        if numbers:
-            paired[row.id] = numbers.pop()
+
+    def pair(of_entry: Callable[[Entry], object], of_row: Callable[[FoundRow], object]) -> None:
+        taken = {*paired.values()}
+        left: dict[object, list[int]] = defaultdict(list)
+        for number in reversed(range(len(entries))):
+            if number not in taken:
+                left[of_entry(entries[number])].append(number)
+        for row in rows:
+            if row.id not in paired and (numbers := left.get(of_row(row))):
+                paired[row.id] = numbers.pop()
+
+    pair(_mark, lambda row: str(row.mark))
+    pair(lambda entry: (entry.category, entry.body), lambda row: (row.category, row.content))
     return paired
 
 
 def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
-    """The rows of a category that can stay where they are while the others move behind them.
-
-    The first of them stays, since nothing can be put before it.
-    """
-    numbers = [(paired.get(want.row.id), want) for want in group]
-    own = [
-        (number, want.row.id)
-        for number, want in numbers
-        if number is not None and entries[number].category == want.category
-    ]
+    """The rows of a category that can stay where they are while the others move behind them."""
+    numbers = [(paired[want.row.id], want) for want in group if want.row.id in paired]
+    own = [(number, want.row.id) for number, want in numbers if entries[number].category == want.category]
     if not own:
         return []
-    first = own[0][0]
-    behind = [(number, id_) for number, id_ in own[1:] if number > first]
-    rising = _rising([number for number, _ in behind])
-    return [own[0][1], *(id_ for number, id_ in behind if number in rising)]
+    (first, id_of_first), *others = own  # the first stays, since nothing can be put before it
+    rising = _rising([number for number, _ in others if number > first])
+    return [id_of_first, *(id_ for number, id_ in others if number in rising)]
 
 
 def _rising(order: Sequence[int]) -> set[int]:

@@ -47,10 +47,7 @@ def open_store(
     *,
     is_own: bool = True,
 ) -> Store:
-    """The store that ``catmem.yaml`` names; see ``Opening`` for what is given.
-
-    Raises ``ConfigError`` (``bad_store``), and ``StoreError`` if a library is missing, or the URL is none.
-    """
+    """The store that ``catmem.yaml`` names; see ``Opening`` for what is given."""
     read = parse or config.taxonomy.parse
     return backend_of(config).open(Opening(config, profile, names, read, is_own))
 
@@ -75,11 +72,7 @@ def store_of_file(config: Config, path: Path) -> FileStore:
 
     real = path.resolve()
     place = Place(real.parent, (), real.name)
-    return FileStore(
-        lambda _: place,
-        merge=partial(merge_files, config),
-        durable=config.durability == "full",
-    )
+    return FileStore(lambda _: place, merge=partial(merge_files, config), durable=config.durability == "full")
 
 
 def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Place:
@@ -119,10 +112,7 @@ def _place(top: str, folder: str, name: str) -> Place:
 
 
 def merge_files(config: Config, file: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """Merge two versions of the file of an entity, by its name.
-
-    Raises ``CatmemError`` if one of them is no text, or they do not merge.
-    """
+    """Merge two versions of the file of an entity, by its name. Raises ``CatmemError`` if they do not merge."""
     from catmem.store.contract import Merged
 
     declared = next((DeclaredEntity(file, kind) for kind, name in CONTENT_FILES.items() if name == file), None)
@@ -211,10 +201,7 @@ def _bad_store(where: str) -> ConfigError:
 
 
 def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
-    """The memory file of each target of a profile, which other programs edit; none where entities are no files.
-
-    Raises ``ConfigError`` (``outside_root``) and ``UnreadableError``.
-    """
+    """The memory file of each target of a profile, which other programs edit; none where entities are no files."""
     if not backend_of(config).has_files:
         return {}
     folder = memory_dir(profile, config)
@@ -227,10 +214,7 @@ def hermes_edits(config: Config, profile: Profile) -> bool:
 
 
 def places(config: Config, profile: Profile) -> Mapping[str, Path]:
-    """Where each entity of a profile is, for a person: its file, or a name such as ``sqlite:trinity/user``.
-
-    Raises as ``memory_files``.
-    """
+    """Where each entity of a profile is, for a person: its file, or a name such as ``sqlite:trinity/user``."""
     files = memory_files(config, profile)
     return files or {target: Path(entity_name(config, f"{profile.name}/{target}")) for target in FILE_NAMES}
 

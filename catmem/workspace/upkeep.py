@@ -1,42 +1,42 @@
-"""Looking after a root's stores: is all well, the ends of the journals, and what this machine gives."""
+"""Looking after the stores of a root: faults, the ends of journals, what this machine gives, what no profile reads."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.config.profile import profile_names, refuse_no_root
-from catmem.digest import record_dict
+from catmem.config.json_schema import suggestion
+from catmem.config.profile import memory_dir, named_entities, profile_names, refuse_no_root
+from catmem.digest import JsonRecord, bytes_digest, record_dict
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
+from catmem.files import read_bounded
+from catmem.names import FILE_NAMES
 from catmem.store.contract import Fault, LastingStore
+from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.root import entities_of_each
-from catmem.workspace.unread import look_over, unread_faults
+from catmem.workspace.stores import backend_of, shown_store
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from catmem.config.config import Config
     from catmem.config.profile import Profile
-    from catmem.store.contract import Anchor, FolderReport
+    from catmem.store.contract import Anchor, FolderReport, Store
     from catmem.workspace.root import Root
 
 
 def lasting_store(workspace: Root) -> LastingStore:
-    """The store of a root that can be looked after.
-
-    Raises ``StoreError`` (``not_here``) for one that lives as long as its process, and ``ConfigError`` (``no_root``)
-    for a folder that is no root: a check of nothing would report that all is well.
-    """
-    refuse_no_root(workspace.config)
-    store = workspace.store
-    if not isinstance(store, LastingStore):
-        raise StoreError(
-            "this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last."
-        )
-    return store
+    """The store of a root that can be looked after."""
+    refuse_no_root(workspace.config)  # a check of nothing would report that all is well
+    if isinstance(workspace.store, LastingStore):
+        return workspace.store
+    hint = "This command is for stores that last."
+    raise StoreError("this root keeps nothing on a disk", code="not_here", hint=hint)
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -44,10 +44,7 @@ def lasting_store(workspace: Root) -> LastingStore:
 
 @dataclass(frozen=True, slots=True)
 class FsckReport:
-    """What is not as it should be, and what was mended.
-
-    ``unreadable`` is what is wrong with profiles; files whose place only they tell were not looked at.
-    """
+    """What is not as it should be, and what was mended."""
 
     faults: tuple[Fault, ...]
     done: tuple[str, ...]
@@ -78,14 +75,8 @@ def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
-            owner, _, target = entity.partition("/")
-            yield Fault(
-                "not_utf8",
-                f"{error.message}; no tool can read or write it",
-                str(workspace.path(owner, target)),
-                f"'catmem repair {entity}' shows how it could be mended.",
-                damage=False,
-            )
+            place, hint = workspace.path(*entity.split("/")), f"'catmem repair {entity}' shows how it could be mended."
+            yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
         except UnreadableError:
             continue  # the store has said so
 
@@ -97,17 +88,13 @@ NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True, slots=True)
-class JournalAnchor:
+class JournalAnchor(JsonRecord):
     """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
 
     folder: str
     store: str
     sequence: int
     line: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The anchor as JSON-ready data."""
-        return record_dict(self)
 
 
 class Anchors(NamedTuple):
@@ -144,7 +131,7 @@ def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = lasting_store(workspace)
     if not text.strip():
-        raise ConfigError("there is no anchor in it", code="bad_anchor", hint="Give what 'catmem anchor' printed.")
+        raise _bad_anchor("there is no anchor in it")
     entities = None if store.has_catalog else entities_of_each(workspace)
     seen = None
     if entities is not None and entities.unreadable:
@@ -165,37 +152,31 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
         said = json.loads(line)
         end: Anchor = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
     except (ValueError, KeyError, TypeError, OverflowError) as error:
-        raise ConfigError(
-            f"line {number} is no anchor", code="bad_anchor", hint="Give what 'catmem anchor' printed."
-        ) from error
+        raise _bad_anchor(f"line {number} is no anchor") from error
     folder = str(said.get("folder", "")) or None
-    held = store.holds(end)
-    if not held and seen is not None and folder not in seen:
-        yield Fault(
-            NOT_CHECKED,
-            f"no journal that could be looked at holds record {end['sequence']} of the store {end['store'][:8]}…",
-            folder,
-            "It may be that of a profile that is not right. Mend the profiles, then check again.",
-            damage=False,
+    if store.holds(end):
+        return
+    record = f"record {end['sequence']} of the store {end['store'][:8]}…"
+    if seen is not None and folder not in seen:
+        hint = "It may be that of a profile that is not right. Mend the profiles, then check again."
+        yield Fault(NOT_CHECKED, f"no journal that could be looked at holds {record}", folder, hint, damage=False)
+    else:
+        hint = (
+            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it."
         )
-    elif not held:
-        yield Fault(
-            "rolled_back",
-            f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was",
-            folder,
-            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it.",
-        )
+        yield Fault("rolled_back", f"no journal holds {record} as it was", folder, hint)
+
+
+def _bad_anchor(message: str) -> ConfigError:
+    return ConfigError(message, code="bad_anchor", hint="Give what 'catmem anchor' printed.")
 
 
 # --- doctor -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorReport:
-    """What this machine gives the stores of a root.
-
-    ``unreadable`` is what is wrong with profiles, of whose folders nothing is known.
-    """
+class DoctorReport(JsonRecord):
+    """What this machine gives the stores of a root."""
 
     root: str
     python: str
@@ -204,13 +185,10 @@ class DoctorReport:
     folders: tuple[FolderReport, ...]
     unreadable: tuple[CatmemError, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        return record_dict(self)
-
 
 def doctor(workspace: Root) -> DoctorReport:
     """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
+    import platform
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -223,7 +201,7 @@ def doctor(workspace: Root) -> DoctorReport:
     bases = {os.path.realpath(workspace.config.home(name)) for name in others}  # without files, so not looked at
     folders = [
         # What no profile reads is reported where there is nothing else to say.
-        report if report.note is not None else report._replace(note=_unread(workspace, entities.profiles, store))
+        report if report.note is not None else report._replace(note=_unread_note(workspace, entities.profiles, store))
         for report in store.examine()
         if os.path.lexists(report.path) or os.path.realpath(report.path) not in bases
     ]
@@ -231,6 +209,122 @@ def doctor(workspace: Root) -> DoctorReport:
     return DoctorReport(*said, tuple(folders), entities.unreadable)
 
 
-def _unread(workspace: Root, profiles: Sequence[Profile], store: LastingStore) -> str | None:
+def _unread_note(workspace: Root, profiles: Sequence[Profile], store: LastingStore) -> str | None:
     unread = unread_faults(workspace.config, profiles, store)
     return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None
+
+
+# --- what no profile reads: files beside another store, rows of no profile, rows that are no entries ----------------
+
+_STRAY = "unknown_entity"
+_OF_ROWS = frozenset({"changed_outside", "bad_rows"})
+
+
+def unread_note(workspace: Root) -> str | None:
+    """What to say before any work on a root whose store lacks what its files hold. Reads no profile."""
+    config = workspace.config
+    if backend_of(config).has_files:
+        return None
+    try:
+        names = profile_names(config.profiles_dir)
+        unread = list(_unread_files(config, ((name, config.home(name)) for name in names), lambda: workspace.store))
+        remedy = _remedy(config, *unread[0], workspace.store) if unread else None
+    except CatmemError:
+        return None  # the work itself meets it, and tells it better
+    if remedy is None:
+        return None
+    first, more = os.path.relpath(unread[0][1], config.root), len(unread) - 1
+    files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
+    return f"{files} entries that no profile reads: the store is {shown_store(config.store)}. {remedy}"
+
+
+def _remedy(config: Config, entity: str, file: Path, store: Store) -> str:
+    """What to do about a file that no profile reads. Raises ``StoreError``."""
+    # A copy goes into a database without any history.
+    if all(store.head(each) is None for each in sorted({entity, *named_entities(config)})):
+        return (
+            f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
+            "or say `store: files` in catmem.yaml"
+        )
+    name, _, target = entity.partition("/")
+    here = os.path.realpath(config.root) == os.path.realpath(".")
+    path = os.path.relpath(file, config.root) if here else str(file)
+    return (
+        f"'catmem import --from hermes -p {name} -t {target} {shlex.quote(path)}' adds what it says and the store has "
+        "not; then move the file away"
+    )
+
+
+def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str]:
+    """What to say of rows of a profile's files, or of one, that are no entries, and so are not shown."""
+    store, notes = workspace.store, []
+    for entity in (f"{workspace.profile(name).name}/{each}" for each in ([target] if target else FILE_NAMES)):
+        bad = store.bad_rows(entity)
+        if bad:
+            said = "; ".join(f"row {id_}: {what}" for id_, what in bad[:3])
+            which = "1 row of it is no entry" if len(bad) == 1 else f"{len(bad)} rows of it are no entries"
+            notes.append(f"{store.place(entity)}: {which}, and not shown: {said}")
+    return notes
+
+
+def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
+    """All that the store finds wrong, and what no profile reads, in true words. Raises ``StoreError``."""
+    unread = unread_faults(config, profiles, store)
+    strays = {fault.path for fault in unread if fault.code == _STRAY}
+    # No write will ever take rows of no profile in, and no command shows them.
+    found = (each for each in store.verify() if each.path not in strays or each.code not in _OF_ROWS)
+    return [*found, *unread]
+
+
+def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
+    """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
+    if backend_of(config).has_files:
+        return []
+    known = {*named_entities(config)}
+    strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
+    return [
+        *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
+        *(_of_unread(config, *each, store) for each in _unread_files(config, _homes(config, profiles), lambda: store)),
+    ]
+
+
+def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
+    rows = "1 row is" if count == 1 else f"{count:,} rows are"
+    hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
+    message = f"{rows} of {entity!r}, which no profile has: {'it is' if count == 1 else 'they are'} never read"
+    return Fault(_STRAY, message, place, hint, damage=False)
+
+
+def _of_unread(config: Config, entity: str, path: Path, store: Store) -> Fault:
+    message = f"the store of this root does not have what this file of {entity} says, so it is never read"
+    return Fault("unread_file", message, str(path), f"{_remedy(config, entity, path, store)}.", damage=False)
+
+
+def _unread_files(
+    config: Config, homes: Iterable[tuple[str, Path]], store: Callable[[], Store]
+) -> Iterator[tuple[str, Path]]:
+    """The files with entries whose text no revision of their entity has ever had; ``store`` is opened if need be."""
+    for name, folder in homes:
+        for target, file in FILE_NAMES.items():
+            entity, path = f"{name}/{target}", folder / file
+            data = _entries(config, path)
+            if data is not None and not store().has_had(entity, bytes_digest(data)):
+                yield entity, path
+
+
+def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, Path]]:
+    for profile in profiles:
+        with suppress(CatmemError):  # a finding of its own, for those who look at profiles
+            yield profile.name, memory_dir(profile, config)
+
+
+def _entries(config: Config, path: Path) -> bytes | None:
+    """The bytes of a file with entries, or of one that is not legible; ``None`` without any."""
+    if not os.path.lexists(path):
+        return None
+    data = b""
+    try:
+        data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        return data if config.taxonomy.parse(data).entries else None
+    except CatmemError:
+        return data  # something is there that might be memory

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from catmem.seeding.slices import Resolve
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
-    from catmem.workspace.blame import Blamed
+    from catmem.workspace.changed_entries import Blamed
+    from catmem.workspace.everywhere import Survey
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.workspace.survey import Survey
     from catmem.writing.written import How, Written
 
 
@@ -83,7 +83,7 @@ class Workspace(Root):
         Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read stands in the
         survey.
         """
-        from catmem.workspace.survey import survey
+        from catmem.workspace.everywhere import survey
 
         return survey(self, as_of=as_of)
 
@@ -280,7 +280,7 @@ class Workspace(Root):
 
         It is for a person. Raises ``UnknownNameError``, ``DriftError`` and ``StoreError``.
         """
-        from catmem.workspace.blame import blame
+        from catmem.workspace.changed_entries import blame
         from catmem.workspace.history import entity_of
 
         return blame(self, self.store, entity_of(self, entity))

@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 
 from catmem.model.document import parse
+from catmem.workspace.exporting import edited_by
 from catmem.workspace.rows import RowCodec
-from catmem.workspace.snapshots import edited_by
 from tests.property.strategies import texts
 
 CODEC = RowCodec(parse)

@@ -127,7 +127,7 @@ def import_(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _bring_back(path: str, profile: str | None, target: str | None, how: How) -> None:
-    from catmem.workspace.snapshots import bring_back, read_snapshot
+    from catmem.workspace.exporting import bring_back, read_snapshot
 
     workspace, dry_run = open_with_store(), how["dry_run"]
     if profile is not None:

@@ -12,8 +12,8 @@ from catmem.plugins.page.formats import bar_of
 from catmem.plugins.page.page_view import Page
 from catmem.prompt.prompt import build_prompt
 from catmem.text import size_of
-from catmem.workspace.fleet import documents_of, explain, read_access
-from catmem.workspace.next_steps import next_steps
+from catmem.workspace.everywhere import documents_of, explain, read_access
+from catmem.workspace.overview import next_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from catmem.audit.counts import OTHER
-from catmem.audit.log_queries import LogCounts
+from catmem.audit.log_queries import OTHER, LogCounts
 from catmem.errors import CatmemError
 from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace

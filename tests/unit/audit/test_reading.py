@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catmem.audit.counts import OTHER, Counts
-from catmem.audit.log_queries import Filter, follow_audit, read_audit
+from catmem.audit.log_queries import OTHER, Counts, Filter, follow_audit, read_audit
 from catmem.audit.rollout import rollout_report, rollout_state
 from catmem.errors import CatmemError, StoreError
 from catmem.store.audit_log import AuditLine, Damage

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from starlette.testclient import TestClient
 
 from catmem import clock
-from catmem.audit.counts import CONFLICTS, REASONS
+from catmem.audit.log_queries import CONFLICTS, REASONS
 from catmem.errors import CatmemError
 from catmem.server import metrics
 from catmem.server.app import create_app

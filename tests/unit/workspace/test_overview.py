@@ -10,9 +10,8 @@ import pytest
 
 from catmem.proposals.promoting import promote_learned
 from catmem.staleness.review import Review
-from catmem.workspace.fleet import read_access, read_stats
-from catmem.workspace.next_steps import next_steps
-from catmem.workspace.overview import Overviews
+from catmem.workspace.everywhere import read_access, read_stats
+from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -168,7 +167,7 @@ def test_an_overview_is_never_old(overviews, workspace):
 
 def test_what_is_next_is_never_old_and_planned_once(overviews, workspace, monkeypatch):
     planned = []
-    monkeypatch.setattr("catmem.workspace.next_steps.read_access", lambda root: planned.append(1) or read_access(root))
+    monkeypatch.setattr("catmem.workspace.overview.read_access", lambda root: planned.append(1) or read_access(root))
     for change in [lambda: None, *changes(workspace)]:
         change()
         assert next_steps(workspace, DAY, overviews) == next_steps(workspace, DAY)

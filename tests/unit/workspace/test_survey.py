@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.workspace.survey import damages
+from catmem.workspace.everywhere import damages
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited

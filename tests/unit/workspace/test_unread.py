@@ -10,8 +10,7 @@ from contextlib import closing
 import pytest
 
 from catmem.linting.root_lint import Linter
-from catmem.workspace.unread import row_notes, unread_note
-from catmem.workspace.upkeep import doctor, fsck
+from catmem.workspace.upkeep import doctor, fsck, row_notes, unread_note
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, write_root
 from tests.golden.case import put

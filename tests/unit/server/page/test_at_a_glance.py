@@ -11,7 +11,7 @@ from catmem.plugins.page.formats import days
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.workspace.fleet import read_stats
+from catmem.workspace.everywhere import read_stats
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.changing import root, served

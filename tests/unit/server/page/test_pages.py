@@ -18,7 +18,7 @@ from catmem.plugins.page.site import VIEWS
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.tokens import new_token
-from catmem.workspace import next_steps
+from catmem.workspace import overview
 from catmem.workspace.changed_entries import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -188,7 +188,7 @@ def test_the_overview_has_what_is_next_as_the_command_and_the_api_have_it(client
 
 def test_every_kind_of_next_step_has_its_screen(client, workspace):
     said = re.findall(
-        r'^ +yield \("(\w+)"|^ +\("(\w+)", ', Path(next_steps.__file__).read_text(encoding="utf-8"), re.MULTILINE
+        r'^ +yield \("(\w+)"|^ +\("(\w+)", ', Path(overview.__file__).read_text(encoding="utf-8"), re.MULTILINE
     )
     kinds = {one or other for one, other in said}
     assert {"marked", "unsorted", "outside", "due"} < kinds

@@ -81,13 +81,13 @@ MODULES = {
     "prompt_commands": ("prompt", "stats"),
     "serve_commands": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
-    "view_commands": ("show", "list", "search"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
 
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "recall": (),
+    "reading": ("show", "list", "search"),
     "proposals": ("proposals",),
     "linting": ("lint", "rule"),
     "branches": ("branches", "merge"),

@@ -1,0 +1,326 @@
+"""Operations that read: what a file says, and what a profile sees."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.digest import jsonable
+from catmem.errors import CatmemError, UnreadableError
+from catmem.names import TARGETS, is_declared
+from catmem.ops.shared import (
+    AnyProfile,
+    AsOf,
+    Category,
+    OneFile,
+    refuse_undeclared,
+    tell_of_file,
+    tell_of_rows,
+)
+from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.staleness.freshness import advice
+
+if TYPE_CHECKING:
+    from catmem.model.document import Document, Problem
+    from catmem.search.search import SearchHit
+    from catmem.workspace.workspace import Workspace
+
+_LIMIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a memory file says, as data, with its document and its problems."""
+
+    said: dict[str, Any]
+    document: "Document"
+    problems: Sequence["Problem"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.said
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContent:
+    """The content of a declared entity, which ``is_text`` or any JSON value."""
+
+    said: dict[str, Any]
+    is_text: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.said
+
+
+@operation(
+    "show",
+    examples=(
+        "catmem show USER.md",
+        "catmem show --format json - < USER.md",
+        "catmem show -p trinity -t memory",
+        "catmem show project:alpha",
+    ),
+)
+def show(
+    call: Call,
+    *,
+    file: Annotated[str | None, P(argument=True)] = None,
+    profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
+    target: OneFile = None,
+) -> Shown | ShownContent:
+    """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
+
+    In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml
+    declares, such as project:alpha, shows its content; with --format json also its revision and digest.
+
+    With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
+    revision and digest of the file, as --expected takes them.
+    """
+    if (file is None) == (profile is None):
+        raise UsageError("Name either a FILE or a profile (-p NAME).")
+    if target is not None and profile is None:
+        raise UsageError("--target goes with --profile.")
+    if file is not None and is_declared(file) and not os.path.lexists(file):
+        return _content(call, file)
+    if profile is not None:
+        call.open("store" if call.for_program else "read")
+        tell_of_rows(call, profile, target or "user")
+        return _seen(call, profile, target or "user")
+    workspace, document = _read(call, str(file))
+    problems = workspace.problems(document)
+    return Shown(document.form(document.title, document.by_category, problems), document, problems)
+
+
+def _content(call: Call, entity: str) -> ShownContent:
+    from catmem.entities.contents import content_of
+    from catmem.workspace.history import declared_of
+
+    declared = declared_of(call.root, entity)
+    now = call.root.store.read(entity)
+    said = {"entity": entity, "revision": now.revision, "digest": now.digest, "content": content_of(declared, now.data)}
+    return ShownContent(said, declared.content == "text")
+
+
+def _seen(call: Call, profile: str, target: str) -> Shown:
+    """What a profile may see of its file; for a program with what names the text that was read."""
+    from catmem.config.access import visible
+    from catmem.workspace.profile_memory import seen_file
+
+    root = call.root
+    if not call.for_program:
+        view = root.view(profile, target)
+        problems = view.problems(root.problems(view.document))
+        return Shown(view.to_dict(problems), view.document, problems)
+    file = seen_file(root, profile, target)
+    tell_of_file(call, file)
+    view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
+    problems = view.problems(root.problems(file.document))
+    return Shown({**view.to_dict(problems), "files": {target: file.to_dict()}}, file.document, problems)
+
+
+def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
+    """The document, and the workspace of its root: that says what its aliases mean, wherever the command is run."""
+    from catmem.files import read_bounded
+    from catmem.text import DEFAULT_LIMITS
+    from catmem.workspace.workspace import Workspace
+
+    if file == "-":
+        workspace = call.open("root")
+        return workspace, workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
+    name, _, target = file.partition("/")
+    if target in TARGETS and not os.path.lexists(file):
+        workspace = call.open("root")
+        file = str(workspace.path_of(workspace.profile(name), target))
+    else:
+        workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
+    data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
+    try:
+        return workspace, workspace.parse(data)
+    except CatmemError as error:
+        error.path = file
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The entries that a profile sees; of several files, entries with their copies (``profile`` is ``None``)."""
+
+    profile: str | None
+    entries: Sequence[Any]
+    files: dict[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        files = {} if self.files is None else {"files": self.files}
+        return {"profile": self.profile, **files, "entries": [each.to_dict() for each in self.entries]}
+
+
+@operation(
+    "list",
+    examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style"),
+)
+def list_(
+    call: Call,
+    *,
+    profile: AnyProfile = None,
+    target: OneFile = None,
+    category: Category = None,
+    as_of: AsOf = None,
+) -> Outcome:
+    """List the entries that a profile sees in its own files: place, category, state, first line.
+
+    Without -p all entries of all files; one that several files have word for word is one line, with their names. With
+    --format json and -p also the revision and digest of each file, as --expected takes them.
+    """
+    call.open("store" if call.for_program else "read")
+    refuse_undeclared(call, category)
+    narrowed: dict[str, Any] = {"target": target, "category": category, "as_of": as_of}
+    if profile is None:
+        from catmem.workspace.everywhere import folded, list_everywhere
+
+        _tell_of_all(call, target)
+        found, unreadable, _ = list_everywhere(call.root, **narrowed)
+        return Outcome(Listed(None, folded(found)), problems=unreadable)
+    tell_of_rows(call, profile, target)
+    if not call.for_program:
+        return Outcome(Listed(profile, call.root.list(profile, **narrowed)))
+    from catmem.workspace.seen_entry import list_with_files
+
+    entries, files = list_with_files(call.root, profile, **narrowed)
+    for file in files.values():
+        tell_of_file(call, file)
+    return Outcome(Listed(profile, entries, {each: file.to_dict() for each, file in files.items()}))
+
+
+def _tell_of_all(call: Call, target: str | None) -> None:
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.root import load_each
+
+    refuse_no_root(call.root.config)
+    for each in load_each(call.root)[0]:
+        tell_of_rows(call, each.name, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the best of ``total`` hits, or of several files hits with their copies.
+
+    ``hints`` say why nothing was found. ``used`` says how often each hit was, for programs.
+    """
+
+    profile: str | None
+    query: str
+    total: int
+    hits: Sequence[Any]
+    used: Sequence[Any] | None = None
+    hints: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        entries = [each.to_dict() for each in self.hits]
+        if self.used is not None:
+            entries = [{**each, "used": use} for each, use in zip(entries, self.used, strict=True)]
+        said = {"profile": self.profile, "query": self.query, "total": self.total, "entries": entries}
+        return said | advice(each["state"] for each in entries)
+
+
+@operation(
+    "search",
+    examples=(
+        "catmem search -p trinity 'invoice approval'",
+        "catmem search invoice",
+        "catmem search -p trinity --state stale '\"due date\" tax'",
+    ),
+)
+def search(
+    call: Call,
+    *,
+    query: Annotated[str, P(argument=True, metavar="QUERY...", words=True)],
+    profile: AnyProfile = None,
+    target: OneFile = None,
+    category: Category = None,
+    tags: Annotated[
+        dict[str, Any] | None,
+        P(
+            "Only entries with this tag and value; KEY= for those without the tag. May be repeated.",
+            "--tag",
+            metavar="KEY=VALUE",
+            tags=True,
+        ),
+    ] = None,
+    states: Annotated[
+        list[Literal["fresh", "stale", "expired", "unverified"]] | None,
+        P("Only entries of this state. May be repeated.", "--state"),
+    ] = None,
+    limit: Annotated[int, P("Show so many at most.", minimum=1, shows_default=True)] = _LIMIT,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Find the entries that a profile sees in its own files, and that QUERY fits: the best and newest first.
+
+    Without -p it searches all entries of all files; one that several files have word for word is one hit.
+    QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
+    """
+    from catmem.search.search import search, search_everywhere
+    from catmem.staleness.ages import notes_of
+    from catmem.workspace.everywhere import folded
+
+    refuse_undeclared(call, category)
+    filters: dict[str, Any] = {
+        "target": target,
+        "category": category,
+        "tags": tags,
+        "state": tuple(states or ()) or None,
+    }
+    if profile is None:
+        _tell_of_all(call, target)
+        searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
+        hits = folded(searched.found)
+        _tell_notes(call, notes_of(call.root))
+        return Outcome(Found(None, query, len(hits), hits[:limit]), problems=searched.unreadable)
+    tell_of_rows(call, profile, target)
+    found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
+    _tell_notes(call, notes_of(call.root))
+    if call.for_program:
+        return Outcome(Found(profile, query, found.total, found.found, _used(call, profile, found.found)))
+    hints = [] if found.total else _hints(call, profile, query, filters, as_of)
+    return Outcome(Found(profile, query, found.total, found.found, hints=hints))
+
+
+def _tell_notes(call: Call, notes: Sequence[str]) -> None:
+    for note in notes:
+        call.tell(f"warning: {note}")
+
+
+def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
+    """How often each hit was used."""
+    from catmem.search.usage import read_usage, usage_key
+
+    usage = {each.target: read_usage(call.root, f"{profile}/{each.target}") for each in hits}
+    _tell_notes(call, list({use.note: None for use in usage.values() if use.note is not None}))
+    uses = [usage[each.target].uses.get(usage_key(each.entry)) for each in hits]
+    return [None if use is None else jsonable(use) for use in uses]
+
+
+def _hints(call: Call, profile: str, query: str, filters: dict[str, Any], as_of: Any) -> list[str]:  # noqa: ANN401 - a day
+    """Why nothing was found, and what to try."""
+    from catmem.config.json_schema import shown
+    from catmem.search.search import search
+
+    given = {name: value for name, value in filters.items() if value}
+    where = f"{profile}/{given['target']}" if "target" in given else f"{profile}/user and {profile}/memory"
+    said = [f"Nothing that {profile} sees in {where} fits {shown(query)}."]
+    if given:
+        try:
+            total = search(call.root, profile, query, limit=0, as_of=as_of).total
+        except UnreadableError:
+            total = 0  # the file that was not asked for: this is a hint, and no reason to fail
+        names = {"target": "-t", "category": "-c", "tags": "--tag", "state": "--state"}
+        if total:
+            said.append(f"Without {' and '.join(names[each] for each in given)} it finds {total:,}.")
+    if '"' in query:
+        said.append(
+            "A quoted phrase must stand in an entry word for word; without the quotes any of its words is enough."
+        )
+    return said

@@ -78,7 +78,6 @@ MODULES = {
     "history_commands": ("diff", "undo", "restore", "replay", "watch"),
     "layout_commands": ("fmt", "migrate"),
     "log_commands": ("log", "blame"),
-    "prompt_commands": ("prompt", "stats"),
     "serve_commands": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
 }
@@ -87,6 +86,10 @@ MODULES = {
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "recall": (),
+    "reports": ("status", "access", "stats"),
+    "setup": ("schema",),
+    "copies": ("reconcile",),
+    "prompts": ("prompt",),
     "reading": ("show", "list", "search"),
     "proposals": ("proposals",),
     "linting": ("lint", "rule"),

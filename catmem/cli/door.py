@@ -191,7 +191,8 @@ def _parameter(each: Parameter) -> click.Parameter:
     if each.kind is bool:
         more["is_flag"] = True
     else:
-        more |= {"type": _type(each), "multiple": each.many or said.tags}
+        once = said.words_at_once
+        more |= {"type": _type(each), "multiple": (each.many and once is None) or said.tags, "nargs": once or 1}
     if each.name == "form":
         more |= {"is_eager": True, "callback": remember_format, "show_default": True}
     names = said.names.split()
@@ -229,8 +230,8 @@ def takes_text(command: click.Command) -> bool:
     return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
 
 
-def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...]) -> list[Any]:
-    return list(values)
+def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...] | None) -> list[Any]:
+    return list(values or ())
 
 
 def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:

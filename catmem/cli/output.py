@@ -29,6 +29,7 @@ _SECONDS = 19
 printable = texts.printable
 """A text of another author, made safe for a terminal."""
 printable_json = texts.printable_json
+text_diff = texts.text_diff
 
 
 def in_json() -> bool:
@@ -286,21 +287,6 @@ def _root_words() -> str:
 
     root = given_root()
     return f" --root {quote(root)}" if root else ""
-
-
-def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
-    """A unified diff for people: what a terminal would act on is written out, carriage returns too."""
-    from catmem.text import unified_diff
-
-    # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
-    old, new = (_lines(printable(text.replace("\r\n", "\\r\\n"))) for text in (before, after))
-    lines = unified_diff(old, new, printable(old_name), printable(new_name))
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _lines(text: str) -> list[str]:
-    *whole, last = text.split("\n")
-    return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
 _NARROWEST = 18

@@ -241,7 +241,7 @@ class _Memory:
         return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = ask(self.workspace, "http prompt", self.profile, profile=self.profile, **how)
+        answer: dict[str, Any] = ask(self.workspace, "prompt", self.profile, profile=self.profile, **how)
         session.learn(shown_in(answer))
         return answer
 

@@ -12,7 +12,6 @@ from catmem.names import is_declared, is_name
 from catmem.ops.shared import CATEGORY, PROFILE, REVISION, AsOf, EntityId, Target
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Outcome, P, Tool, Wire, operation
 from catmem.store.contract import revision_number
-from catmem.writing.drift_guard import SHOWN
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
@@ -350,108 +349,6 @@ def log(
     return Log(entity, call.root.store.log(entity), limit)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptRead:
-    """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
-
-    data: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.data
-
-    def for_model(self) -> dict[str, Any]:
-        """What the memory tool answers."""
-        given = {name: value for name, value in self.data.items() if name in {"text", "warnings", "advice", SHOWN}}
-        return {"success": True, "action": "prompt", **given, "message": f"{len(self.data['text']):,} characters."}
-
-
-@operation(
-    "http prompt",
-    command=False,
-    tool=Tool(
-        "memory_prompt",
-        "Slice of memory",
-        "Give a slice of what you see as text, for an agent without a profile.",
-        {"text": "string"},
-        action="prompt",
-    ),
-    http=Http(
-        "GET",
-        "/prompt/{profile}",
-        "The prompt of a profile",
-        "As text, or, where the caller accepts JSON alone, with its digest and the role of the profile. A profile is "
-        "given its own.",
-        "Prompt",
-        as_text=True,
-        refusals=(404, 422),
-        statuses={"selector": 422},
-    ),
-)
-def prompt(
-    call: Call,
-    *,
-    profile: Annotated[str, P("Whose prompt.", form=PROFILE, caller=ONLY_TOOL)],
-    source: Annotated[
-        str | None,
-        P(
-            "Of the files of this profile; for a person and tier 1.",
-            called="from",
-            form=PROFILE,
-            brief="The profile whose files it is made of (tier 1 only).",
-            unbounded=True,
-        ),
-    ] = None,
-    categories: Annotated[
-        list[str] | None,
-        P(
-            "Only these, as selectors of a profile with commas between.",
-            brief="Only these, or patterns (rules-*, !rules-pay).",
-        ),
-    ] = None,
-    budget: Annotated[
-        int | None, P("At most so many characters.", minimum=1, maximum=10**9, brief="Most characters.")
-    ] = None,
-    style: Annotated[
-        Literal["markdown", "xml", "hermes"] | None, P("Instead of the profile's own.", at=NO_TOOL)
-    ] = None,
-    as_of: AsOf = None,
-) -> PromptRead:
-    """Give a profile's prompt, and the role that its envelopes name; a person also what the prompt is made of.
-
-    A profile is given its own, one of tier 1 only its own as well: what others see is none of its business. The files
-    of another profile (``source``) are for a person and for tier 1. ``categories`` and ``budget`` narrow it.
-    """
-    from catmem.config.access import Rights
-    from catmem.envelopes.agents import role_hash
-    from catmem.errors import ForbiddenError
-    from catmem.staleness.freshness import advice
-    from catmem.workspace.profile_memory import read_memory
-    from catmem.writing.drift_guard import shown_by_prompt
-
-    root, actor, taxonomy = call.root, call.actor, call.root.config.taxonomy
-    if actor is not None and profile != actor:
-        Rights(asking(call), "user", taxonomy).refuse_other_owner(profile)
-        raise ForbiddenError(f"{actor} is given its own prompt only", hint=f"Ask for {actor!r}.")
-    own = root.profile(profile)
-    if actor is not None and source is not None:
-        Rights(own, "user", taxonomy).refuse_other_owner(source)
-    memory = read_memory(root, profile, source=source)
-    made = memory.narrowed(categories or (), budget).prompt(as_of=as_of, style=style)
-    said = made.to_dict()
-    warnings: list[str] = []
-    for target, document in memory.documents.items():
-        rights = Rights(None if actor is None else own, target, taxonomy)
-        warnings += rights.unmerged(f"the {target} file", document.text, root.parse)
-    role = {"profile": own.name, "role_id": own.name, "role_hash": role_hash(own)}
-    shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
-    if actor is None:
-        return PromptRead({**shown, "manifest": said["manifest"]})
-    whole = {SHOWN: shown_by_prompt(made, memory.documents)}
-    rows = (row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
-    return PromptRead(shown | whole | advice(rows))
-
-
 _SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 _Fit = Annotated[bool, P("Leave out what would put a file over its limit.")]
 _OneFile = Annotated[Target | None, P("Keep to one of the files: user or memory.")]
@@ -596,23 +493,3 @@ def seed(
     if not answer["success"] and call.door == "http":
         answer |= {"code": answer["reason"], "message": answer["error"]}
     return Outcome(SeedTold(answer), conflict=not answer["success"])
-
-
-@operation(
-    "http status",
-    command=False,
-    people=("ask what is next", "It tells of everybody's files."),
-    http=Http(
-        "GET",
-        "/status",
-        "What is next for a person",
-        "In the order in which it is best done. For a person.",
-        "NextSteps",
-    ),
-)
-def status(call: Call, *, as_of: AsOf = None) -> Any:  # noqa: ANN401 - JSON-ready data
-    """Say what is next for a person."""
-    from catmem.workspace.overview import next_steps
-
-    found = next_steps(call.root, as_of)
-    return {**found.to_dict(), "unreadable": [error.to_dict() for error in found.unreadable]}

@@ -57,6 +57,8 @@ class P:
     """``KEY=VALUE`` each."""
     path: bool = False
     """The name of a file, and not of a folder."""
+    words_at_once: int | None = None
+    """How many words the option takes."""
     shows_default: bool = False
     minimum: int | None = None
     maximum: int | None = None

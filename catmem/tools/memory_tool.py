@@ -67,7 +67,7 @@ _ROWS = {
     **{action: ("entries", action) for action in (*_DONE, BATCH)},
     **{action: ("recall", f"memory {action}") for action in ("list", "search", "proposals", "withdraw")},
     "seed": ("memory", "http seed"),
-    "prompt": ("memory", "http prompt"),
+    "prompt": ("prompts", "prompt"),
 }
 """The module and the name of the row of each action."""
 _READS = frozenset({"list", "search", "prompt", "proposals"})

@@ -78,9 +78,9 @@ class Endpoint(NamedTuple):
         for each in self.row.at("http"):
             in_path = f"{{{each.called}}}" in self.http.path
             if in_path or not self.writes or self.http.conditional:
-                form = _LIST if each.many else each.schema
+                form, needed = _LIST if each.many else each.schema, each.required or each.said.needed
                 place: Place = "path" if in_path else "query"
-                found.append(Field(each.called, each.said.http or each.said.said, form, each.required, place))
+                found.append(Field(each.called, each.said.http or each.said.said, form, needed, place))
         return found
 
     @property

@@ -147,7 +147,7 @@ def test_the_manifest_names_the_files_that_are_not_there(place):
     put(place / "homes" / "none" / "MEMORY.md", "")
     root = Workspace.open(place)
     assert root.prompt("none").manifest.missing == ("user",)
-    assert told_of(root, "http prompt", profile="none")["manifest"]["missing"] == ["user"]
+    assert told_of(root, "prompt", profile="none")["manifest"]["missing"] == ["user"]
 
 
 @pytest.mark.parametrize("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])

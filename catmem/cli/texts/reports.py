@@ -1,4 +1,4 @@
-"""``catmem access``: who reads and who may write which category, and why."""
+"""Reports on a whole root, as people read them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
-from catmem.cli.command import Command
-from catmem.cli.options import common_options, open_workspace, target_option
-from catmem.cli.output import columns, emit, emit_json, end_with, in_json, printable, say, shown_path
-from catmem.config.profile import refuse_no_root
+from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
+from catmem.cli.texts.prompts import LEFT_OUT
 from catmem.names import FILE_NAMES
+from catmem.ops.reports import AccessRead, Status
 from catmem.text import counted
+from catmem.workspace.everywhere import Stats, Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.config.rights_table import Fleet, Orphan, Reason
-    from catmem.workspace.everywhere import Why
+    from catmem.ops.table import Call
+    from catmem.prompt.sizes import Sizes, Use
+    from catmem.workspace.everywhere import Measured
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80
@@ -29,75 +29,29 @@ _MOST_COLUMNS = 16
 _WIDEST = 5
 _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
+_HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
 
-@click.command(
-    cls=Command,
-    examples=(
-        "catmem access",
-        "catmem access -p trinity -p neo",
-        "catmem access -t memory -c 'finance-*'",
-        "catmem access --why trinity finance-payroll",
-    ),
-)
-@click.option(
-    "--why",
-    nargs=2,
-    metavar="PROFILE CATEGORY",
-    help="Say what decides whether PROFILE reads, may write and may verify CATEGORY (slug, title or alias), and where "
-    "it stands.",
-)
-@click.option("-p", "--profile", "names", multiple=True, metavar="NAME", help="Only this profile; may be repeated.")
-@click.option(
-    "-c",
-    "--category",
-    "wanted",
-    multiple=True,
-    metavar="SLUG",
-    help="Only this category, or those that a pattern such as 'finance-*' matches; may be repeated.",
-)
-@target_option
-@common_options
-def access(why: tuple[str, str] | None, names: tuple[str, ...], wanted: tuple[str, ...], target: str | None) -> None:
-    """Print who reads and who may write which category, over all profiles of the root.
 
-    r reads, rw reads and may write, d may write and not read, . neither. What is read is that of USER.md and of
-    MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
-    their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
-    1 or no profile reads. Entries are counted over the files of all profiles, a copy in several files once. The last
-    table has the entities that catmem.yaml declares: who writes, and who only reads.
+def _status(value: Status, _: Call) -> None:
+    for each in value.adopted or ():
+        emit(each["diff"])
+        say(f"what is there now is revision {each['revision']} of {each['entity']}")
+    emit(columns([(step.what, step.command) for step in value.steps.steps]))
+    say_all([] if value.steps.steps else ["Nothing waits for you."])
 
-    Exit status 2 if a profile or a file could not be looked at; all others are there.
-    """
-    if why is not None and (names or wanted or target):
-        raise click.UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
-    if target is not None and in_json():
-        raise click.UsageError("-t is for the table; in JSON each cell tells of both files.")
-    workspace = open_workspace()
-    refuse_no_root(workspace.config)
-    if why is not None:
-        _explain(workspace, *why)
+
+def _access(value: AccessRead, call: Call) -> None:
+    fleet, values = value.access.fleet, call.values
+    if not value.profiles:
+        say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
         return
-    from catmem.workspace.everywhere import access_dict, chosen_categories, chosen_profiles, read_access
-
-    access = read_access(workspace)
-    profiles = chosen_profiles(workspace, access, names)
-    categories, notes = chosen_categories(workspace, access.fleet, wanted)
-    for note in notes:
-        say(note)
-    if in_json():
-        problems = [problem.to_dict() for problem in access.problems]
-        declared = [each._asdict() for each in workspace.config.entities.values()]
-        emit_json(access_dict(access.fleet, profiles, categories) | {"entities": declared, "problems": problems})
-    elif not profiles:
-        say(f"There are no profiles in {printable(shown_path(workspace.config.profiles_dir))}.")
-    else:
-        shown = [profile.name for profile in profiles]
-        emit(printable("".join(_matrix(access.fleet, shown, categories, target, whole=bool(wanted)))))
-        if not (names or wanted or target):
-            if access.problems:
-                emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
-            emit(printable("".join((*_summary(access.fleet), *_entities(workspace)))))
-    end_with(access.problems)
+    shown = [profile.name for profile in value.profiles]
+    whole = bool(values["wanted"])
+    emit(printable("".join(_matrix(fleet, shown, value.categories, values["target"], whole=whole))))
+    if not (values["names"] or whole or values["target"]):
+        if value.access.problems:
+            emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
+        emit(printable("".join((*_summary(fleet), *_entities(call.root)))))
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
@@ -209,20 +163,8 @@ def _entities(workspace: Workspace) -> Iterator[str]:
         yield columns([("", "entity", "writers", "readers"), *(("", *row) for row in rows)])
 
 
-# --- why -----------------------------------------------------------------------------------------------------------
-
-
-def _explain(workspace: Workspace, name: str, category: str) -> None:
-    from catmem.workspace.everywhere import explain
-
-    why = explain(workspace, name, category)
-    if why.note is not None:
-        say(why.note)
-    if in_json():
-        emit_json(why.to_dict())
-    else:
-        emit(printable("".join(_answers(why))))
-    end_with(why.problems)
+def _why(value: Why, _: Call) -> None:
+    emit(printable("".join(_answers(value))))
 
 
 def _answers(why: Why) -> Iterator[str]:
@@ -245,3 +187,65 @@ def _answer(why: Why, reason: Reason) -> str:
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
+
+
+# --- what prompts save -----------------------------------------------------------------------------------------------
+
+
+def _stats(value: Stats, call: Call) -> None:
+    if value.profiles:
+        emit(printable("".join(_table(value))))
+    elif not value.problems:
+        say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
+
+
+def _table(stats: Stats) -> Iterator[str]:
+    from catmem.prompt.sizes import UNWANTED
+
+    files = f"from the files of {stats.source}" if stats.source else "each from its own files"
+    yield f"Prompts beside flat files, {files}, as of {stats.as_of}:\n"
+    yield "characters, tokens (estimated), and bytes behind a change of one fact\n\n"
+    total = stats.total
+    rows = [_row(each.profile, each.sizes, "; ".join(_notes(each))) for each in stats.profiles]
+    yield columns([_HEAD, *rows, _row("total", total, "")], right=range(1, 10))
+    counts = {
+        "kept out of prompts": {**total.left_out, "secrets": total.secrets},
+        "marked in prompts": total.marked,
+        "shown by flat files": total.in_flat,
+    }
+    facts = [(name, *(f"{count.get(each, 0):,}" for each in UNWANTED), "") for name, count in counts.items()]
+    yield "\n"
+    yield columns([("facts", *UNWANTED, ""), *facts], right=range(1, 5))
+
+
+def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:
+    seen = f"{sizes.seen:,} of {sizes.entries:,}"
+    characters = _beside(sizes.prompt.characters, sizes.flat.characters, sizes.percent)
+    tokens = _beside(sizes.prompt.tokens, sizes.flat.tokens, sizes.tokens_percent)
+    return name, seen, *characters, *tokens, f"{sizes.changed.prompt:,}", f"{sizes.changed.flat:,}", notes
+
+
+def _beside(prompt: int, flat: int, percent: float | None) -> tuple[str, ...]:
+    return f"{prompt:,}", f"{flat:,}", "-" if percent is None else f"{percent}%"
+
+
+def _notes(measured: Measured) -> Iterator[str]:
+    sizes = measured.sizes
+    if measured.missing == ("user", "memory"):
+        yield "no files yet"
+    out = [f"{sizes.left_out[key]:,} {said}" for key, said in LEFT_OUT.items() if sizes.left_out.get(key)]
+    if out:
+        yield f"out: {', '.join(out)}"
+    doubtful = [f"{sizes.states[key]:,} {key}" for key in ("stale", "unverified") if sizes.states.get(key)]
+    if doubtful:
+        yield ", ".join(doubtful)
+    yield from (_use("budget", use) for use in sizes.budgets)
+    yield from (_use("limit", use) for use in sizes.limits)
+
+
+def _use(what: str, use: Use) -> str:
+    share = f"{100 * use.used / use.of:.0f}%" if use.of else f"{use.used:,} of 0"
+    return f"{what} {use.name} {share}"
+
+
+TEXTS = {Status: _status, AccessRead: _access, Why: _why, Stats: _stats}

@@ -1,0 +1,196 @@
+"""Operations on prompts: the text for a specialist, and what it saves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
+from catmem.ops.table import (
+    NO_TOOL,
+    ONLY_COMMAND,
+    ONLY_TOOL,
+    Call,
+    Http,
+    Outcome,
+    P,
+    Tool,
+    UsageError,
+    operation,
+)
+
+if TYPE_CHECKING:
+    from catmem.prompt.prompt import Prompt
+    from catmem.workspace.profile_memory import ProfileMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A prompt, and the memory that it is made of."""
+
+    prompt: "Prompt"
+    memory: "ProfileMemory"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.prompt.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRead:
+    """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
+
+    data: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.data
+
+    def for_model(self) -> dict[str, Any]:
+        """What the memory tool answers."""
+        from catmem.writing.drift_guard import SHOWN
+
+        given = {name: value for name, value in self.data.items() if name in {"text", "warnings", "advice", SHOWN}}
+        return {"success": True, "action": "prompt", **given, "message": f"{len(self.data['text']):,} characters."}
+
+
+@operation(
+    "prompt",
+    opens="read",
+    examples=(
+        "catmem prompt trinity",
+        "catmem prompt trinity --explain",
+        "catmem prompt --from orchestrator -c communication-style -c 'approval-*' --budget 800",
+    ),
+    http=Http(
+        "GET",
+        "/prompt/{profile}",
+        "The prompt of a profile",
+        "As text, or, where the caller accepts JSON alone, with its digest and the role of the profile. A profile is "
+        "given its own.",
+        "Prompt",
+        as_text=True,
+        refusals=(404, 422),
+        statuses={"selector": 422},
+    ),
+    tool=Tool(
+        "memory_prompt",
+        "Slice of memory",
+        "Give a slice of what you see as text, for an agent without a profile.",
+        {"text": "string"},
+        action="prompt",
+    ),
+)
+def prompt(
+    call: Call,
+    *,
+    profile: Annotated[
+        str | None, P("Whose prompt.", argument=True, form=PROFILE, caller=ONLY_TOOL, needed=True)
+    ] = None,
+    explain: Annotated[
+        bool, P("Show each entry of the profile's categories: in or out, and why.", at=ONLY_COMMAND)
+    ] = False,
+    style: Annotated[
+        Literal["markdown", "xml", "hermes"] | None,
+        P("Override the profile's style.", http="Instead of the profile's own.", at=NO_TOOL),
+    ] = None,
+    source: Annotated[
+        str | None,
+        P(
+            "Read the files of this profile instead of its own.",
+            "--from",
+            metavar="NAME",
+            http="Of the files of this profile; for a person and tier 1.",
+            called="from",
+            form=PROFILE,
+            brief="The profile whose files it is made of (tier 1 only).",
+            unbounded=True,
+        ),
+    ] = None,
+    categories: Annotated[
+        list[str] | None,
+        P(
+            "Only this category; repeatable.",
+            "-c --category",
+            metavar="SELECTOR",
+            http="Only these, as selectors of a profile with commas between.",
+            brief="Only these, or patterns (rules-*, !rules-pay).",
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None,
+        P(
+            "At most N characters, in place of the profile's.",
+            metavar="N",
+            minimum=1,
+            http="At most so many characters.",
+            form={"maximum": 10**9},
+            brief="Most characters.",
+        ),
+    ] = None,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Print the text for PROFILE's system prompt: its categories, and nothing else.
+
+    The same files, profile and day give the same bytes. With -c and --budget it is a slice of that prompt, for an agent
+    without a profile. Without PROFILE it is a slice of what --from sees. With --format json: text, digest and manifest.
+    """
+    from catmem.workspace.profile_memory import read_memory
+
+    if profile is None and source is None:
+        raise UsageError("Missing argument PROFILE.")
+    profile = profile or str(source)
+    if call.door != "command":
+        _refuse_others(call, profile, source)
+    else:
+        _look_over(call, categories or (), source or profile)
+    memory = read_memory(call.root, profile, source=source).narrowed(categories or (), budget)
+    made = memory.prompt(as_of=as_of, style=style)
+    return Outcome(Built(made, memory) if call.door == "command" else PromptRead(_role_and_text(call, made, memory)))
+
+
+def _look_over(call: Call, categories: Sequence[str], owner: str) -> None:
+    from catmem.config.selector import is_pattern, split
+
+    for category in categories:
+        name = split(category)[1]
+        refuse_undeclared(call, None if is_pattern(name) else name)
+    tell_of_rows(call, owner)
+
+
+def _refuse_others(call: Call, profile: str, source: str | None) -> None:
+    """Raise ``ForbiddenError`` and ``UnknownNameError`` for what the caller is not given.
+
+    A profile is given its own prompt, one of tier 1 only its own as well: what others see is none of its business. The
+    files of another profile (``source``) are for a person and for tier 1.
+    """
+    from catmem.config.access import Rights
+    from catmem.errors import ForbiddenError
+
+    if call.actor is None:
+        return
+    rights = Rights(call.root.profile(call.actor), "user", call.root.config.taxonomy)
+    if profile != call.actor:
+        rights.refuse_other_owner(profile)
+        raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")
+    if source is not None:
+        rights.refuse_other_owner(source)
+
+
+def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[str, Any]:
+    """A profile's prompt and the role that its envelopes name; for a person also what the prompt is made of."""
+    from catmem.config.access import Rights
+    from catmem.envelopes.agents import role_hash
+    from catmem.staleness.freshness import advice
+    from catmem.writing.drift_guard import SHOWN, shown_by_prompt
+
+    said, own = made.to_dict(), memory.profile
+    warnings: list[str] = []
+    for target, document in memory.documents.items():
+        rights = Rights(None if call.actor is None else own, target, call.root.config.taxonomy)
+        warnings += rights.unmerged(f"the {target} file", document.text, call.root.parse)
+    role = {"profile": own.name, "role_id": own.name, "role_hash": role_hash(own)}
+    shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
+    if call.actor is None:
+        return {**shown, "manifest": said["manifest"]}
+    states = (row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
+    return shown | {SHOWN: shown_by_prompt(made, memory.documents)} | advice(states)

@@ -1,0 +1,203 @@
+"""Reports on a whole root: what is next, who may do what, and what prompts save."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from catmem.config.profile import refuse_no_root
+from catmem.errors import CatmemError
+from catmem.ops.shared import AsOf, OneFile
+from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+
+if TYPE_CHECKING:
+    from catmem.workspace.everywhere import Access, Why
+    from catmem.workspace.overview import NextSteps
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is next, and what was ``adopted`` of other programs' changes."""
+
+    steps: "NextSteps"
+    adopted: Sequence[dict[str, str]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**self.steps.to_dict(), **({} if self.adopted is None else {"adopted": list(self.adopted)})}
+
+
+@operation(
+    "status",
+    examples=("catmem status", "catmem status --adopt", "catmem status --check --format json"),
+    people=("ask what is next", "It tells of everybody's files."),
+    http=Http(
+        "GET",
+        "/status",
+        "What is next for a person",
+        "In the order in which it is best done. For a person.",
+        "NextSteps",
+    ),
+)
+def status(
+    call: Call,
+    *,
+    adopt: Annotated[
+        bool, P("Show what other programs changed, and take it into the history.", at=ONLY_COMMAND)
+    ] = False,
+    check: Annotated[bool, P("Exit status 1 if anything is on the list.", at=ONLY_COMMAND)] = False,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Print what is next, in the order in which you best do it, each line with its command.
+
+    First come git's conflict markers, entries with a secret or hostile text, entries without a category, and
+    categories that no specialist reads: a profile has to name them. Then come seeds, branches and proposals, what
+    specialists added or reworded, files that another program changed, and facts with a date that are due for review.
+
+    Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
+    """
+    from catmem.workspace.overview import next_steps
+
+    found = next_steps(call.root, as_of)
+    if call.door == "http":
+        unreadable = [error.to_dict() for error in found.unreadable]
+        return Outcome({**found.to_dict(), "unreadable": unreadable})
+    adopted, failed = _adopt(call, found.overview.outside) if adopt else (None, [])
+    if adopted:
+        found = next_steps(call.root, as_of)
+    return Outcome(
+        Status(found, adopted), problems=[*failed, *found.unreadable], status=int(check and bool(found.steps))
+    )
+
+
+def _adopt(call: Call, entities: Sequence[str]) -> tuple[list[dict[str, str]], list[CatmemError]]:
+    """Take what another program changed in each into its history as seen; what was changed, and what stopped it."""
+    from catmem.store.contract import EXTERNAL
+    from catmem.text import text_diff
+    from catmem.workspace.history import adopt, shown_text
+
+    adopted: list[dict[str, str]] = []
+    for entity in entities:
+        try:
+            store = call.root.store
+            now = store.read(entity)
+            own = (each for each in store.log(entity) if each.agent != EXTERNAL and not each.is_branch)
+            before = store.read(entity, next((each.revision for each in own), "0"))
+            old, new = (shown_text(call.root, entity, each.data) for each in (before, now))
+            difference = text_diff(old, new, f"a/{entity}", f"b/{entity}")
+            revision = adopt(call.root, entity, expected=now.digest, seen=True)
+        except CatmemError as error:
+            return adopted, [error]
+        adopted.append({"entity": entity, "revision": revision, "diff": difference})
+    return adopted, []
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRead:
+    """Who reads and may write what; ``profiles`` and ``categories`` are those that were asked for."""
+
+    access: "Access"
+    profiles: Sequence[Any]
+    categories: Sequence[str]
+
+
+@operation(
+    "access",
+    opens="root",
+    examples=(
+        "catmem access",
+        "catmem access -p trinity -p neo",
+        "catmem access -t memory -c 'finance-*'",
+        "catmem access --why trinity finance-payroll",
+    ),
+)
+def access(
+    call: Call,
+    *,
+    why: Annotated[
+        list[str] | None,
+        P(
+            "Say what decides whether PROFILE reads, may write and may verify CATEGORY (slug, title or alias), and "
+            "where it stands.",
+            metavar="PROFILE CATEGORY",
+            words_at_once=2,
+        ),
+    ] = None,
+    names: Annotated[list[str] | None, P("Only this profile; may be repeated.", "-p --profile", metavar="NAME")] = None,
+    wanted: Annotated[
+        list[str] | None,
+        P(
+            "Only this category, or those that a pattern such as 'finance-*' matches; may be repeated.",
+            "-c --category",
+            metavar="SLUG",
+        ),
+    ] = None,
+    target: OneFile = None,
+) -> Outcome:
+    """Print who reads and who may write which category, over all profiles of the root.
+
+    r reads, rw reads and may write, d may write and not read, . neither. What is read is that of USER.md and of
+    MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
+    their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
+    1 or no profile reads. Entries are counted over the files of all profiles, a copy in several files once. The last
+    table has the entities that catmem.yaml declares: who writes, and who only reads.
+
+    Exit status 2 if a profile or a file could not be looked at; all others are there.
+    """
+    if why is not None and (names or wanted or target):
+        raise UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
+    if target is not None and call.for_program:
+        raise UsageError("-t is for the table; in JSON each cell tells of both files.")
+    refuse_no_root(call.root.config)
+    from catmem.workspace.everywhere import access_dict, chosen_categories, chosen_profiles, explain, read_access
+
+    if why is not None:
+        found: Why = explain(call.root, *why)
+        if found.note is not None:
+            call.tell(found.note)
+        return Outcome(found, problems=found.problems, status=2 if found.problems else 0)
+    read = read_access(call.root)
+    profiles = chosen_profiles(call.root, read, tuple(names or ()))
+    categories, notes = chosen_categories(call.root, read.fleet, tuple(wanted or ()))
+    for note in notes:
+        call.tell(note)
+    data = None
+    if call.for_program:
+        declared = [each._asdict() for each in call.root.config.entities.values()]
+        data = access_dict(read.fleet, profiles, categories) | {"entities": declared}
+        data |= {"problems": [problem.to_dict() for problem in read.problems]}
+    status = 2 if read.problems else 0
+    return Outcome(AccessRead(read, profiles, categories), data, problems=read.problems, status=status)
+
+
+@operation(
+    "stats",
+    opens="read",
+    examples=("catmem stats", "catmem stats --from orchestrator", "catmem stats -p trinity --as-of 2026-11-21"),
+)
+def stats(
+    call: Call,
+    *,
+    names: Annotated[list[str] | None, P("Only this profile; may be repeated.", "-p --profile", metavar="NAME")] = None,
+    source: Annotated[
+        str | None, P("Read the files of this profile instead of their own.", "--from", metavar="NAME")
+    ] = None,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Print what each prompt saves beside flat files, and what it keeps out.
+
+    prompt is what 'catmem prompt' prints; flat is what an agent without catmem loads: the texts of all entries of the
+    same files, of a seeded profile those of its source, without tags and headers. Both stand in characters, then in
+    tokens, estimated by a rule that needs no tokenizer (docs/fleet.md). changed are the bytes behind a change of
+    one fact, of all in the files, in the mean: what no cache of a prompt's beginning has. entries are those that
+    the profile sees, of those in the files. The words behind say what of the seen the prompt leaves out, what is
+    stale or unverified, and how much of budgets and limits is used. In the total a file counts once for each
+    profile that reads it.
+
+    Exit status 2 if a profile or a file could not be looked at; all others are there.
+    """
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.everywhere import read_stats
+
+    refuse_no_root(call.root.config)
+    found = read_stats(call.root, tuple(names or ()), source=source, as_of=as_of)
+    return Outcome(found, problems=found.problems, status=2 if found.problems else 0)

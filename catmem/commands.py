@@ -75,9 +75,7 @@ MODULES = {
     "credential_commands": ("key", "token"),
     "envelope_commands": ("write", "envelope", "role-hash"),
     "git_commands": ("merge-driver",),
-    "history_commands": ("diff", "undo", "restore", "replay", "watch"),
     "layout_commands": ("fmt", "migrate"),
-    "log_commands": ("log", "blame"),
     "serve_commands": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
 }
@@ -86,6 +84,7 @@ MODULES = {
 OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "memory": (),
     "recall": (),
+    "history": ("log", "blame", "diff", "undo", "restore", "replay", "watch"),
     "reports": ("status", "access", "stats"),
     "setup": ("schema",),
     "copies": ("reconcile",),

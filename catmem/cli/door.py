@@ -74,7 +74,7 @@ def _callback(row: Operation) -> Callable[..., None]:
         values = {name: value for name, value in words.items() if name in given}
         asked = Call(
             row, open_root, given=given, for_program=in_json(), tell=say, stdin=read_stdin, named_root=given_root(),
-            dialogue=_dialogue, progress=_progress,
+            dialogue=_dialogue, progress=_progress, on_close=ctx.call_on_close,
         )  # fmt: skip
         try:
             values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}

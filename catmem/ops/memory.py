@@ -1,10 +1,9 @@
 """Operations on entities over HTTP: where one is, what it says, and a write as an envelope or a plain one."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
@@ -311,42 +310,6 @@ def _contrary(header: str, field: str) -> RequestError:
 
 
 # --- transitional ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """Revisions of an entity, the newest first; ``limit`` are told of."""
-
-    entity: str
-    revisions: "Iterable[Revision]"
-    limit: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"entity": self.entity, "revisions": [each.to_dict() for each in islice(self.revisions, self.limit)]}
-
-
-@operation(
-    "http log",
-    command=False,
-    http=Http(
-        "GET",
-        "/mem/log",
-        "List revisions",
-        "The newest first. A bounded profile is shown those that it wrote.",
-        "Log",
-        refusals=(404,),
-    ),
-)
-def log(
-    call: Call,
-    *,
-    entity_id: EntityId,
-    limit: Annotated[int, P("How many at most; 100 by default.", minimum=1, maximum=10_000)] = 100,
-) -> Log:
-    """List the newest revisions of an entity."""
-    entity = entity_for(call, entity_id)
-    return Log(entity, call.root.store.log(entity), limit)
 
 
 _SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}

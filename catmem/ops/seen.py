@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from catmem.ops.branches import Branches, Merged
-    from catmem.ops.memory import ContentRead, EntityRead, Head, Log
+    from catmem.ops.history import Log
+    from catmem.ops.memory import ContentRead, EntityRead, Head
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
     from catmem.writing.written import Written

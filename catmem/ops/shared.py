@@ -88,18 +88,21 @@ Reason = Annotated[
 ]
 
 
+Expected = Annotated[
+    str | None,
+    P(
+        "What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
+        "longer that, nothing is written (exit status 3).",
+        metavar="REVISION|DIGEST",
+        brief="Revision you saw; old: refused.",
+    ),
+]
+
+
 class How(TypedDict, total=False):
     """How a write is made; see ``catmem.writing.written.How``."""
 
-    expected: Annotated[
-        str | None,
-        P(
-            "What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
-            "longer that, nothing is written (exit status 3).",
-            metavar="REVISION|DIGEST",
-            brief="Revision you saw; old: refused.",
-        ),
-    ]
+    expected: Expected
     on_drift: Annotated[
         Literal["adopt", "refuse", "merge"] | None,
         P(

@@ -293,6 +293,8 @@ class Call:
     """The root that ``--root`` names."""
     dialogue: Callable[[str], Any] = _no_dialogue
     """The dialogue of a name, which asks a person."""
+    on_close: Callable[[Callable[[], None]], Any] = lambda _: None
+    """Takes what is to be done when the call ends."""
     progress: Callable[[], AbstractContextManager[Callable[[str], None]]] = _no_progress
     """Shows a person how far a long call is: gives what takes the name of each step."""
     session: ToolSession | None = None

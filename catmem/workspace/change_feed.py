@@ -9,6 +9,7 @@ everything. No event has a word of an entry, or the name of a category.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -78,6 +79,15 @@ class Watch:
         self._trouble: str | None = None
         self._first = _Known(None)
         """What is known of an entity that is seen for the first time."""
+
+    def heard(
+        self, found: Sequence[News], wanted: frozenset[str], actor: str | None
+    ) -> Iterator[tuple[News, dict[str, Any]]]:
+        """What is new for ``actor``, without end; ``found`` to begin with."""
+        while True:
+            yield from heard(self.workspace, (news for news in found if concerns(news, wanted)), actor)
+            time.sleep(EVERY)
+            found = self.look()
 
     def look(self) -> list[News]:
         """What is new since the look before. The first one tells what is wrong alone: all else was there before."""

@@ -1,0 +1,242 @@
+"""The history of files, as people read it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from catmem import clock
+from catmem.audit.rebuilding import Replay
+from catmem.cli.output import (
+    TOOK_BACK,
+    columns,
+    emit,
+    emit_json,
+    fault_lines,
+    first_line,
+    printable,
+    printable_json,
+    say,
+    say_all,
+    show_written,
+    shown_moment,
+    shown_path,
+)
+from catmem.ops.history import BlamedFiles, Difference, GitText, Logged, LoggedFile, Watched
+from catmem.store.contract import DECISION, PROPOSAL
+from catmem.text import counted
+from catmem.writing.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from catmem.ops.table import Call
+    from catmem.store.contract import Revision
+    from catmem.workspace.change_feed import News
+    from catmem.workspace.changed_entries import Blamed
+
+_WORDS = 60
+"""Characters of an entry beside what was done with it."""
+
+
+def _logged(value: Logged, call: Call) -> None:
+    # A file of two with nothing in it has nothing to say.
+    there = [each for each in value.files if each.revisions or each.outside] or value.files[:1]
+    for number, each in enumerate(there):
+        rows, numbers = _rows(each, graph=call.values["graph"])
+        if not rows:
+            say(f"No revision of {each.entity} is recorded yet.")
+        emit(f"{chr(10) * bool(number)}{printable(each.entity)}\n" if len(there) > 1 else "")
+        emit(columns(rows, right=numbers))
+
+
+def _rows(file: LoggedFile, *, graph: bool) -> tuple[list[tuple[str, ...]], tuple[int, ...]]:
+    """The lines, and which of their columns are numbers."""
+    rows = [_row(each, file.known, file.words.get(each.revision, "")) for each in file.revisions]
+    if file.outside is not None:
+        size, head = file.outside["size"], file.head
+        change = f"{size - (head.size if head else 0):+,}"
+        why = "changed by another program" if head else "no history yet: the first write begins it"
+        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
+    if not graph:
+        return rows, (0, 4, 5)
+    drawn = [*[""] * (file.outside is not None), *_drawn(file.revisions)]
+    return [(picture, *row) for picture, row in zip(drawn, rows, strict=True)], (1, 5, 6)
+
+
+def _row(revision: Revision, found: Sequence[Revision], words: str) -> tuple[str, ...]:
+    sizes = {each.revision: each.size for each in found}
+    parent = revision.parents[0] if revision.parents else None
+    before = 0 if parent is None else sizes.get(parent)
+    when = shown_moment(revision.timestamp)
+    change = "" if before is None else f"{revision.size - before:+,}"
+    size = f"{revision.size:,} bytes"
+    return revision.revision, when, printable(revision.who), revision.op, size, change, _remarks(revision, words)
+
+
+def _drawn(revisions: Sequence[Revision]) -> list[str]:
+    """A picture before each revision: a column for each line of revisions that goes on below, ``*`` for its own.
+
+    The first column is that of the file, the others are of branches.
+    """
+    lines: list[str | None] = [next((each.revision for each in revisions if not each.is_branch), None)]
+    pictures: list[str] = []
+    for revision in revisions:
+        if revision.revision not in lines:
+            _put(lines, revision.revision)
+        own = lines.index(revision.revision)
+        marks = ("*" if at == own else " " if each is None else "|" for at, each in enumerate(lines))
+        pictures.append(" ".join(marks).rstrip())
+        lines = [None if each == revision.revision else each for each in lines]
+        for number, parent in enumerate(revision.parents):
+            if number == 0:
+                lines[own] = parent
+            elif parent not in lines:
+                _put(lines, parent)
+    return pictures
+
+
+def _put(lines: list[str | None], revision: str) -> None:
+    free = next((at for at, each in enumerate(lines) if at and each is None), None)
+    if free is None:
+        lines.append(revision)
+    else:
+        lines[free] = revision
+
+
+def _remarks(revision: Revision, words: str) -> str:
+    from catmem.workspace.changed_entries import did
+
+    decision = revision.note.get(DECISION, {})
+    name = decision.get("proposal", revision.note.get(PROPOSAL, {}).get("id"))
+    aside = [name] if name else []
+    aside += ["in other words"] if decision.get("reworded") else []
+    aside += [f"branch from {', '.join(revision.parents) or 'nothing'}"] if revision.is_branch else []
+    said = did(revision) + (f" ({', '.join(aside)})" if aside else "")
+    remarks = printable(f"{said}: {decision['reason']}" if "reason" in decision else said)
+    return f"{remarks}: {first_line(words, _WORDS)}" if words else remarks
+
+
+def _blamed(value: BlamedFiles, _: Call) -> None:
+    there = [each for each in value.files if each[1]]
+    for number, (name, entries) in enumerate(there):
+        emit(f"{chr(10) * bool(number)}{printable(name)}\n" if len(there) > 1 else "")
+        emit(columns([_blame_row(each) for each in entries], right=(0, 1)))
+    if not there:
+        say(f"No entries in {value.name}.")
+
+
+def _blame_row(blamed: Blamed) -> tuple[str, ...]:
+    worded, verified = blamed.worded, blamed.verified
+    day = blamed.entry.tags.get("verified_date")
+    by = "" if verified is None else f" by {verified.who}"
+    return (
+        str(blamed.line),
+        "-" if worded is None else worded.revision,
+        "(not recorded yet)" if worded is None else shown_moment(worded.timestamp),
+        "" if worded is None else printable(_maker(worded)),
+        "not verified" if day is None else printable(f"verified {day}{by}"),
+        blamed.entry.category,
+        first_line(blamed.entry.body, _WORDS),
+    )
+
+
+def _maker(revision: Revision) -> str:
+    """Who made a revision, and of one that approved a proposal also who proposed it; of a seed, where it is from."""
+    if revision.op == "seed" and "source" in revision.note:
+        return f"{revision.who}, seeded from {str(revision.note['source']).partition('/')[0]}"
+    said = revision.note.get(DECISION)
+    done = "reworded" if said and said.get("reworded") else "approved"
+    return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who
+
+
+def _difference(value: Difference, _: Call) -> None:
+    emit(value.diff)
+    if not value.diff:
+        end = "now" if value.new is None else f"revision {value.new}"
+        say(f"No difference in {value.entity} between revision {value.old} and {end}.")
+
+
+def _written(written: Written, call: Call) -> None:
+    # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
+    done = TOOK_BACK if call.operation.name == "undo" else f"restored revision {call.values['revision']}"
+    show_written(written, done, {"dry_run": call.values["dry_run"]})
+
+
+def _replayed(done: Replay, call: Call) -> None:
+    if call.for_program:
+        emit_json({"to": call.values["folder"], **done.to_dict()})
+    else:
+        paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
+        emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
+    for each in done.mismatches:
+        say(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}")
+    say_all(line.rstrip("\n") for line in fault_lines(done.faults))
+    if call.for_program:
+        return
+    for head in done.heads:
+        if head.unrecorded:
+            said = "was changed by another program, which the history does not hold yet"
+            say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
+    if done.revisions:
+        say(f"{counted(len(done.revisions), 'revision')} written")
+    if not done.heads:
+        say("No revision is recorded yet.")
+    elif done.mismatches:
+        say("What was rebuilt is not what the store has. 'catmem fsck' looks for the damage.")
+    elif done.damaged:
+        say("The history is damaged, so what was rebuilt may not be all that was written. 'catmem fsck' says more.")
+    else:
+        say(f"{counted(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
+
+
+def _watched(value: Watched, call: Call) -> None:
+    with suppress(KeyboardInterrupt):
+        for news, said in value.news:
+            line = printable_json({"event": news.kind, **said}) + "\n" if call.for_program else _line(news, said)
+            emit(line)
+
+
+def _line(news: News, said: dict[str, Any]) -> str:
+    when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
+    parts = (shown_moment(when), news.entity or news.profile or "all files", _words(news, said))
+    return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
+
+
+def _where(said: Mapping[str, Any]) -> str:
+    if "message" not in said:
+        return ""
+    parts = [shown_path(said["path"])] if "path" in said else []
+    place = ":".join([*parts, *(str(said[part]) for part in ("line", "column") if part in said)])
+    return ", " + ": ".join(part for part in (place, said.get("key"), said["message"]) if part)
+
+
+def _words(news: News, said: dict[str, Any]) -> str:
+    match news.kind:
+        case "revision":
+            name = "branch" if said["branch"] else "revision"
+            by = f", {news.record.op} by {news.record.who}" if "agent_id" in said and news.record else ""
+            return f"{name} {said['revision']}{by}"
+        case "drift" if news.recorded:
+            none = said["revision"] == "0"
+            return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
+        case "drift":
+            return f"changed by another program since revision {said['revision']}"
+        case "trouble":
+            what = "cannot be read" if news.profile is None else "this profile is not right"
+            return f"{what}: {said['code']}{_where(said)}"
+        case "recovered":
+            return "can be read again" if news.profile is None else "this profile is right again"
+        case _:
+            return "changed more than is shown here: read it anew"
+
+
+TEXTS = {
+    Logged: _logged,
+    BlamedFiles: _blamed,
+    Difference: _difference,
+    GitText: lambda value, _: emit(value.text),
+    Written: _written,
+    Replay: _replayed,
+    Watched: _watched,
+}

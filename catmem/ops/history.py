@@ -1,0 +1,482 @@
+"""Operations on the history of files: revisions, who wrote what, and what is taken back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.digest import bytes_digest
+from catmem.errors import NoMatchError, UnreadableError
+from catmem.files import read_bounded
+from catmem.names import TARGETS
+from catmem.ops.memory import entity_for
+from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
+from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
+from catmem.text import DEFAULT_LIMITS, text_diff
+
+if TYPE_CHECKING:
+    from catmem.audit.rebuilding import Replay
+    from catmem.store.contract import Revision, Store
+    from catmem.workspace.change_feed import News
+    from catmem.workspace.changed_entries import Blamed
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.written import Written
+
+_NOTHING = "0"
+"""The revision of a file that was never written."""
+_GIT_LIMIT = 1 << 29
+"""Bytes; git itself takes a file that is larger for binary."""
+_DAMAGE = 4
+SUFFIX = ".md"
+"""What the path of a file ends in; no name of a profile or of an entity does."""
+_Entity = Annotated[str, P(argument=True)]
+_AnyEntity = Annotated[str | None, P(argument=True)]
+
+
+# --- which file ------------------------------------------------------------------------------------------------------
+
+
+def both_files(entity: str) -> list[str]:
+    """The entities of the two files of the profile that an entity is of."""
+    return [f"{entity.partition('/')[0]}/{target}" for target in TARGETS]
+
+
+def found_file(call: Call, name: str, actor: str | None = None) -> tuple["Workspace", str, "Store"]:
+    """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file.
+
+    A file of no profile has a store by itself, and its path stands for its entity. The name that an ``actor`` gives is
+    looked up once it is known to have the right: which profiles there are, is not for all.
+    """
+    from catmem.workspace import history
+
+    path = Path(name)
+    if path.suffix != SUFFIX:
+        workspace = call.open("store")
+        return workspace, name if actor is not None else history.entity_of(workspace, name), workspace.store
+    from catmem.workspace.formatting import entity_at, has_journal
+    from catmem.workspace.stores import store_of_file
+    from catmem.workspace.workspace import Workspace
+
+    if not has_journal(path):
+        read_bounded(path, DEFAULT_LIMITS.file_bytes)  # says so if there is no file either
+    workspace = call.open("root") if call.named_root is not None else Workspace.open(path.resolve().parent)
+    entity = entity_at(workspace, path)
+    store = store_of_file(workspace.config, path) if entity is None else workspace.store
+    call.on_close(store.close)
+    return workspace, entity or name, store
+
+
+def _files_of(call: Call, name: str) -> list[tuple["Workspace", str, "Store"]]:
+    """What ``found_file`` finds, but both files for the name of a profile."""
+    workspace, entity, store = found_file(call, name)
+    if entity == name or Path(name).suffix == SUFFIX:
+        return [(workspace, entity, store)]
+    return [(workspace, each, store) for each in both_files(entity)]
+
+
+# --- log and blame ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedFile:
+    """What a log shows of one file: ``known`` is one revision more, from which the change of size is counted."""
+
+    entity: str
+    revisions: Sequence["Revision"]
+    known: Sequence["Revision"]
+    words: Mapping[str, str]
+    outside: dict[str, Any] | None
+    head: "Revision | None"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        revisions = [revision.to_dict() for revision in self.revisions]
+        return {"entity": self.entity, "unrecorded": self.outside, "revisions": revisions}
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The logs of one file, or of both of a profile."""
+
+    name: str
+    files: Sequence[LoggedFile]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = [each.to_dict() for each in self.files]
+        return said[0] if len(said) == 1 else {"profile": self.name, "files": said}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Revisions of an entity, the newest first; ``limit`` are told of."""
+
+    entity: str
+    revisions: Iterator["Revision"]
+    limit: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {"entity": self.entity, "revisions": [each.to_dict() for each in islice(self.revisions, self.limit)]}
+
+
+@operation(
+    "log",
+    examples=(
+        "catmem log trinity",
+        "catmem log trinity/user -n 5",
+        "catmem log trinity --entry 'Vendor is'",
+        "catmem log trinity/user --graph",
+    ),
+    http=Http(
+        "GET",
+        "/mem/log",
+        "List revisions",
+        "The newest first. A bounded profile is shown those that it wrote.",
+        "Log",
+        refusals=(404,),
+    ),
+)
+def log(
+    call: Call,
+    *,
+    entity: Annotated[
+        str,
+        P(
+            argument=True,
+            http="The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml "
+            "declares.",
+            called="entity_id",
+            form=ENTITY,
+        ),
+    ],
+    limit: Annotated[
+        int | None,
+        P(
+            "Only the newest N revisions of a file.",
+            "-n --limit",
+            metavar="N",
+            minimum=1,
+            http="How many at most; 100 by default.",
+            form={"maximum": 10_000},
+        ),
+    ] = None,
+    wanted: Annotated[
+        str | None,
+        P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND),
+    ] = None,
+    graph: Annotated[
+        bool, P("Draw how the revisions follow each other, one column a line of them.", at=ONLY_COMMAND)
+    ] = False,
+) -> Log | Logged:
+    """List the revisions of ENTITY, the newest first.
+
+    A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
+    one. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both. The path of a .md file means that file;
+    it needs no root if it has a history beside it. A change by another program that the history does
+    not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
+    stands beside the file: it was made on an older revision, and a merge says what it brought in. --entry follows an
+    entry through new words and moves, also one that is gone.
+    """
+    if call.door == "http":
+        named = entity_for(call, entity)
+        return Log(named, call.root.store.log(named), limit or 100)
+    if graph and call.for_program:
+        raise UsageError("--graph draws for people; in JSON each revision names its parents.")
+    if graph and wanted is not None:
+        raise UsageError("--graph draws all revisions, and --entry picks some.")
+    files = _files_of(call, entity)
+    chosen = None if wanted is None else _of_entry(entity, files, wanted)
+    return Logged(
+        entity, [_logged(call, *each, limit, None if chosen is None else chosen.get(each[1], set())) for each in files]
+    )
+
+
+def _of_entry(name: str, files: Sequence[tuple["Workspace", str, "Store"]], wanted: str) -> dict[str, set[str]]:
+    """The revisions of the entries that hold a text, by entity. Raises ``NoMatchError`` if there are none at all."""
+    from catmem.config.json_schema import shown
+    from catmem.workspace.changed_entries import revisions_of
+
+    found: dict[str, set[str]] = {}
+    for number, (workspace, entity, store) in enumerate(files, 1):
+        try:
+            found[entity] = revisions_of(workspace, store, entity, wanted)
+        except NoMatchError as error:
+            if number == len(files) and not found:
+                raise NoMatchError(f"no entry of {name} holds {shown(wanted)}, or held it", hint=error.hint) from None
+    return found
+
+
+def _logged(  # noqa: PLR0917 - a file, and which revisions of it
+    call: Call, workspace: "Workspace", entity: str, store: "Store", limit: int | None, chosen: set[str] | None
+) -> LoggedFile:
+    """The newest revisions, at most ``limit``; of those that are ``chosen``, if some are."""
+    from catmem.workspace.changed_entries import words_of
+
+    if chosen is None:
+        known = list(islice(store.log(entity), None if limit is None else limit + 1))
+        shown = known[:limit]
+    else:
+        known = list(store.log(entity))
+        shown = [each for each in known if each.revision in chosen][:limit]
+    words = {} if call.for_program else words_of(workspace, store, shown)
+    outside = _unrecorded(call, store, entity) if chosen is None else None
+    return LoggedFile(entity, shown, known, words, outside, store.head(entity))
+
+
+def _unrecorded(call: Call, store: "Store", entity: str) -> dict[str, Any] | None:
+    """Digest and size of the file as it is now, if the newest revision is not that."""
+    try:
+        data = store.read(entity).data
+    except UnreadableError as error:
+        call.tell(f"warning: what the file holds now cannot be read: {error}")
+        return None
+    digest = bytes_digest(data)
+    head = store.head(entity)
+    if head.digest == digest if head else not data:
+        return None
+    return {"digest": digest, "size": len(data)}
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedFiles:
+    """The entries of one file, or of both of a profile, each with who wrote it."""
+
+    name: str
+    files: Sequence[tuple[str, Sequence["Blamed"]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = [{"entity": name, "entries": [each.to_dict() for each in entries]} for name, entries in self.files]
+        return said[0] if len(said) == 1 else {"profile": self.name, "files": said}
+
+
+@operation("blame", examples=("catmem blame trinity", "catmem blame trinity/user --format json"))
+def blame(call: Call, *, entity: _Entity) -> BlamedFiles:
+    """Say of each entry of ENTITY who wrote it: line, revision, time (UTC), who, verification, category, words.
+
+    It names the revision that gave the entry its words; a move or a tag does not count. ENTITY is PROFILE/user or
+    PROFILE/memory, or the path of a .md file; PROFILE alone means both files. 'catmem log --entry' lists every
+    revision of an entry.
+    """
+    from catmem.workspace.changed_entries import blame
+
+    files = _files_of(call, entity)
+    return BlamedFiles(entity, [(name, blame(workspace, store, name)) for workspace, name, store in files])
+
+
+# --- what changed ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed between two revisions; ``new`` is ``None`` for the file as it is now."""
+
+    entity: str
+    old: str
+    new: str | None
+    changed: bool
+    diff: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = {"entity": self.entity, "from": self.old, "to": self.new}
+        return {**said, "changed": self.changed, "diff": self.diff}
+
+
+@dataclass(frozen=True, slots=True)
+class GitText:
+    """A memory file as text that git compares."""
+
+    text: str
+
+
+@operation(
+    "diff",
+    examples=(
+        "catmem diff trinity",
+        "catmem diff trinity/user 7",
+        "catmem diff trinity/memory 3 5",
+        "catmem diff --git homes/trinity/USER.md",
+    ),
+)
+def diff(
+    call: Call,
+    *,
+    entity: _Entity,
+    old: Annotated[str | None, P(argument=True, metavar="[FROM]")] = None,
+    new: Annotated[str | None, P(argument=True, metavar="[TO]")] = None,
+    for_git: Annotated[
+        bool,
+        P("Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).", "--git"),
+    ] = False,
+) -> Difference | GitText:
+    """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
+
+    Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
+    PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
+    """
+    if for_git:
+        if old is not None or call.for_program or call.named_root is not None:
+            raise UsageError("--git goes with the path of one file, and with nothing else.")
+        from catmem.ops.git import git_text
+
+        # git compares larger files than catmem reads; how far is for git to say.
+        return GitText(git_text(read_bounded(entity, _GIT_LIMIT)))
+    from catmem.workspace import history
+
+    workspace, entity, store = found_file(call, entity)
+    if old is None:
+        old, new = _latest(store, entity)
+    before, after = (store.read(entity, revision).data for revision in (old, new))
+    ends = f"revision {old}", "now" if new is None else f"revision {new}"
+    shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
+    # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
+    difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
+    return Difference(entity, old, new, before != after, difference)
+
+
+def _latest(store: "Store", entity: str) -> tuple[str, str | None]:
+    """The two ends of the latest change; ``None`` is the file as it is now."""
+    newest = store.head(entity)
+    if newest is None:
+        return _NOTHING, None
+    if newest.digest != bytes_digest(store.read(entity).data):
+        return newest.revision, None
+    return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
+
+
+@operation("restore", examples=("catmem restore trinity/user 7 --dry-run", "catmem restore trinity/user 7"))
+def restore(
+    call: Call,
+    *,
+    entity: _Entity,
+    revision: Annotated[str, P(argument=True)],
+    actor: Actor = None,
+    expected: Expected = None,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Write ENTITY as it was at REVISION ('catmem log' lists them). What is there now stays in the history.
+
+    ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace import history
+
+    workspace, entity, store = found_file(call, entity, actor)
+    own = None if store is workspace.store else store
+    return _outcome(
+        history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor, store=own),
+        dry_run,
+    )
+
+
+def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - said in JSON
+    return Outcome(written, {**written.to_dict(), "dry_run": dry_run})
+
+
+@operation("undo", examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))
+def undo(
+    call: Call,
+    *,
+    entity: _AnyEntity = None,
+    actor: Actor = None,
+    expected: Expected = None,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Take back the newest revision of ENTITY: the text before it becomes a new revision.
+
+    Without ENTITY it takes back what you wrote last. A revision that another one follows stays ('catmem restore' is for
+    that), and so does one that a seed, a merge or another program made. The approval of a proposal is taken back. A
+    second undo goes further back; the answer names the 'catmem restore' that makes it again.
+    ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace import history
+
+    if entity is None:
+        workspace, store = call.root, None
+    else:
+        workspace, entity, found = found_file(call, entity, actor)
+        store = None if found is workspace.store else found
+    return _outcome(
+        history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store), dry_run
+    )
+
+
+@operation(
+    "replay",
+    examples=(
+        "catmem replay --to /tmp/history",
+        "catmem replay trinity/user --to /tmp/history",
+        "catmem replay --heads --to /tmp/heads",
+    ),
+)
+def replay(
+    call: Call,
+    *,
+    entity: _AnyEntity = None,
+    folder: Annotated[str, P("A folder that is new or empty.", "--to", metavar="DIR")],
+    heads: Annotated[bool, P("Write the heads only, and not every revision.")] = False,
+) -> Outcome:
+    """Build every revision of ENTITY, or of all files of the root, from the journal alone, and write each as a file.
+
+    Of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on. What was built
+    is compared with what the store has: revision, digest and bytes of the head, and the branches; and the history is
+    looked over, as 'catmem fsck' does. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+
+    Exit status 4 if the two do not agree, or the history is damaged; 2 if a profile is not right: its files were passed
+    over.
+    """
+    from catmem.audit.rebuilding import replay
+
+    done: Replay = replay(call.root, Path(folder), entity, heads_only=heads)
+    return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
+
+
+# --- as it happens ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is new, as it happens."""
+
+    news: Iterator[tuple["News", dict[str, Any]]]
+
+
+@operation(
+    "watch",
+    formats=False,
+    examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user --as trinity -n 1 --format jsonl"),
+)
+def watch(
+    call: Call,
+    *,
+    entities: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY]...")] = None,
+    actor: Annotated[
+        str | None, P("Tell what this profile may hear. By default you, a person: all.", "--as", metavar="NAME")
+    ] = None,
+    limit: Annotated[int | None, P("End after N events.", "-n --limit", metavar="N", minimum=1)] = None,
+    form: Annotated[
+        Literal["text", "jsonl"],
+        P("Output for people, or for programs (fields: docs/live.md): one JSON value a line.", "--format"),
+    ] = "text",
+) -> Outcome:
+    """Print each new revision and each change by another program as it happens, until you press Ctrl-C.
+
+    It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
+    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is an
+    event of the server's stream, with its name as event.
+    """
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.change_feed import Watch, heard_name
+
+    root = call.root
+    refuse_no_root(root.config)
+    heard = [(name, heard_name(root, name, actor)) for name in entities or ()]
+    wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
+    if actor is not None:
+        root.profile(actor)
+    looks = Watch(root)
+    found = looks.look()
+    call.tell(f"Watching {', '.join(sorted(wanted)) or root.root}. Ctrl-C ends it.")
+    return Outcome(Watched(islice(looks.heard(found, wanted, actor), limit)), STREAMED)

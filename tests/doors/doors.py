@@ -43,11 +43,11 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("homes/**/*.md"))}
 
 
-def plain(data: Any) -> Any:
+def plain(data: Any, root: Path) -> Any:
     """JSON without what differs from call to call: times, ids, places."""
     if isinstance(data, dict):
         data.pop(SHOWN, None)  # no door says it
-    return None if data is STREAMED else json.loads(Plain()(json.dumps(data)))
+    return None if data is STREAMED else json.loads(Plain()(json.dumps(data).replace(str(root), "ROOT")))
 
 
 def by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None = None) -> Told:
@@ -66,7 +66,7 @@ def _by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, 
         try:
             done = call(asked, values)
             data = done.value if isinstance(done.value, dict) else done.seen_by(asked)
-            return Told(None, plain(data), files_of(root))
+            return Told(None, plain(data, root), files_of(root))
         except CatmemError as error:
             return Told(error.code, None, files_of(root))
 
@@ -115,7 +115,7 @@ def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
     except (ValueError, KeyError, TypeError, IndexError):
         said = "usage" if done.stderr.startswith("Usage: ") else None
     try:
-        data = plain(json.loads(done.stdout)) if said is None else None
+        data = plain(json.loads(done.stdout), root) if said is None else None
     except ValueError:
         data = None
     return Told(said, data, files_of(root))
@@ -145,7 +145,7 @@ def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | Non
         answer = client.request(row.http.method, path, headers=headers, **given)
     data = answer.json()
     refused = answer.status_code >= 400 and "files" not in data
-    return Told(data["code"] if refused else None, None if refused else plain(data), files_of(root))
+    return Told(data["code"] if refused else None, None if refused else plain(data, root), files_of(root))
 
 
 # --- tools -------------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def by_tool(row: Operation, root: Path, values: dict[str, Any], actor: str) -> T
             row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()
         }
         answer = call_tool(workspace, actor, row.tool.name, named, session)
-    return Told(None if answer["success"] else answer["reason"], plain(answer), files_of(root))
+    return Told(None if answer["success"] else answer["reason"], plain(answer, root), files_of(root))
 
 
 def copied(root: Path, place: Path) -> Path:

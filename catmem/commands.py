@@ -77,11 +77,9 @@ MODULES = {
     "envelope_commands": ("write", "envelope", "role-hash"),
     "git_commands": ("merge-driver",),
     "history_commands": ("diff", "undo", "restore", "replay", "watch"),
-    "layout_commands": ("fmt", "migrate"),
     "lint_commands": ("lint", "rule"),
     "log_commands": ("log", "blame"),
     "prompt_commands": ("prompt", "stats"),
-    "serve_commands": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
     "view_commands": ("show", "list", "search"),
 }
@@ -89,4 +87,9 @@ MODULES = {
 
 OPERATION_MODULES = {
     "entries": ("add", "replace", "remove", "move", "verify"),
+    "layout": ("fmt", "migrate"),
+    "promoting": ("promote",),
+    "review": ("review",),
+    "setup": ("init",),
+    "catmem.cli.serving": ("serve", "mcp"),
 }

@@ -193,6 +193,14 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
+def first_line(body: str, width: int) -> str:
+    """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
+    line, _, rest = body.partition("\n")
+    if len(line) > width:
+        return printable(line[: width - 1]) + "…"
+    return printable(line) + (" …" if rest else "")
+
+
 def counted(count: int, one: str, more: str | None = None) -> str:
     """A number of things: ``1 entry``, ``1,000 entries``."""
     return f"{count:,} {plural(count, one, more)}"
@@ -227,6 +235,19 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
     yield from (f"-{line}" for line in old[lead : len(old) - tail])
     yield from (f"+{line}" for line in new[lead : len(new) - tail])
     yield from (f" {line}" for line in old[len(old) - tail :])
+
+
+def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
+    """A unified diff for people: what a terminal would act on is written out, carriage returns too."""
+    # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
+    old, new = (_with_ends(printable(text.replace("\r\n", "\\r\\n"))) for text in (before, after))
+    lines = unified_diff(old, new, printable(old_name), printable(new_name))
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _with_ends(text: str) -> list[str]:
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
 def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:

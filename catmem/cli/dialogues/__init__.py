@@ -1,0 +1,1 @@
+"""Dialogues with a person at a terminal: a module each, with its ``DIALOGUE``."""

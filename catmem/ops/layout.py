@@ -104,13 +104,6 @@ def _warnings(planned: "PlannedFormat") -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class MigratedText:
-    """The text of standard input, migrated."""
-
-    planned: "PlannedMigration"
-
-
-@dataclass(frozen=True, slots=True)
 class MigratedFile:
     """A file, with what became of it."""
 
@@ -123,13 +116,6 @@ class Declared:
     """The categories that catmem.yaml declares now, or would."""
 
     declaration: "Declaration"
-    proposed: "Sequence[Proposed]"
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """The labels of all files that name no category."""
-
     proposed: "Sequence[Proposed]"
 
 
@@ -191,11 +177,12 @@ def migrate(
             text = {} if data is None else {"text": planned.migration.new}
             written = not dry_run and data is None
             said.append({**to_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
-            call.show(MigratedFile(planned, done) if written or dry_run else MigratedText(planned))
+            call.show(MigratedFile(planned, done))
         left = propose(migrations, workspace.config.taxonomy, named_categories(workspace))
     named = {"declared": declared, "proposed": left}
     lists = {key: [each._asdict() for each in some] for key, some in named.items()}
-    return Outcome(Left(left), {"files": said, "dry_run": dry_run, **lists}, status=status)
+    call.show(left)
+    return Outcome(None, {"files": said, "dry_run": dry_run, **lists}, status=status)
 
 
 def _plans(

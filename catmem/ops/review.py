@@ -1,28 +1,14 @@
 """Operations on facts that are due: review."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from catmem.ops.shared import AsOf, Category, refuse_undeclared
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.text import counted
 
 if TYPE_CHECKING:
-    from catmem.staleness.review import Answered, Review
-
-
-@dataclass(frozen=True, slots=True)
-class DueFacts:
-    """The facts that are due in a review."""
-
-    review: "Review"
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """The end of a review: how many proposals wait for a person."""
-
-    waiting: int
+    from catmem.staleness.review import Answered
 
 
 @operation(
@@ -86,7 +72,7 @@ def review(
     given: list[Answered] = []
     left = 0
     if only_list:
-        call.show(DueFacts(review))
+        call.show(review)
     elif undo:
         call.show(review.undo())
     else:
@@ -105,4 +91,7 @@ def review(
     for note in (*([review.round.note] if review.round.note else []), *notes_of(call.root)):
         call.tell(f"note: {note}")
     waiting = len(proposals(call.root).proposals)
-    return Outcome(Reviewed(waiting), said, review.unreadable, 0 if review.unreadable else int(bool(left)))
+    if waiting and not call.for_program:
+        waits = f"{counted(waiting, 'proposal')} of agents"
+        call.tell(f"{waits}: 'catmem proposals --interactive' goes through what waits.")
+    return Outcome(None, said, review.unreadable, 0 if review.unreadable else int(bool(left)))

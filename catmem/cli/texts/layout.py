@@ -5,19 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import (
-    columns,
-    emit,
-    emit_text,
-    first_line,
-    printable,
-    say,
-    say_all,
-    shown_path,
-    text_diff,
-)
+from catmem.cli.output import columns, emit, emit_text, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import UNCATEGORIZED
-from catmem.ops.layout import Declared, Formatted, FormattedText, Left, MigratedFile, MigratedText
+from catmem.ops.layout import Declared, Formatted, FormattedText, MigratedFile
 from catmem.text import counted, plural
 
 if TYPE_CHECKING:
@@ -49,13 +39,6 @@ def _formatted(done: Formatted, call: Call) -> None:
     say(f"{len(done.changed)} of {done.count} {plural(done.count, 'file')} {verb}")
 
 
-def _migrated_text(done: MigratedText, call: Call) -> None:
-    del call
-    emit_text(done.planned.migration.new)
-    say_all(f"warning: {warning}" for warning in done.planned.warnings)
-    say(f"-: {_counted(done.planned.migration)}")
-
-
 def _declared(done: Declared, call: Call) -> None:
     dry_run, declaration = call.values["dry_run"], done.declaration
     if dry_run and list(call.values["files"]) != ["-"]:
@@ -67,6 +50,11 @@ def _declared(done: Declared, call: Call) -> None:
 def _migrated(file: MigratedFile, call: Call) -> None:
     dry_run, planned, done = call.values["dry_run"], file.planned, file.done
     name, migration = shown_path(planned.path), planned.migration
+    if list(call.values["files"]) == ["-"] and not dry_run:
+        emit_text(migration.new)
+        say_all(f"warning: {warning}" for warning in planned.warnings)
+        say(f"-: {_counted(migration)}")
+        return
     if dry_run:
         emit(text_diff(migration.old, migration.new, f"a/{name}", f"b/{name}"))
         emit(columns(_rows(migration)))
@@ -103,14 +91,14 @@ def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _left(left: Left, call: Call) -> None:
+def _left(proposed: tuple[Proposed, ...], call: Call) -> None:
     del call
-    clear = [each for each in left.proposed if not each.may_be]
+    clear = [each for each in proposed if not each.may_be]
     if clear:
         say("labels that name no category; --declare would declare these in catmem.yaml:")
         _say_rows(clear)
         say("  Or give the labels there as aliases of another category, and run this again.")
-    for each in left.proposed:
+    for each in proposed:
         if each.may_be:
             may_be = " or ".join(each.may_be)
             say(f"[{'], ['.join(each.labels)}] may be {may_be}: give it to one as an alias, and run this again")
@@ -132,6 +120,6 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
 
 
 TEXTS = {
-    FormattedText: _formatted_text, Formatted: _formatted, MigratedText: _migrated_text, MigratedFile: _migrated,
-    Declared: _declared, Left: _left,
+    FormattedText: _formatted_text, Formatted: _formatted, MigratedFile: _migrated,
+    Declared: _declared, tuple: _left,
 }  # fmt: skip

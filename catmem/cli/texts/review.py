@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, first_line, say
-from catmem.ops.review import DueFacts, Reviewed
-from catmem.staleness.review import Answered
-from catmem.text import counted
+from catmem.staleness.review import Answered, Review
 
 if TYPE_CHECKING:
     from catmem.ops.table import Call
-    from catmem.staleness.review import Review
 
 _WIDTH = 72
 DONE = {
@@ -23,14 +20,14 @@ DONE = {
 }
 
 
-def _due(facts: DueFacts, call: Call) -> None:
+def _due(review: Review, call: Call) -> None:
     del call
-    due = facts.review.due()
+    due = review.due()
     rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
     emit(columns((*place, first_line(body, _WIDTH)) for *place, body in rows))
     if not due:
         say("Nothing is due.")
-    say_passed(facts.review)
+    say_passed(review)
 
 
 def say_passed(review: Review) -> None:
@@ -59,10 +56,4 @@ def revision(answered: Answered) -> str:
     return "" if answered.revision is None else f" (revision {answered.revision})"
 
 
-def _reviewed(done: Reviewed, call: Call) -> None:
-    del call
-    if done.waiting:
-        say(f"{counted(done.waiting, 'proposal')} of agents: 'catmem proposals --interactive' goes through what waits.")
-
-
-TEXTS = {DueFacts: _due, Answered: taken_back, Reviewed: _reviewed}
+TEXTS = {Review: _due, Answered: taken_back}

@@ -16,7 +16,6 @@ from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 if TYPE_CHECKING:
     from catmem.plugins.hermes.setup import SetupStep
     from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-    from catmem.plugins.hermes.setup_status import HomeStatus
     from catmem.seeding.plan import SeedResult
     from catmem.workspace.workspace import Workspace
 
@@ -27,8 +26,7 @@ _Home = Annotated[
     str | None, P("A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.", metavar="DIR")
 ]
 _OneProfile = Annotated[
-    str | None,
-    P("The profile of Hermes Agent. By default the one whose home this is.", "-p --profile", metavar="NAME"),
+    str | None, P("The profile of Hermes Agent. By default the one whose home this is.", "-p --profile", metavar="NAME")
 ]
 _All = Annotated[bool, P("Every profile of Hermes Agent.", "--all")]
 _Yes = Annotated[bool, P("Do it without asking.")]
@@ -45,13 +43,6 @@ class Applied:
     """A step that was done."""
 
     step: "SetupStep"
-
-
-@dataclass(frozen=True, slots=True)
-class Statuses:
-    """How it stands in homes."""
-
-    each: "Sequence[HomeStatus]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +71,7 @@ def install(
         str | None, P("The profile of catmem that it is. By default the one called alike.", "--as", metavar="NAME")
     ] = None,
     keep_tool: Annotated[
-        bool,
-        P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered."),
+        bool, P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered.")
     ] = False,
     any_version: Annotated[bool, P("Go on with a config.yaml that is newer than what was tried.")] = False,
     yes: _Yes = False,
@@ -154,7 +144,7 @@ def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, every
     _refuse_mixed(profile, None, everybody=everybody)
     found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
     findings = _FINDINGS if any(each.problems for each in found) else 0
-    return Outcome(Statuses(found), {"homes": [each.to_dict() for each in found]}, status=findings)
+    return Outcome(found, {"homes": [each.to_dict() for each in found]}, status=findings)
 
 
 @operation(
@@ -186,8 +176,7 @@ def sync(
         ),
     ] = False,
     resolve: Annotated[
-        Sequence[str],
-        P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE"),
+        Sequence[str], P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE")
     ] = (),
     interactive: Annotated[bool, P("Show each conflict, and ask.", "-i --interactive")] = False,
     home: _Home = None,

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
 from catmem.cli.seed_command import plan_diff, say_refused
 from catmem.cli.seed_conflicts import conflict_lines, next_steps
-from catmem.plugins.hermes.operations import Applied, Statuses, Synced
+from catmem.plugins.hermes.operations import Applied, Synced
 from catmem.plugins.hermes.setup import SetupStep
 from catmem.seeding.plan import SeedPlan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from catmem.ops.table import Call
+    from catmem.plugins.hermes.setup_status import HomeStatus
     from catmem.seeding.slices import FilePlan
 
 
@@ -37,10 +40,10 @@ def _applied(done: Applied, call: Call) -> None:
     emit(printable(f"{done.step.done} in {shown_path(done.step.home.path)}\n"))
 
 
-def _statuses(found: Statuses, call: Call) -> None:
+def _statuses(found: Sequence[HomeStatus], call: Call) -> None:
     del call
     rows = [("profile", "catmem", "root", "as", "own tool")]
-    for each in found.each:
+    for each in found:
         state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
         if each.provider not in {"", "catmem"}:
             state += f" (provider {each.provider})"
@@ -49,8 +52,8 @@ def _statuses(found: Statuses, call: Call) -> None:
             (each.name, printable(state), printable(root), each.profile or "-", "on" if each.own_tool else "off")
         )
     emit(columns(rows))
-    say_all(f"{each.name}: {problem}" for each in found.each for problem in each.problems)
-    if any(each.active and each.loads is None for each in found.each):
+    say_all(f"{each.name}: {problem}" for each in found for problem in each.problems)
+    if any(each.active and each.loads is None for each in found):
         say("installed; check with 'hermes memory status': whether its Python can load catmem cannot be known here")
 
 
@@ -97,4 +100,4 @@ def _said(plan: FilePlan, revision: str | None) -> str:
     return f"{said} (revision {revision})"
 
 
-TEXTS = {SetupStep: _step, Applied: _applied, Statuses: _statuses, SeedPlan: _plan, Synced: _synced}
+TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan, Synced: _synced}

@@ -41,8 +41,7 @@ def simulate(
     *,
     agents: Annotated[int, P("How many agents write.", metavar="N", minimum=1, maximum=1_000, shows_default=True)] = 8,
     writes: Annotated[
-        int,
-        P("How many writes they make together.", metavar="N", minimum=1, maximum=1_000_000, shows_default=True),
+        int, P("How many writes they make together.", metavar="N", minimum=1, maximum=1_000_000, shows_default=True)
     ] = 1_000,
     store: Annotated[
         str, P("What `store` in catmem.yaml may be, as in the examples above.", metavar="STORE", shows_default=True)

@@ -16,7 +16,7 @@ from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 
 if TYPE_CHECKING:
     from catmem.plugins.sorting.proposals import SortLine
-    from catmem.plugins.sorting.root_tidy import ProposedTidying, TidyList
+    from catmem.plugins.sorting.root_tidy import TidyList
     from catmem.plugins.sorting.sort_files import Sorted, SortPlan
     from catmem.workspace.workspace import Workspace
 
@@ -188,13 +188,6 @@ def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen:
     return {**done.to_dict(), "dry_run": call.values["dry_run"]}
 
 
-@dataclass(frozen=True, slots=True)
-class TidyProposals:
-    """What became of each suggestion."""
-
-    each: "Sequence[ProposedTidying]"
-
-
 @operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity", "catmem tidy --ask 'llm -m MODEL'"), opens="read")
 def tidy(
     call: Call,
@@ -225,7 +218,7 @@ def tidy(
     if propose:
         proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
         said = {"proposed": [each.to_dict() for each in proposed]}
-        call.show(TidyProposals(proposed))
+        call.show(proposed)
     else:
         made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
         said = {"suggestions": made, "private": found.private, "problems": problems}

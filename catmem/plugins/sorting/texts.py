@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import STAYS, category_name
-from catmem.plugins.sorting.operations import SortedFile, TidyProposals
+from catmem.plugins.sorting.operations import SortedFile
 from catmem.plugins.sorting.root_tidy import TidyList
 from catmem.plugins.sorting.sort_files import SortPlan
 from catmem.plugins.sorting.sort_list import beginning
@@ -16,9 +16,10 @@ from catmem.plugins.sorting.sort_list import shown as shown_text
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from catmem.ops.table import Call
+    from catmem.plugins.sorting.root_tidy import ProposedTidying
     from catmem.plugins.sorting.suggestions import Suggestion
 
 _WIDTH = 300
@@ -76,12 +77,12 @@ def _tidy(found: TidyList, call: Call) -> None:
     say(f"{counted(count, 'pair')}; nothing was written" if count else "nothing to tidy")
 
 
-def _proposed(done: TidyProposals, call: Call) -> None:
+def _proposed(proposed: Sequence[ProposedTidying], call: Call) -> None:
     del call
-    waiting = [each for each in done.each if each.proposal is not None]
+    waiting = [each for each in proposed if each.proposal is not None]
     for each in waiting:
         emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))
-    left = Counter(_LEFT.get(each.error.code, each.error.message) for each in done.each if each.error is not None)
+    left = Counter(_LEFT.get(each.error.code, each.error.message) for each in proposed if each.error is not None)
     verb, where = "waits" if len(waiting) == 1 else "wait", ": catmem proposals" if waiting else ""
     say(f"{counted(len(waiting), 'suggestion')} {verb} for you{where}")
     for why, number in left.items():
@@ -98,4 +99,4 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
         yield f"  {fate:<6} {place}  {day}{category_name(entry.category)} | {first_line(entry.body, _WIDTH)}"
 
 
-TEXTS = {SortPlan: _list, SortedFile: _sorted, TidyList: _tidy, TidyProposals: _proposed}
+TEXTS = {SortPlan: _list, SortedFile: _sorted, TidyList: _tidy, list: _proposed}

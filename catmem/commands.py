@@ -80,6 +80,7 @@ MODULES = {
     "lint_commands": ("lint", "rule"),
     "log_commands": ("log", "blame"),
     "prompt_commands": ("prompt", "stats"),
+    "serving": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
     "view_commands": ("show", "list", "search"),
 }
@@ -91,5 +92,4 @@ OPERATION_MODULES = {
     "promoting": ("promote",),
     "review": ("review",),
     "setup": ("init",),
-    "catmem.cli.serving": ("serve", "mcp"),
 }

@@ -237,19 +237,6 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
     yield from (f" {line}" for line in old[len(old) - tail :])
 
 
-def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
-    """A unified diff for people: what a terminal would act on is written out, carriage returns too."""
-    # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
-    old, new = (_with_ends(printable(text.replace("\r\n", "\\r\\n"))) for text in (before, after))
-    lines = unified_diff(old, new, printable(old_name), printable(new_name))
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def _with_ends(text: str) -> list[str]:
-    *whole, last = text.split("\n")
-    return [f"{line}\n" for line in whole] + ([last] if last else [])
-
-
 def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
     """How many items the two begin and end with in common, none of them counted twice."""
     start = end = 0
@@ -259,3 +246,16 @@ def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, 
     while end < shorter - start and before[-1 - end] == after[-1 - end]:
         end += 1
     return start, end
+
+
+def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:
+    """A unified diff for people: what a terminal would act on is written out, carriage returns too."""
+    # Split at LF alone, as the format does. A carriage return is shown, since it may be all that changes.
+    old, new = (_lines(printable(text.replace("\r\n", "\\r\\n"))) for text in (before, after))
+    lines = unified_diff(old, new, printable(old_name), printable(new_name))
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])

@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 
 def _load(name: str) -> click.Command:
     """The command, which is the function of its name: ``role_hash``, and ``list_`` where Python has that word."""
-    if name not in COMMANDS:
-        from catmem.cli.door import command_of
-        from catmem.ops.table import import_rows
+    from catmem.cli.door import command_of
+    from catmem.ops.table import OPERATIONS, import_rows
 
+    if name not in COMMANDS:
         import_rows(name, registry().commands[name].module)
         return command_of(name)
     group = next((group for group, names in OPERATION_MODULES.items() if name in names), None)
     if group is not None:
-        from catmem.cli.door import command_of
-
-        import_module(group if "." in group else f"catmem.ops.{group}")
+        import_module(f"catmem.ops.{group}")
         return command_of(name)
     module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
+    loaded = import_module(f"catmem.cli.{module}")
+    if name in OPERATIONS:
+        return command_of(name)
     function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")
-    command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
+    command: click.Command = getattr(loaded, function)
     return command
 
 

@@ -1,1 +1,1 @@
-"""Dialogues with a person at a terminal: a module each, with its ``DIALOGUE``."""
+"""Dialogues with a person, each asked for by its name."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class FinishedImport:
     """What an import was to bring, and what it wrote."""
 
     plan: "ImportPlan"
@@ -117,7 +117,7 @@ def import_(
         "uncategorized": dict(plan.uncategorized),
         "next": [sort_command(plan.profile, target) for target in plan.uncategorized],
     }
-    return Outcome(Imported(plan, written), said)
+    return Outcome(FinishedImport(plan, written), said)
 
 
 def _bring_back(call: Call, path: str, profile: str | None, target: str | None, how: dict[str, bool]) -> Outcome:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
 from catmem.plugins.importers.importing import remarks_on, sort_command
-from catmem.plugins.importers.operations import Imported
+from catmem.plugins.importers.operations import FinishedImport
 from catmem.workspace.init import on_uncategorized
 from catmem.workspace.snapshots import BroughtBack
 
@@ -39,7 +39,7 @@ def _brought_back(done: BroughtBack, call: Call) -> None:
         say("Nothing was written.")
 
 
-def _imported(done: Imported, call: Call) -> None:
+def _imported(done: FinishedImport, call: Call) -> None:
     plan, written, dry_run = done.plan, done.written, call.values["dry_run"]
     for each in written:
         if dry_run:
@@ -87,4 +87,4 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
             yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
 
 
-TEXTS = {Imported: _imported, BroughtBack: _brought_back}
+TEXTS = {FinishedImport: _imported, BroughtBack: _brought_back}

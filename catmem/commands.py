@@ -75,8 +75,7 @@ MODULES = {
     "credential_commands": ("key", "token"),
     "envelope_commands": ("write", "envelope", "role-hash"),
     "git_commands": ("merge-driver",),
-    "layout_commands": ("fmt", "migrate"),
-    "serve_commands": ("serve", "mcp"),
+    "serving": ("serve", "mcp"),
     "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
@@ -86,7 +85,6 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "recall": (),
     "history": ("log", "blame", "diff", "undo", "restore", "replay", "watch"),
     "reports": ("status", "access", "stats"),
-    "setup": ("schema",),
     "copies": ("reconcile",),
     "prompts": ("prompt",),
     "reading": ("show", "list", "search"),
@@ -94,4 +92,9 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "linting": ("lint", "rule"),
     "branches": ("branches", "merge"),
     "entries": ("add", "replace", "remove", "move", "verify"),
+    "layout": ("fmt", "migrate"),
+    "promoting": ("promote",),
+    "review": ("review",),
+    "setup": ("init",),
+    "schemas": ("schema",),
 }

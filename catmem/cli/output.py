@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from catmem import files
 from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 from catmem.names import is_declared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from catmem.errors import CatmemError
     from catmem.store.contract import Fault
@@ -29,6 +29,8 @@ _SECONDS = 19
 printable = texts.printable
 """A text of another author, made safe for a terminal."""
 printable_json = texts.printable_json
+first_line = texts.first_line
+shown_path = files.shown_path
 text_diff = texts.text_diff
 
 
@@ -177,24 +179,9 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
             yield printable(f"  {fault.hint}\n")
 
 
-def shown_path(path: str | Path) -> str:
-    """The path from the working folder where it lies below it, else as it is."""
-    text = os.fspath(path)
-    relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
-    return text if relative.startswith("..") else relative
-
-
 def shown_moment(timestamp: str) -> str:
     """A time stamp in UTC, up to its seconds."""
     return f"{timestamp[:_SECONDS].replace('T', ' ')}Z"
-
-
-def first_line(body: str, width: int) -> str:
-    """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
-    line, _, rest = body.partition("\n")
-    if len(line) > width:
-        return printable(line[: width - 1]) + "…"
-    return printable(line) + (" …" if rest else "")
 
 
 def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from catmem.errors import CatmemError
     from catmem.store.contract import Fault
-    from catmem.workspace.profile_memory import Reading
-    from catmem.workspace.workspace import Workspace
     from catmem.writing.written import How, Written
 
 _SECONDS = 19
@@ -95,23 +93,6 @@ def say_all(messages: Iterable[str]) -> None:
         say(message)
 
 
-def warn_of(file: Reading) -> None:
-    """Say why the history of a file was not looked at, if it was not."""
-    if file.warning is not None:
-        say(f"warning: {file.warning}")
-
-
-def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
-    """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    from catmem.workspace.stores import backend_of
-
-    if backend_of(workspace.config).has_files:
-        return
-    from catmem.workspace.upkeep import row_notes
-
-    say_all(f"warning: {note}" for note in row_notes(workspace, profile, target))
-
-
 def print_error(error: CatmemError) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
     if in_json():
@@ -130,12 +111,6 @@ def print_unreadable(errors: Sequence[CatmemError]) -> int:
     for error in errors:
         print_error(error)
     return max((error.exit_status for error in errors), default=0)
-
-
-def end_with(problems: Sequence[CatmemError]) -> NoReturn:
-    """End the command, with status 2 if there is something that could not be looked at, which is said."""
-    print_unreadable(problems)
-    sys.exit(2 if problems else 0)
 
 
 def _particulars(error: CatmemError) -> Iterator[str]:

@@ -7,6 +7,7 @@ import sys
 import typing
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,8 +15,9 @@ from click.core import ParameterSource
 
 from catmem import clock
 from catmem.cli.command import Command, Group
-from catmem.cli.output import emit_json, in_json, print_error, print_unreadable, read_stdin, say
+from catmem.cli.output import emit, emit_json, in_json, print_error, print_unreadable, printable, read_stdin, say
 from catmem.clock import read_date
+from catmem.digest import jsonable
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stopped, UsageError, call, option_of
 from catmem.text import DEFAULT_LIMITS, decode
@@ -111,6 +113,7 @@ def show(asked: Call, done: Outcome) -> None:
     """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type.
 
     That of ``catmem.ops.GROUP`` is in ``catmem.cli.texts.GROUP``, that of a plugin's module beside it in ``texts``.
+    What no renderer knows is printed name by name.
     """
     if asked.for_program and done.data is not STREAMED:
         if done.to_json() is not None:
@@ -121,8 +124,17 @@ def show(asked: Call, done: Outcome) -> None:
 
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, group = asked.operation.run.__module__.rpartition(".")
-    texts = import_module(f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts")
-    texts.TEXTS[type(value)](value, asked)
+    name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts"
+    texts = getattr(import_module(name), "TEXTS", {}) if find_spec(name) else {}
+    if type(value) in texts:
+        texts[type(value)](value, asked)
+    else:
+        said = jsonable(value)
+        emit(
+            "".join(printable(f"{key}: {each}\n") for key, each in said.items())
+            if isinstance(said, dict)
+            else str(said)
+        )
 
 
 def _progress() -> Any:  # noqa: ANN401 - a context

@@ -138,16 +138,16 @@ class Parameter:
 class Http:
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
-    ``gives`` is a name of ``server/api/forms.yaml``. ``statuses`` say which status a code of an error has here, where
-    that is another than everywhere. ``as_text``: a caller may have its ``text``. ``conditional``: its body is one of
-    its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
+    ``gives`` is a name of ``server/api/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
+    an error has here, where that is another than everywhere. ``as_text``: a caller may have its ``text``.
+    ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
     """
 
     method: Literal["GET", "POST"]
     path: str
     summary: str
     said: str
-    gives: str
+    gives: str | None = None
     refusals: Sequence[int] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None

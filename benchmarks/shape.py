@@ -23,9 +23,9 @@ from starlette.testclient import TestClient
 
 import catmem
 from catmem.cli.main import group
+from catmem.envelopes.tokens import new_token
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

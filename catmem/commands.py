@@ -71,12 +71,7 @@ GROUPS = {
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 
 MODULES = {
-    "audit_commands": ("audit", "rollout"),
-    "credential_commands": ("key", "token"),
-    "envelope_commands": ("write", "envelope", "role-hash"),
-    "git_commands": ("merge-driver",),
     "serving": ("serve", "mcp"),
-    "upkeep_commands": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
 
@@ -91,6 +86,12 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "proposals": ("proposals",),
     "linting": ("lint", "rule"),
     "branches": ("branches", "merge"),
+    "audit": ("audit", "rollout"),
+    "credentials": ("key", "token"),
+    "envelopes": ("write", "envelope", "role-hash"),
+    "exports": ("export",),
+    "git": ("merge-driver",),
+    "upkeep": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
     "entries": ("add", "replace", "remove", "move", "verify"),
     "layout": ("fmt", "migrate"),
     "promoting": ("promote",),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
+from catmem.envelopes.tokens import new_token
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import make_files
 

@@ -15,7 +15,17 @@ from click.core import ParameterSource
 
 from catmem import clock
 from catmem.cli.command import Command, Group
-from catmem.cli.output import emit, emit_json, in_json, print_error, print_unreadable, printable, read_stdin, say
+from catmem.cli.output import (
+    emit,
+    emit_json,
+    in_json,
+    print_error,
+    print_unreadable,
+    printable,
+    read_stdin,
+    say,
+    say_all,
+)
 from catmem.clock import read_date
 from catmem.digest import jsonable
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
@@ -23,7 +33,7 @@ from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stop
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from catmem.ops.table import Opens, Operation, Parameter
     from catmem.workspace.workspace import Workspace
@@ -35,26 +45,23 @@ FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
 
 def command_of(name: str) -> click.Command:
     """The command of a row, or of a family of rows."""
+    held = [command(each) for each in OPERATIONS.values() if each.name.startswith(f"{name} ")]
     if name not in FAMILIES:
-        return command(OPERATIONS[name])
+        return command(OPERATIONS[name], held)
     said, examples = FAMILIES[name]
-    group = Group(name, help=said, examples=examples)
-    for each in OPERATIONS.values():
-        if each.name.startswith(f"{name} "):
-            group.add_command(command(each))
-    return group
+    return Group(name, help=said, examples=examples, commands=held)
 
 
-def command(row: Operation) -> click.Command:
-    """The command of a row."""
+def command(row: Operation, held: Sequence[click.Command] = ()) -> click.Command:
+    """The command of a row, which may hold others, and then does its own work without one of them."""
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
-        params.append(
-            click.Option(
-                ["--root"], type=click.Path(file_okay=False, exists=True), metavar="DIR", expose_value=False,
-                callback=_remember_root, help=ROOT_HELP,
-            )
+        root = click.Option(
+            ["--root"], type=click.Path(file_okay=False, exists=True), metavar="DIR", expose_value=False,
+            callback=_remember_root, help=ROOT_HELP,
         )  # fmt: skip
+        # The format comes last, if it is not among others.
+        params.insert(len(params) - bool(params and params[-1].name == "form"), root)
     if row.formats:
         params.append(
             click.Option(
@@ -62,14 +69,20 @@ def command(row: Operation) -> click.Command:
                 is_eager=True, expose_value=False, callback=remember_format, help=FORMAT_HELP,
             )
         )  # fmt: skip
-    name = row.name.rpartition(" ")[2]
-    return Command(
-        name, examples=row.examples, params=params, help=row.help, callback=click.pass_context(_callback(row))
-    )
+    more: dict[str, Any] = {"params": params, "help": row.help, "callback": click.pass_context(_callback(row))}
+    if held:
+        how = {"invoke_without_command": True, "subcommand_metavar": "[COMMAND] [ARGS]..."}
+        return Group(row.name, examples=row.examples, commands=held, **how, **more)
+    more["context_settings"] = {"allow_interspersed_args": not row.options_first}
+    return Command(row.name.rpartition(" ")[2], examples=row.examples, **more)
 
 
 def _callback(row: Operation) -> Callable[..., None]:
     def run(ctx: click.Context, **words: Any) -> None:  # noqa: ANN401 - as the row has them
+        if ctx.invoked_subcommand is not None:
+            if any(ctx.get_parameter_source(name) != ParameterSource.DEFAULT for name in ("root", "form")):
+                raise click.UsageError(f"Options go behind {ctx.invoked_subcommand}.", ctx)
+            return
         given = frozenset(
             name for name in words if ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, None}
         )
@@ -92,6 +105,7 @@ def _callback(row: Operation) -> Callable[..., None]:
             say(str(stop))
             ctx.exit(stop.status)
         show(asked, done)
+        say_all(done.notes)
         status = max(print_unreadable(done.problems), done.status)
         if status:
             ctx.exit(status)

@@ -127,7 +127,7 @@ def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | Non
 
     Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
     """
-    from catmem.server.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
+    from catmem.envelopes.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
     if without:
         if config.server.get("require_tokens"):

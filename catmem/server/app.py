@@ -16,14 +16,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from catmem.envelopes.caller import KEY, Caller
+from catmem.envelopes.tokens import Tokens
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.registry import at, registry
-from catmem.server.caller import KEY, Caller
 from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.requests import refuse_query
-from catmem.server.tokens import Tokens
 from catmem.store.contract import PERSON
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.root import load_each

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from catmem.envelopes.caller import KEY, Caller
 from catmem.errors import (
     BusyError,
     CatmemError,
@@ -24,7 +25,6 @@ from catmem.errors import (
     UnknownRevisionError,
     UnreadableError,
 )
-from catmem.server.caller import KEY, Caller
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from catmem.config.profile import one_reading
+from catmem.envelopes.caller import KEY, no_token
 from catmem.errors import RequestError, UnreadableError
-from catmem.server.caller import KEY, no_token
 from catmem.store.contract import PERSON
 from catmem.workspace.machine import caller_name
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.server.caller import Caller
+    from catmem.envelopes.caller import Caller
 
 P = ParamSpec("P")
 T = TypeVar("T")

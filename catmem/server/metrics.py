@@ -26,8 +26,8 @@ from starlette.routing import Route
 
 from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
 from catmem.audit.rebuilding import lost_overwrites
+from catmem.envelopes.caller import caller_of
 from catmem.errors import CatmemError, RequestError
-from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
 from catmem.workspace.everywhere import damages, survey

@@ -18,9 +18,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
+from catmem.envelopes.caller import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.api.openapi import EVENTS, EVENTS_PATH
-from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.requests import bad_parameter, read_values
 from catmem.server.serving import CONNECTIONS

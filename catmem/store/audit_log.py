@@ -16,7 +16,7 @@ import stat
 import time
 from collections import deque
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from catmem.store.contract import who
 
@@ -183,7 +183,10 @@ _KINDS: dict[str, Any] = {
 }
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
-STATUSES = ("ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed")
+Status: TypeAlias = Literal[
+    "ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed"
+]  # fmt: skip
+STATUSES = get_args(Status)
 
 
 class AuditLine(NamedTuple):

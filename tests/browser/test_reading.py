@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from catmem.server.tokens import new_token
+from catmem.envelopes.tokens import new_token
 from tests.browser.serving import make_root, opened, serving
 
 

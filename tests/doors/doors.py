@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from catmem.cli.main import group
+from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.tools import call_tool
 from catmem.ops.table import STREAMED, Call, call, option_of
 from catmem.server.api.door import Endpoint
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import SHOWN, ToolSession
 from tests.http_root import ADDRESS

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from catmem.server.tokens import new_token
+from catmem.envelopes.tokens import new_token
 from catmem.workspace.workspace import Workspace
 from tests.curled import CURL, curl, serving
 from tests.envelopes import make_files

@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 
 from catmem import known_files, resources
 from catmem.config import json_schema
+from catmem.envelopes.tokens import new_token
 from catmem.registry import registry
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace.change_feed import Watch
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json, write_root

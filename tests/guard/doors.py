@@ -195,10 +195,10 @@ class ServeDoor(Door):
     def __enter__(self) -> Self:
         from starlette.testclient import TestClient
 
+        from catmem.envelopes.tokens import new_token
         from catmem.mcp import over_serve
         from catmem.server.app import create_app
         from catmem.server.guard import ServerSettings
-        from catmem.server.tokens import new_token
         from tests.http_root import ADDRESS
 
         super().__enter__()

@@ -103,9 +103,9 @@ def served(ws, file, tmp_path):
     pytest.importorskip("starlette", reason="NOT TESTED: the extra server is not installed")
     from starlette.testclient import TestClient
 
+    from catmem.envelopes.tokens import new_token
     from catmem.server.app import create_app
     from catmem.server.guard import ServerSettings
-    from catmem.server.tokens import new_token
     from tests.http_root import ADDRESS
 
     tokens = tmp_path / "tokens" / "tokens.json"

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from catmem.envelopes.tokens import new_token
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
     OTHER,

@@ -23,6 +23,7 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 
 from anthropic.lib.tools import ToolError
 
+from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.server import make_server
 from catmem.plugins.anthropic.tool import CatmemMemoryTool
@@ -30,7 +31,6 @@ from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.staleness.verifying import verify_all
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace

@@ -16,8 +16,8 @@ import pytest
 
 pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
 
+from catmem.envelopes.tokens import new_token
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from tests.days import stand_still
 from tests.property import waiting_worlds, worlds
 from tests.property.test_two_worlds import Doors

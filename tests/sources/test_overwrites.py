@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from catmem.envelopes.agents import new_key, role_hash, signing_key
-from catmem.server.tokens import new_token
+from catmem.envelopes.tokens import new_token
 from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.curled import curl, serving

@@ -12,12 +12,12 @@ from urllib.parse import urlencode, urlsplit
 from starlette.responses import Response
 
 from catmem.config.json_schema import shown
+from catmem.envelopes.caller import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
 from catmem.plugins.page.recent_changes import recent_change
 from catmem.plugins.page.rendering import rendered, theme_of
-from catmem.server.caller import caller_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, is_known, read_values
 from catmem.workspace.history import entity_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from catmem.envelopes.caller import Caller
     from catmem.model.document import Entry
-    from catmem.server.caller import Caller
     from catmem.workspace.overview import Overviews
     from catmem.workspace.workspace import Workspace
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from catmem.cli import git_commands
 from catmem.cli.main import group
+from catmem.ops import git
 from tests.golden.case import put
 
 BASE = "## Finance\nAcme is the vendor for cloud billing.\n"
@@ -76,7 +76,7 @@ def test_a_missing_side(folder):
 
 def test_a_fault_of_its_own_leaves_both_sides(folder, monkeypatch):
     names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
-    monkeypatch.setattr(git_commands, "_reader", lambda *_: 1 / 0)
+    monkeypatch.setattr(git, "_reader", lambda *_: 1 / 0)
     result = run(*names, "USER.md")
     assert isinstance(result.exception, ZeroDivisionError)
     assert "<<<<<<< ours\nBolt" in (folder / "a").read_text()
@@ -90,8 +90,8 @@ def test_a_result_that_cannot_be_written_stops_git(folder, monkeypatch):
     def merged(*_):
         (folder / "a").unlink()
         (folder / "a").mkdir()
-        return git_commands._Merged("text")
+        return git.Merged("a", "text")
 
-    monkeypatch.setattr(git_commands, "_merged", merged)
+    monkeypatch.setattr(git, "_merged", merged)
     result = run(*names, "USER.md")
     assert (result.exit_code, "not_writable" in result.stderr) == (129, True)

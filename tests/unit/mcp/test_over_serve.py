@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import anyio
 
+from catmem.envelopes.tokens import new_token, remove_tokens
 from catmem.mcp import over_serve
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token, remove_tokens
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.unit.mcp.talk import talks

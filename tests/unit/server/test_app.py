@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from catmem.envelopes.caller import caller_of
+from catmem.envelopes.tokens import new_token
 from catmem.errors import StaleError, StoreError
 from catmem.server.app import create_app
-from catmem.server.caller import caller_of
 from catmem.server.guard import ServerSettings, in_thread
-from catmem.server.tokens import new_token
 from tests.roots import make_root
 
 HERE = "http://127.0.0.1:8428"

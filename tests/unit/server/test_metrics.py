@@ -15,12 +15,12 @@ from starlette.testclient import TestClient
 
 from catmem import clock
 from catmem.audit.log_queries import CONFLICTS, REASONS
+from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.metrics import Meter, numbers
-from catmem.server.tokens import new_token
 from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -9,10 +9,10 @@ import threading
 
 import pytest
 
+from catmem.envelopes.tokens import new_token, remove_tokens
 from catmem.server import sse
 from catmem.server.guard import ServerSettings
 from catmem.server.sse import Reader
-from catmem.server.tokens import new_token, remove_tokens
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import USER, write_root

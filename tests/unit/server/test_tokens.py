@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from catmem.envelopes.tokens import Tokens, new_token, read_tokens, remove_tokens, tokens_file
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
-from catmem.server.tokens import Tokens, new_token, read_tokens, remove_tokens, tokens_file
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put

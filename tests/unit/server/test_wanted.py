@@ -9,8 +9,8 @@ import stat
 import pytest
 
 import catmem.cli.serving
+from catmem.envelopes.tokens import MARK, new_token, read_tokens, remember_tokens, tokens_file, why_wanted
 from catmem.errors import ConfigError, UnreadableError
-from catmem.server.tokens import MARK, new_token, read_tokens, remember_tokens, tokens_file, why_wanted
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
+from catmem.envelopes.tokens import new_token, remove_tokens
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token, remove_tokens
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files

@@ -7,10 +7,10 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.formats import days
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace.everywhere import read_stats
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.csrf import COOKIE
 from catmem.plugins.page.site import CHANGES
-from catmem.server.tokens import new_token
 from tests.unit.server.page.changing import TEXT, root, served, text_of
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown

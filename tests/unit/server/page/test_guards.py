@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.csrf import COOKIE
-from catmem.server.tokens import new_token
 from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from catmem.server.tokens import new_token
+from catmem.envelopes.tokens import new_token
 from tests.unit.server.page.changing import root, served
 from tests.unit.server.page.markup import Markup
 

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from catmem.cli.main import group
+from catmem.envelopes.tokens import new_token
 from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.plugins.page.profiles_page import SCREENS
 from catmem.plugins.page.site import VIEWS
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.tokens import new_token
 from catmem.workspace import overview
 from catmem.workspace.changed_entries import did
 from catmem.workspace.workspace import Workspace

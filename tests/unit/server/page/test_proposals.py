@@ -8,7 +8,7 @@ import pytest
 
 from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.server.tokens import new_token
+from catmem.envelopes.tokens import new_token
 from catmem.writing.operation import Operation
 from tests.days import stand_still
 from tests.unit.server.page.changing import STORES, TEXT, revisions, root, served, text_of

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from catmem.config.config import load_config
+from catmem.envelopes.tokens import new_token
 from catmem.names import UNCATEGORIZED
-from catmem.server.tokens import new_token
 from catmem.workspace.history import restore
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, revisions, root, served, text_of

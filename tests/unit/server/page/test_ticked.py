@@ -211,7 +211,7 @@ def test_a_category_that_cannot_be_is_refused_with_the_ticks(client, workspace):
 
 
 def test_who_may_not_write_has_no_boxes(tmp_path, workspace):
-    from catmem.server.tokens import new_token
+    from catmem.envelopes.tokens import new_token
 
     path = tmp_path / "tokens" / "tokens.json"
     _, token = new_token(workspace.config, path, "eve", person=True, scope="read")

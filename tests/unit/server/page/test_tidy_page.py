@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
+from catmem.envelopes.tokens import new_token
 from catmem.plugins.page import tidy_page
 from catmem.plugins.sorting.root_tidy import list_tidy
-from catmem.server.tokens import new_token
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown

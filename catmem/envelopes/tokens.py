@@ -29,10 +29,10 @@ from catmem.config.config import expand_user
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import agents_of
+from catmem.envelopes.caller import Caller, Scope
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, os_errors, permission_or_io, read_bounded, write_private
 from catmem.names import is_name
-from catmem.server.caller import Caller, Scope
 from catmem.store.contract import PERSON, SIDECAR
 
 if TYPE_CHECKING:

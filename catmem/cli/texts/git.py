@@ -1,0 +1,52 @@
+"""What became of a merge that git asked for, as people read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.cli.output import emit_json, first_line, say_all
+from catmem.ops.git import Merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.model.version import Conflict, Version
+    from catmem.ops.table import Call
+
+_WIDTH = 100
+_SAID = {
+    "body": "both sides reworded this entry",
+    "removed": "one side changed this entry and the other removed it",
+    "tags": "the sides gave this entry different tags",
+    "category": "the sides moved this entry to different categories; it is in that of our side",
+    "title": "the sides gave the document different titles; that of our side is in the file",
+}
+
+
+def _merged(value: Merged, call: Call) -> None:
+    if call.for_program:
+        emit_json(value.to_dict())
+    say_all(_lines(value.path, value.conflicts))
+
+
+def _lines(name: str, conflicts: Sequence[Conflict]) -> Iterator[str]:
+    if not conflicts:
+        return
+    count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
+    yield f"{name}: {count} between entries"
+    for conflict in conflicts:
+        yield f"  {_SAID[conflict.reason]}:"
+        for side in ("base", "ours", "theirs"):
+            yield f"    {side:<7} {_shown(conflict, getattr(conflict, side))}"
+    yield f"Keep one of each, take the marks out, then: git add {name}"
+
+
+def _shown(conflict: Conflict, version: Version | None) -> str:
+    if version is None:
+        return "(not there)"
+    if conflict.reason == "title":
+        return first_line(version.text, _WIDTH)
+    return f"{version.category}: {first_line(version.text, _WIDTH)}"
+
+
+TEXTS = {Merged: _merged}

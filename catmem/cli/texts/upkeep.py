@@ -1,0 +1,179 @@
+"""Stores and files that are looked after, as people read of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.cli.output import (
+    columns,
+    emit,
+    fault_lines,
+    first_line,
+    printable,
+    printable_json,
+    say,
+    show_written,
+    shown_path,
+    text_diff,
+)
+from catmem.ops.upkeep import Copied, Doctored, Repaired, StoreInfo
+from catmem.registry import unloaded
+from catmem.text import counted, plural
+from catmem.workspace.purging import PurgeReport
+from catmem.workspace.repairing import RepairPlan
+from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from catmem.model.document import Entry
+    from catmem.ops.table import Call
+    from catmem.store.contract import FolderReport
+    from catmem.workspace.copying import CopiedEntity, StoredEntity
+
+_WIDTH = 60
+_MOST = 20
+"""Files that are named at most; JSON names all."""
+
+
+def _fsck(report: FsckReport, call: Call) -> None:
+    del call
+    emit("".join(printable(f"mended: {line}\n") for line in report.done))
+    emit("".join(fault_lines(report.faults)))
+    damage = sum(fault.damage for fault in report.faults)
+    said = "1 thing is damaged" if damage == 1 else f"{damage} things are damaged" if damage else "no damage"
+    emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
+
+
+def _doctor(value: Doctored, call: Call) -> None:
+    del call
+    report, plugins = value.report, [each.name for each in value.plugins if each.error is None]
+    emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
+    emit(printable(f"tokens: {_of_tokens(value.tokens)}\n"))
+    emit(printable(f"plugins: {', '.join(plugins) or 'none'}\n"))
+    emit("".join(printable(f"{error.message}. {error.hint}\n") for error in unloaded()))
+    for folder in report.folders:
+        emit("".join(_lines(folder)))
+
+
+def _of_tokens(said: dict[str, Any]) -> str:
+    if said["note"] is not None:
+        return f"{said['note']}; 'catmem serve' will not start"
+    if said["count"]:
+        return f"{said['count']} in {said['path']}"
+    if said["wanted"] is not None:
+        return f"none in {said['path']}, and this root wants some ({said['wanted']}): 'catmem serve' will not start"
+    return "none: 'catmem serve' takes every caller from this machine for a person"
+
+
+def _lines(folder: FolderReport) -> Iterator[str]:
+    history = "no history yet" if folder.records is None else f"history of {folder.records:,} records"
+    kind = f"{folder.file_system}, " if folder.file_system else ""
+    yield printable(f"\n{shown_path(folder.path)}: {kind}{history}\n")
+    if folder.note:
+        yield printable(f"  {folder.note}\n")
+    yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])
+
+
+def _anchors(found: Anchors, call: Call) -> None:
+    del call
+    emit("".join(f"{printable_json(anchor.to_dict())}\n" for anchor in found.ends))
+
+
+def _checked(checked: CheckedAnchors, call: Call) -> None:
+    del call
+    emit("".join(fault_lines(checked.faults)) or "the histories hold every anchor\n")
+
+
+def _plan(plan: RepairPlan, call: Call) -> None:
+    del call
+    say(plan.message)
+    # A person looks at this, so bytes that are no text are shown as escapes.
+    before, after = (data.decode(errors="backslashreplace") for data in (plan.before, plan.after))
+    emit(text_diff(before, after, f"a/{plan.entity}", f"b/{plan.entity}"))
+    if plan.changes:
+        say("Nothing was written. Do it with --yes.")
+
+
+def _repaired(value: Repaired, call: Call) -> None:
+    del call
+    show_written(value.written, "mended", {})
+    if value.moved_to:
+        say(f"What did not fit was moved to {shown_path(value.moved_to)}.")
+
+
+def _purged(report: PurgeReport, call: Call) -> None:
+    root = call.root.root
+    revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
+    done = "would be erased" if report.dry_run else "erased"
+    emit(printable(f"{done} from {', '.join(report.entities)} and {revisions}:\n"))
+    _show_entries(report.entries, dry_run=report.dry_run)
+    emit(columns([("", place) for place in report.places]))
+    for entity in dict.fromkeys(entity for entity, _ in report.elsewhere):
+        emit(printable(f"in {entity}:\n"))
+        _show_entries([entry for each, entry in report.elsewhere if each == entity], dry_run=report.dry_run)
+    _show_files("rewritten", [shown_path(root / name) for name in report.files])
+    _show_files("removed", [shown_path(root / name) for name in report.removed])
+    _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)
+    say("Nothing was erased." if report.dry_run else "Copies in git, in other backups and in prompts are not reached.")
+
+
+def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> None:
+    if not lines:
+        return
+    emit(f"{what}:\n" + "".join(printable(f"  {line}\n") for line in lines[:most]))
+    if most is not None and len(lines) > most:
+        emit(f"  and {len(lines) - most:,} more\n")
+
+
+def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
+    # What was to be forgotten is not written once more, to a terminal or a log.
+    rows = [("", each.category, each.id, first_line(each.body, _WIDTH) if dry_run else "") for each in entries]
+    emit(columns(rows))
+
+
+def _info(value: StoreInfo, call: Call) -> None:
+    del call
+    say(f"store: {value.store}")
+    if not value.entities:
+        say("No entity has a revision yet.")
+        return
+    has_rows = any(each.generation_actual is not None for each in value.entities)
+    rows = [("entity", "head", "revisions", "branches", *(["generation"] if has_rows else []))]
+    rows += [_stored_row(each, has_rows=has_rows) for each in value.entities]
+    emit(printable(columns(rows)))
+
+
+def _stored_row(each: StoredEntity, *, has_rows: bool) -> tuple[str, ...]:
+    row = each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-"
+    if not has_rows:
+        return row
+    known, found = each.generation_observed, each.generation_actual
+    return *row, f"{found}" if known == found else f"{known}, found {found}"
+
+
+def _copied(value: Copied, call: Call) -> None:
+    emit(printable(columns(_copied_row(each) for each in value.entities)))
+    if not value.entities:
+        say("There is nothing to copy: no entity has a revision or a text.")
+        return
+    if any(each.adopted for each in value.entities):
+        say("adopted: what others wrote, and no record of the source has, is the last revision of the copy")
+    if call.values["dry_run"]:
+        say("Nothing was written.")
+        return
+    say("Every revision was read again from the copy, and is the same.")
+    say(f"Next: let catmem.yaml say `store: {value.to}`. Until then this root goes on with the store it has.")
+    say("catmem.seed.lock, what searches count and reviews remember is in no store: it stays where it is.")
+
+
+def _copied_row(each: CopiedEntity) -> tuple[str, ...]:
+    branches = f", branches {', '.join(each.branches)}" if each.branches else ""
+    head = f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
+    return each.outcome, each.entity, counted(each.revisions, "revision"), head
+
+
+TEXTS = {
+    FsckReport: _fsck, Doctored: _doctor, Anchors: _anchors, CheckedAnchors: _checked, RepairPlan: _plan,
+    Repaired: _repaired, PurgeReport: _purged, StoreInfo: _info, Copied: _copied,
+}  # fmt: skip

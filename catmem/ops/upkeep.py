@@ -1,0 +1,266 @@
+"""Operations that look after files and stores: fsck, doctor, anchor, repair, purge, store."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from catmem.digest import jsonable
+from catmem.errors import CatmemError
+from catmem.ops.shared import DryRun
+from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
+from catmem.text import counted
+from catmem.workspace.repairing import Remedy
+
+if TYPE_CHECKING:
+    from catmem.config.config import Config
+    from catmem.registry import Plugin
+    from catmem.workspace.copying import CopiedEntity, StoredEntity
+    from catmem.workspace.upkeep import DoctorReport
+    from catmem.writing.written import Written
+
+_DAMAGED = 4
+_TO_DO = 1
+_LEFT = 1
+_Entity = Annotated[str, P(argument=True)]
+
+
+@operation("fsck", examples=("catmem fsck", "catmem fsck --repair"), opens="look")
+def fsck(
+    call: Call,
+    *,
+    repair: Annotated[bool, P("Mend what is safe to mend. What cannot be used is moved aside, and kept.")] = False,
+) -> Outcome:
+    """Check every file and its history: what is damaged, and what is only worth knowing.
+
+    Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
+    could not be looked at, else 0.
+    """
+    from catmem.workspace import upkeep
+
+    report = upkeep.fsck(call.root, repair=repair)
+    return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Doctored:
+    """What this machine gives a root: its stores, the tokens of callers, and plugins."""
+
+    report: "DoctorReport"
+    tokens: dict[str, Any]
+    plugins: Sequence["Plugin"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {**self.report.to_dict(), "tokens": self.tokens, "plugins": jsonable(self.plugins)}
+
+
+@operation("doctor", examples=("catmem doctor", "catmem doctor --format json"), opens="look")
+def doctor(call: Call) -> Outcome:
+    """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
+
+    Nothing is left behind. Exit status 2 if a profile is not right, so that nothing is known of its folder; all others
+    are there.
+    """
+    from catmem.registry import registry
+    from catmem.workspace import upkeep
+
+    report = upkeep.doctor(call.root)
+    return Outcome(Doctored(report, _tokens(call.root.config), registry().plugins), problems=report.unreadable)
+
+
+def _tokens(config: "Config") -> dict[str, Any]:
+    """Where the tokens of callers are, how many, why they are wanted, and why they cannot be read."""
+    from catmem.envelopes.tokens import read_tokens, tokens_place, why_wanted
+
+    said: dict[str, Any] = {"path": None, "count": None, "wanted": None, "note": None}
+    try:
+        path = tokens_place(config)
+        said |= {"path": str(path), "wanted": why_wanted(config, path)}
+        said["count"] = len(read_tokens(path))
+    except CatmemError as error:
+        said["note"] = error.message
+    return said
+
+
+@operation("anchor", examples=("catmem anchor > anchors.jsonl", "catmem anchor --check anchors.jsonl"))
+def anchor(
+    call: Call,
+    *,
+    check: Annotated[
+        str | None,
+        P(
+            "Say whether the histories still hold what FILE, from an earlier run, says; or -.",
+            metavar="FILE",
+            file=True,
+        ),
+    ] = None,
+) -> Outcome:
+    """Print where the history of each folder ends, one JSON object a line.
+
+    Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
+    elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, 2 if a profile is
+    not right, so that the place of its history is unknown, else 0.
+    """
+    from catmem.workspace import upkeep
+
+    if check is None:
+        found = upkeep.anchors(call.root)
+        said = {"anchors": jsonable(found.ends), "unreadable": jsonable(found.unreadable)}
+        return Outcome(found, said, problems=found.unreadable)
+    checked = upkeep.check_anchors(call.root, check)
+    # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
+    lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
+    said = {"held": not checked.faults, **jsonable(checked)}
+    return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A file that was mended, and where that went which did not fit."""
+
+    written: "Written"
+    moved_to: Path | None
+
+
+@operation("repair", examples=("catmem repair trinity/user", "catmem repair trinity/user --how split --yes"))
+def repair(
+    call: Call,
+    *,
+    entity: _Entity,
+    remedy: Annotated[
+        Remedy | None,
+        P(
+            "split: several entries of one that is too long. move: what does not fit goes to a file beside. keep: "
+            "bytes that are not UTF-8 are read as Windows-1252, and long entries stay. By default what fits the harm.",
+            "--how",
+        ),
+    ] = None,
+    yes: Annotated[bool, P("Do what the plan says.")] = False,
+) -> Outcome:
+    """Plan how to mend ENTITY, which no tool wrote as it is: not UTF-8, or with an entry over the whole limit.
+
+    Without --yes the plan is shown and nothing is written: exit status 1 if there is something to mend. ENTITY is
+    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    """
+    from catmem.workspace.repairing import apply_repair, plan_repair
+
+    plan = plan_repair(call.root, entity, remedy)
+    if not (plan.changes and yes):
+        return Outcome(plan, status=_TO_DO if plan.changes else 0)
+    written = apply_repair(call.root, plan)
+    return Outcome(Repaired(written, plan.moved_to if plan.moved else None), STREAMED)
+
+
+@operation(
+    "purge",
+    examples=(
+        "catmem purge trinity/user 'The card number is' --dry-run",
+        "catmem purge trinity/user - --every --yes < secret.txt",
+    ),
+)
+def purge(
+    call: Call,
+    *,
+    entity: _Entity,
+    old: Annotated[str, P(argument=True, metavar="OLD", stdin=True)],
+    every: Annotated[bool, P("Erase all entries that hold OLD, also where several do now.")] = False,
+    yes: Annotated[bool, P("Do it. It cannot be undone.")] = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
+
+    OLD is a piece of the text of one entry, its id, or - for stdin. Older wordings that held it go too; for an id, that
+    body alone. If several entries hold OLD now, nothing is erased without --every. --dry-run lists them. What could not
+    be reached is named: exit status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+
+    Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
+    """
+    from catmem.workspace import purging
+
+    if yes == dry_run:
+        raise UsageError("Purging cannot be undone. See what would go with --dry-run, then do it with --yes.")
+    report = purging.purge(call.root, entity, old, every=every, dry_run=dry_run)
+    return Outcome(report, status=_LEFT if report.left and not dry_run else 0)
+
+
+family(
+    "store",
+    """Say what the store of a root keeps, or copy it to another kind of store, with its whole history.""",
+    ("catmem store info", "catmem store copy files sqlite:///.catmem/memory.db --dry-run"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What a store keeps, and what is wrong with profiles whose files it would keep."""
+
+    store: str
+    entities: Sequence["StoredEntity"]
+    unreadable: Sequence[CatmemError]
+
+
+@operation("store info", examples=("catmem store info", "catmem store info --format json"))
+def info(call: Call) -> Outcome:
+    """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
+
+    In a database also its generation, how often its rows were changed: `4, found 7` means that another program changed
+    them since catmem recorded generation 4. The next write takes that in.
+
+    Exit status 2 if a profile is not right, so that the place of its files is unknown; all others are there.
+    """
+    from catmem.config.profile import refuse_no_root
+    from catmem.workspace.copying import store_info
+    from catmem.workspace.root import entities_of_each
+    from catmem.workspace.stores import shown_store
+
+    refuse_no_root(call.opener("root").config)  # a database would be made there
+    workspace = call.root
+    found = store_info(workspace.store)
+    unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
+    kept = StoreInfo(shown_store(workspace.config.store), found, unreadable)
+    return Outcome(kept, jsonable(kept), problems=unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What became of each entity, and where all of it is now."""
+
+    entities: Sequence["CopiedEntity"]
+    to: str
+
+
+@operation(
+    "store copy",
+    examples=(
+        "catmem store copy files sqlite:///.catmem/memory.db --dry-run",
+        "catmem store copy files postgresql://db.example.com/memory",
+        "catmem store copy sqlite:///.catmem/memory.db files",
+    ),
+    opens="root",
+)
+def copy(
+    call: Call,
+    *,
+    source: Annotated[str, P(argument=True, metavar="FROM")],
+    target: Annotated[str, P(argument=True, metavar="TO")],
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Copy all entities of a root from one store to another, with their whole history, and compare the two.
+
+    FROM and TO are said as `store` in catmem.yaml, as in the examples above. Nothing in FROM changes. An entity that TO
+    has already, exactly so, is left as it is, so that a copy that was stopped goes on; one that TO has with another
+    history is refused, before anything is copied. Let nothing write to FROM meanwhile.
+
+    Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
+    """
+    from catmem.workspace.copying import copy_root, left_out
+    from catmem.workspace.stores import shown_store
+
+    copied = copy_root(call.root, source, target, dry_run=dry_run)
+    missed, shown = left_out(call.root, source), shown_store(target)
+    said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": jsonable(copied)}
+    notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
+    return Outcome(
+        Copied(copied, shown), {**said, "left_out": jsonable(missed)}, notes=notes, status=_LEFT if missed else 0
+    )

@@ -49,11 +49,13 @@ def command(row: Operation) -> click.Command:
     """The command of a row."""
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
-        params.append(
+        # Before a --format of the row's own, if that is the last.
+        params.insert(
+            len(params) - bool(params and params[-1].name == "form"),
             click.Option(
                 ["--root"], type=click.Path(file_okay=False, exists=True), metavar="DIR", expose_value=False,
                 callback=_remember_root, help=ROOT_HELP,
-            )
+            ),
         )  # fmt: skip
     if row.formats:
         params.append(
@@ -92,9 +94,8 @@ def _callback(row: Operation) -> Callable[..., None]:
             say(str(stop))
             ctx.exit(stop.status)
         show(asked, done)
-        status = max(print_unreadable(done.problems), done.status)
-        if status:
-            ctx.exit(status)
+        worst = print_unreadable(done.problems)
+        ctx.exit(worst if done.status is None else done.status)
 
     return run
 

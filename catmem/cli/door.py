@@ -106,9 +106,8 @@ def _callback(row: Operation) -> Callable[..., None]:
             ctx.exit(stop.status)
         show(asked, done)
         say_all(done.notes)
-        status = max(print_unreadable(done.problems), done.status)
-        if status:
-            ctx.exit(status)
+        worst = print_unreadable(done.problems)
+        ctx.exit(worst if done.status is None else done.status)
 
     return run
 

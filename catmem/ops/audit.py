@@ -11,6 +11,7 @@ from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
 from catmem.store.audit_log import Status
 
 if TYPE_CHECKING:
+    from catmem.audit.log_queries import Filter
     from catmem.audit.rollout import Bypass, RolloutState
     from catmem.store.audit_log import AuditLine, Damage
 
@@ -68,7 +69,7 @@ def audit(
 
     Exit status 1 if a line of the log is damaged; all others are there.
     """
-    from catmem.audit.log_queries import EVERYTHING, Counts, Filter, follow_audit, read_audit, unknown_names
+    from catmem.audit.log_queries import EVERYTHING, Counts, Filter, read_audit, unknown_names
 
     if follow and (summary or form == "json"):
         raise UsageError("--follow goes with --format text or jsonl, and not with --summary.")
@@ -78,10 +79,7 @@ def audit(
         raise UsageError("--since is not before --until, so nothing can lie between them.")
     wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
     if follow:
-        for note in unknown_names(call.root, wanted):
-            call.tell(note)
-        lines = follow_audit(call.root, wanted, limit or _FIRST_SHOWN, lambda: time.sleep(_LOOK_EVERY))
-        return Outcome(Following(lines), STREAMED)
+        return Outcome(Following(_lines(call, wanted, limit or _FIRST_SHOWN)), STREAMED)
     found = read_audit(call.root, wanted, limit)
     notes = list(damage_notes(found.damaged))
     if not found.lines:
@@ -94,6 +92,15 @@ def audit(
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
     counts = Counts.of(found.lines)
     return Outcome(counts, {**counts.to_dict(), "damaged": jsonable(found.damaged)}, **ends)
+
+
+def _lines(call: Call, wanted: "Filter", limit: int) -> Iterator["AuditLine | Damage"]:
+    """The newest lines, and each that comes, without end."""
+    from catmem.audit.log_queries import follow_audit, unknown_names
+
+    for note in unknown_names(call.root, wanted):
+        call.tell(note)
+    yield from follow_audit(call.root, wanted, limit, lambda: time.sleep(_LOOK_EVERY))
 
 
 def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:

@@ -208,8 +208,9 @@ def merge(
         chosen = call.dialogue("merge")(root.config, {"actor": actor, "allow_secret": allow_secret})
     if entity is None:
         everything = root.merge_all(precedence=chosen, actor=actor, dry_run=dry_run)
-        status = CONFLICT if everything.left else 0
-        return Outcome(MergedAll(everything, dry_run), problems=everything.unreadable, status=status)
+        problems = everything.unreadable
+        status = max([CONFLICT if everything.left else 0, *(each.exit_status for each in problems)])
+        return Outcome(MergedAll(everything, dry_run), problems=problems, status=status)
     how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": dry_run}
     try:
         with with_head(call, {"entity_id": entity}):

@@ -17,15 +17,13 @@ _TO_DO = 1
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a file lacks of a copy, what was brought over, and what was left out."""
+    """What a file lacks of a copy, what was left out, and what was written."""
 
     found: "Reconciliation"
-    chosen: Sequence["Difference"]
     left: Sequence[tuple["Difference", "EditError"]]
     written: "Written | None"
     accepts: bool
     dry_run: bool
-    listed: bool
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -82,20 +80,17 @@ def reconcile(
         chosen, left = found.split(call.root, found.differences)
     else:
         chosen = _numbered(found, numbers or ())
-    listed = False
-    if not (chosen or left) and found.differences and not call.for_program:
-        asked = call.dialogue("reconcile")()
-        listed = not asked.on_terminal
-        chosen = asked.choose(found.differences) if asked.on_terminal else chosen
-    else:
-        listed = not chosen
+    asks = found.differences and not (chosen or left or call.for_program)
+    if asks and (asked := call.dialogue("reconcile")()).on_terminal:
+        chosen = asked.choose(found.differences)
+    elif not chosen:
+        call.show(found)
     written = found.bring(call.root, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)
     if accepts and not dry_run:
         found.accept(call.root)
     to_do = left or (written is None and found.differences) or (found.over and not accepts)
-    done = Reconciled(found, chosen, left, written, accepts, dry_run, listed)
-    return Outcome(done, status=_TO_DO if to_do else 0)
+    return Outcome(Reconciled(found, left, written, accepts, dry_run), status=_TO_DO if to_do else 0)
 
 
 def _numbered(found: "Reconciliation", numbers: Sequence[int]) -> list["Difference"]:

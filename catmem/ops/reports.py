@@ -2,28 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from catmem.config.profile import refuse_no_root
-from catmem.errors import CatmemError
 from catmem.ops.shared import AsOf, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
 if TYPE_CHECKING:
     from catmem.workspace.everywhere import Access, Why
-    from catmem.workspace.overview import NextSteps
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What is next, and what was ``adopted`` of other programs' changes."""
+class Adopted(NamedTuple):
+    """What another program changed in an entity, and the revision that it is now."""
 
-    steps: "NextSteps"
-    adopted: Sequence[dict[str, str]] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**self.steps.to_dict(), **({} if self.adopted is None else {"adopted": list(self.adopted)})}
+    entity: str
+    revision: str
+    diff: str
 
 
 @operation(
@@ -61,34 +55,30 @@ def status(
     if call.door == "http":
         unreadable = [error.to_dict() for error in found.unreadable]
         return Outcome({**found.to_dict(), "unreadable": unreadable})
-    adopted, failed = _adopt(call, found.overview.outside) if adopt else (None, [])
+    adopted = _adopt(call, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(call.root, as_of)
-    return Outcome(
-        Status(found, adopted), problems=[*failed, *found.unreadable], status=int(check and bool(found.steps))
-    )
+    more = {"adopted": [each._asdict() for each in adopted]} if adopt else {}
+    status = None if found.unreadable else int(check and bool(found.steps))
+    return Outcome(found, {**found.to_dict(), **more}, problems=found.unreadable, status=status)
 
 
-def _adopt(call: Call, entities: Sequence[str]) -> tuple[list[dict[str, str]], list[CatmemError]]:
-    """Take what another program changed in each into its history as seen; what was changed, and what stopped it."""
+def _adopt(call: Call, entities: Sequence[str]) -> list[Adopted]:
+    """Show what another program changed in each, and take it into its history as seen."""
     from catmem.store.contract import EXTERNAL
     from catmem.text import text_diff
     from catmem.workspace.history import adopt, shown_text
 
-    adopted: list[dict[str, str]] = []
+    store, adopted = call.root.store, []
     for entity in entities:
-        try:
-            store = call.root.store
-            now = store.read(entity)
-            own = (each for each in store.log(entity) if each.agent != EXTERNAL and not each.is_branch)
-            before = store.read(entity, next((each.revision for each in own), "0"))
-            old, new = (shown_text(call.root, entity, each.data) for each in (before, now))
-            difference = text_diff(old, new, f"a/{entity}", f"b/{entity}")
-            revision = adopt(call.root, entity, expected=now.digest, seen=True)
-        except CatmemError as error:
-            return adopted, [error]
-        adopted.append({"entity": entity, "revision": revision, "diff": difference})
-    return adopted, []
+        now = store.read(entity)
+        own = (each for each in store.log(entity) if each.agent != EXTERNAL and not each.is_branch)
+        before = store.read(entity, next((each.revision for each in own), "0"))
+        old, new = (shown_text(call.root, entity, each.data) for each in (before, now))
+        difference = text_diff(old, new, f"a/{entity}", f"b/{entity}")
+        adopted.append(Adopted(entity, adopt(call.root, entity, expected=now.digest, seen=True), difference))
+        call.show(adopted[-1])
+    return adopted
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,15 +226,15 @@ class Outcome:
     """What was done or found, for every door.
 
     ``value`` is what renderers know; ``data`` is JSON-ready, by default what its ``to_dict`` says. ``problems`` could
-    not be looked at, and are said in the end, after ``notes``; ``status`` is the exit status of findings. Over HTTP
-    ``revision`` is what the ETag says, or ``unrecorded``, the digest of a text that has none, which no caller sees;
-    ``waiting`` is the proposal as which a write waits; ``conflict`` says that a part was refused.
+    not be looked at, and are said in the end, after ``notes``; ``status`` is the exit status, by default the worst of
+    theirs. Over HTTP ``revision`` is what the ETag says, or ``unrecorded``, the digest of a text that has none, which
+    no caller sees; ``waiting`` is the proposal as which a write waits; ``conflict`` says that a part was refused.
     """
 
     value: Any
     data: Any = None
     problems: Sequence[CatmemError] = ()
-    status: int = 0
+    status: int | None = None
     notes: Sequence[str] = ()
     revision: str | None = None
     unrecorded: str | None = None

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit, printable, say, say_all, show_written
+from catmem.merging.reconciling import Reconciliation
 from catmem.ops.copies import Reconciled
 
 if TYPE_CHECKING:
     from catmem.errors import EditError
-    from catmem.merging.reconciling import Difference, Reconciliation
+    from catmem.merging.reconciling import Difference
     from catmem.ops.table import Call
+
+
+def _listed(value: Reconciliation, _: Call) -> None:
+    emit("".join(map(lines_of, value.differences)) or "Nothing is missing: the file has all that the copy has.\n")
 
 
 def _reconciled(value: Reconciled, _: Call) -> None:
     found = value.found
-    if value.listed:
-        lines = "".join(map(lines_of, found.differences))
-        emit(lines or "Nothing is missing: the file has all that the copy has.\n")
     if value.written is not None:
         show_written(value.written, "brought over to", {"dry_run": value.dry_run})
     elif found.differences and not value.left:
@@ -46,4 +48,4 @@ def lines_of(each: Difference) -> str:
     return printable("".join(f"{line}\n" for line in lines))
 
 
-TEXTS = {Reconciled: _reconciled}
+TEXTS = {Reconciliation: _listed, Reconciled: _reconciled}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
 from catmem.cli.texts.prompts import LEFT_OUT
 from catmem.names import FILE_NAMES
-from catmem.ops.reports import AccessRead, Status
+from catmem.ops.reports import AccessRead, Adopted
 from catmem.text import counted
 from catmem.workspace.everywhere import Stats, Why
+from catmem.workspace.overview import NextSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,12 +33,14 @@ _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not re
 _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
 
 
-def _status(value: Status, _: Call) -> None:
-    for each in value.adopted or ():
-        emit(each["diff"])
-        say(f"what is there now is revision {each['revision']} of {each['entity']}")
-    emit(columns([(step.what, step.command) for step in value.steps.steps]))
-    say_all([] if value.steps.steps else ["Nothing waits for you."])
+def _status(value: NextSteps, _: Call) -> None:
+    emit(columns([(step.what, step.command) for step in value.steps]))
+    say_all([] if value.steps else ["Nothing waits for you."])
+
+
+def _adopted(value: Adopted, _: Call) -> None:
+    emit(value.diff)
+    say(f"what is there now is revision {value.revision} of {value.entity}")
 
 
 def _access(value: AccessRead, call: Call) -> None:
@@ -248,4 +251,4 @@ def _use(what: str, use: Use) -> str:
     return f"{what} {use.name} {share}"
 
 
-TEXTS = {Status: _status, AccessRead: _access, Why: _why, Stats: _stats}
+TEXTS = {NextSteps: _status, Adopted: _adopted, AccessRead: _access, Why: _why, Stats: _stats}

@@ -94,6 +94,7 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "entries": ("add", "replace", "remove", "move", "verify"),
     "layout": ("fmt", "migrate"),
     "promoting": ("promote",),
+    "seeding": ("seed",),
     "review": ("review",),
     "setup": ("init",),
     "schemas": ("schema",),

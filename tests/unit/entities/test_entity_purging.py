@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.errors import EditError, NoMatchError
+from catmem.errors import EditError, NoMatchError, UnreadableError
 from catmem.store.files.file_store import FileStore
 from catmem.workspace import history
 from catmem.workspace.purging import purge
@@ -185,7 +185,7 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
     file_of(root).write_text(f'{{"a": "{CODE}"}}\n')  # no write of catmem has seen it
     report = purge(root, ALPHA, CODE)
     assert any(".bak." in name for name in report.files)
-    assert root.store.read(ALPHA, "2").data == b'{"a": 1,\n[purged]\n[purged]\n'
+    assert root.store.read(ALPHA, "2").data == b'"[purged]"'
     assert root.content(ALPHA).value == {"a": "[purged]"}
     assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
     check_law(root, tmp_path)
@@ -201,12 +201,14 @@ def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, t
     check_law(root, tmp_path)
 
 
-def test_what_is_no_json_loses_its_lines(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": 1}, expected=0)
+def test_what_is_no_json_is_refused_if_it_holds_the_words(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": CODE}, expected=0)
     file_of(root).write_bytes(f'{{"a": 1,\n"b": "{CODE}"\n\udcff'.encode(errors="surrogateescape"))
-    report = purge(root, ALPHA, CODE)
-    assert report.places == ("line 2",)
-    assert file_of(root).read_bytes() == b'{"a": 1,\n[purged]\n\xff'
+    with pytest.raises(UnreadableError, match="project:alpha holds the text, and cannot be taken apart"):
+        purge(root, ALPHA, CODE)
+    assert CODE.encode() in file_of(root).read_bytes()
+    file_of(root).write_bytes(b'{"a": 2}')
+    assert purge(root, ALPHA, CODE).left == ()
     check_law(root, tmp_path)
 
 
@@ -229,10 +231,11 @@ def test_in_a_database_all_kinds_of_content_are_one_history(make: Callable[..., 
     first = make(DATABASE, config=CONFIG.replace("json", "text"))
     first.put(ALPHA, f"the code\n{CODE}\n", expected=0)
     now = make(DATABASE)
-    assert purge(now, ALPHA, CODE).places == ("line 2",)
-    assert now.store.read(ALPHA, "1").data == now.store.peek(ALPHA) == b"the code\n[purged]\n"
-    now.put(ALPHA, {"a": CODE}, expected=2)
+    with pytest.raises(UnreadableError):
+        purge(now, ALPHA, CODE)
+    now.put(ALPHA, {"a": CODE}, expected=1)
     assert purge(now, ALPHA, CODE).left == ()
+    assert (now.store.read(ALPHA, "1").data, now.content(ALPHA).value) == (b'"[purged]"', {"a": "[purged]"})
     check_law(now, tmp_path)
 
 

@@ -148,30 +148,6 @@ def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path
     check_law(ws, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "words", "rest"),
-    [
-        ({"a": 471122094711, "b": [True, None]}, "4711220947", {"a": "[purged]", "b": [True, None]}),
-        ("x 4711 y", "x 4711", "[purged]"),
-        ({"a": 'say "4711\\n"'}, 'say "4711\\n"', {"a": "[purged]"}),
-        ({"a": "one\ntwo", "b": "two"}, "one\r\ntwo", {"a": "[purged]", "b": "two"}),
-        ({"a": "Schlüssel 😀 4711"}, "üssel 😀", {"a": "[purged]"}),
-    ],
-)
-def test_any_value_may_hold_the_words(root: Workspace, tmp_path: Path, content: Any, words: str, rest: Any) -> None:
-    root.put(ALPHA, content, expected=0)
-    purge(root, ALPHA, words)
-    assert root.content(ALPHA).value == rest
-    check_law(root, tmp_path, words)
-
-
-def test_words_over_several_lines_take_all_of_these(root: Workspace, tmp_path: Path) -> None:
-    root.put(NOTES, "a\nkey: x\ny\nb\n", expected=0)
-    purge(root, NOTES, "x\ny")
-    assert root.content(NOTES).value == "a\n[purged]\nb\n"
-    check_law(root, tmp_path, "x\ny")
-
-
 # --- files ---------------------------------------------------------------------------------------------------------
 
 

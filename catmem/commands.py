@@ -71,8 +71,7 @@ GROUPS = {
 COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
 
 MODULES = {
-    "layout_commands": ("fmt", "migrate"),
-    "serve_commands": ("serve", "mcp"),
+    "serving": ("serve", "mcp"),
 }
 """The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
 
@@ -81,7 +80,6 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "recall": (),
     "history": ("log", "blame", "diff", "undo", "restore", "replay", "watch"),
     "reports": ("status", "access", "stats"),
-    "setup": ("schema",),
     "copies": ("reconcile",),
     "prompts": ("prompt",),
     "reading": ("show", "list", "search"),
@@ -95,4 +93,9 @@ OPERATION_MODULES: dict[str, tuple[str, ...]] = {
     "git": ("merge-driver",),
     "upkeep": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
     "entries": ("add", "replace", "remove", "move", "verify"),
+    "layout": ("fmt", "migrate"),
+    "promoting": ("promote",),
+    "review": ("review",),
+    "setup": ("init",),
+    "schemas": ("schema",),
 }

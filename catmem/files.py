@@ -55,6 +55,13 @@ def os_errors(  # noqa: PLR0913 - the fields of an error
         ) from error
 
 
+def shown_path(path: str | Path) -> str:
+    """The path from the working folder where it lies below it, else as it is."""
+    text = os.fspath(path)
+    relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
+    return text if relative.startswith("..") else relative
+
+
 def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:
     """Read the whole of the regular file at ``path``, at most ``limit`` bytes."""
     # With `follow_symlink=False` the last part of the path must not be a symbolic link.

@@ -1,4 +1,4 @@
-"""What plugins add to catmem: commands, kinds of stores, importers, roots over what other programs keep, and pages.
+"""What plugins add to catmem: operations, kinds of stores, importers, roots over what other programs keep, and pages.
 
 A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
 ``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
@@ -27,11 +27,11 @@ VERSION = 1
 
 
 class AddedCommand(NamedTuple):
-    """A command of the command line: its heading in ``catmem help --all``, its line there, and its place."""
+    """An operation of the command line: its heading in ``catmem help --all``, its line there, and its module."""
 
     heading: str
     said: str
-    place: str
+    module: str
 
 
 class Plugin(NamedTuple):
@@ -58,13 +58,13 @@ class Registry:
         if version != VERSION:
             raise bad_plugin(f"it is made for version {version} of plugins, and this catmem has {VERSION}")
 
-    def add_command(self, name: str, place: str, *, heading: str, said: str) -> None:
-        """A click command ``name`` at ``place``, under a heading of ``catmem help --all``."""
+    def add_operation(self, name: str, module: str, *, heading: str, said: str) -> None:
+        """The row or family ``name`` of the table of operations, in ``module``, below a heading of catmem help."""
         if name in COMMANDS:
             raise bad_plugin(f"the command {name!r} is catmem's own")
         if heading not in GROUPS:
             raise bad_plugin(f"catmem help has no heading {heading!r}; it has {', '.join(GROUPS)}")
-        _add(self.commands, "command", name, AddedCommand(heading, said, place))
+        _add(self.commands, "command", name, AddedCommand(heading, said, module))
 
     def add_store(self, scheme: str, place: str) -> None:
         """A ``workspace.stores.Backend`` for what ``store`` in catmem.yaml names by ``scheme:``."""

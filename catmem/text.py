@@ -187,6 +187,14 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
+def first_line(body: str, width: int) -> str:
+    """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
+    line, _, rest = body.partition("\n")
+    if len(line) > width:
+        return printable(line[: width - 1]) + "…"
+    return printable(line) + (" …" if rest else "")
+
+
 def counted(count: int, one: str, more: str | None = None) -> str:
     """A number of things: ``1 entry``, ``1,000 entries``."""
     return f"{count:,} {plural(count, one, more)}"

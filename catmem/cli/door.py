@@ -7,6 +7,7 @@ import sys
 import typing
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -14,9 +15,20 @@ from click.core import ParameterSource
 
 from catmem import clock
 from catmem.cli.command import Command, Group
-from catmem.cli.output import emit_json, in_json, print_unreadable, read_stdin, say, say_all
+from catmem.cli.output import (
+    emit,
+    emit_json,
+    in_json,
+    print_error,
+    print_unreadable,
+    printable,
+    read_stdin,
+    say,
+    say_all,
+)
 from catmem.clock import read_date
-from catmem.errors import EditError, NotUtf8Error, TooLargeError
+from catmem.digest import jsonable
+from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stopped, UsageError, call, option_of
 from catmem.text import DEFAULT_LIMITS, decode
 
@@ -75,9 +87,14 @@ def _callback(row: Operation) -> Callable[..., None]:
             name for name in words if ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, None}
         )
         values = {name: value for name, value in words.items() if name in given}
+
+        def show_now(value: Any) -> None:  # noqa: ANN401 - as the renderers have them
+            if not asked.for_program:
+                _render(asked, value)
+
         asked = Call(
-            row, open_root, given=given, for_program=in_json(), tell=say, stdin=read_stdin, named_root=given_root(),
-            dialogue=_dialogue, progress=_progress, on_close=ctx.call_on_close,
+            row, open_root, given=given, for_program=in_json(), tell=_tell, stdin=read_stdin, named_root=given_root(),
+            dialogue=_dialogue, progress=_progress, on_close=ctx.call_on_close, show=show_now,
         )  # fmt: skip
         try:
             values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
@@ -110,15 +127,28 @@ def show(asked: Call, done: Outcome) -> None:
     """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type.
 
     That of ``catmem.ops.GROUP`` is in ``catmem.cli.texts.GROUP``, that of a plugin's module beside it in ``texts``.
+    What no renderer knows is printed name by name.
     """
-    if done.value is None:
-        return
     if asked.for_program and done.data is not STREAMED:
-        emit_json(done.to_json())
-        return
+        if done.to_json() is not None:
+            emit_json(done.to_json())
+    elif done.value is not None:
+        _render(asked, done.value)
+
+
+def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, group = asked.operation.run.__module__.rpartition(".")
-    texts = import_module(f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts")
-    texts.TEXTS[type(done.value)](done.value, asked)
+    name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts"
+    texts = getattr(import_module(name), "TEXTS", {}) if find_spec(name) else {}
+    if type(value) in texts:
+        texts[type(value)](value, asked)
+    else:
+        said = jsonable(value)
+        emit(
+            "".join(printable(f"{key}: {each}\n") for key, each in said.items())
+            if isinstance(said, dict)
+            else str(said)
+        )
 
 
 def _progress() -> Any:  # noqa: ANN401 - a context
@@ -127,8 +157,15 @@ def _progress() -> Any:  # noqa: ANN401 - a context
     return progress()
 
 
-def _dialogue(name: str) -> Any:  # noqa: ANN401 - a class of the module, whose name is that of the dialogue
-    return import_module(f"catmem.cli.dialogues.{name}").DIALOGUE
+def _tell(said: str | CatmemError) -> None:
+    if isinstance(said, CatmemError):
+        print_error(said)
+    else:
+        say(said)
+
+
+def _dialogue(name: str) -> Any:  # noqa: ANN401 - what the module of that name has
+    return import_module(name if "." in name else f"catmem.cli.dialogues.{name}").DIALOGUE
 
 
 def _asking_about_secrets(asked: Call, values: Mapping[str, Any]) -> Outcome:
@@ -190,7 +227,7 @@ def _parameter(each: Parameter) -> click.Parameter:
     if said.argument:
         nargs = -1 if each.many or said.words else 1
         return click.Argument([each.name], required=each.required, nargs=nargs, type=_type(each), **more)
-    if not each.required and each.default not in {None, False} and not each.many:
+    if each.default is not None and each.default is not False and not each.required and not each.many:
         more |= {"default": each.default, "show_default": said.shows_default}
     if each.kind is bool:
         more["is_flag"] = True
@@ -199,6 +236,8 @@ def _parameter(each: Parameter) -> click.Parameter:
         more |= {"type": _type(each), "multiple": (each.many and once is None) or said.tags, "nargs": once or 1}
     if each.name == "form":
         more |= {"is_eager": True, "callback": remember_format, "show_default": True}
+    if said.bare is not None:
+        more |= {"is_flag": False, "flag_value": said.bare}
     names = said.names.split()
     names += [] if any(name.startswith("--") for name in names) else [option_of(each)]
     return click.Option([*names, each.name], required=each.required, help=said.said, **more)
@@ -210,7 +249,10 @@ def _type(each: Parameter) -> click.ParamType[Any]:
     if each.kind is int:
         bounded = each.said.minimum is not None or each.said.maximum is not None
         return click.IntRange(each.said.minimum, each.said.maximum) if bounded else click.INT
-    return click.Path(dir_okay=False) if each.said.path else click.STRING
+    if each.kind is float:
+        return click.FLOAT
+    is_path = each.said.path or each.said.folder
+    return click.Path(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:

@@ -14,7 +14,7 @@ from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, GROUPS, MODULES, OPERATION_MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
-from catmem.registry import at, bad_plugin, registry, unloaded
+from catmem.registry import registry, unloaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
 
 def _load(name: str) -> click.Command:
     """The command, which is the function of its name: ``role_hash``, and ``list_`` where Python has that word."""
+    from catmem.cli.door import command_of
+    from catmem.ops.table import OPERATIONS, import_rows
+
     if name not in COMMANDS:
-        added = at(registry().commands[name].place)
-        if not isinstance(added, click.Command):
-            raise bad_plugin(f"{registry().commands[name].place} is no command of click")
-        return added
+        import_rows(name, registry().commands[name].module)
+        return command_of(name)
     group = next((group for group, names in OPERATION_MODULES.items() if name in names), None)
     if group is not None:
-        from catmem.cli.door import command_of
-
         import_module(f"catmem.ops.{group}")
         return command_of(name)
     module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
+    loaded = import_module(f"catmem.cli.{module}")
+    if name in OPERATIONS:
+        return command_of(name)
     function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")
-    command: click.Command = getattr(import_module(f"catmem.cli.{module}"), function)
+    command: click.Command = getattr(loaded, function)
     return command
 
 

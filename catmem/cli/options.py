@@ -111,7 +111,6 @@ expected_option = click.option(
 actor_option = click.option(
     "--as", "actor", metavar="NAME", help="The profile that acts, within its rights. By default you, a person."
 )
-narrow_option = click.option("-c", "--category", metavar="SLUG", help="Look for the entry in this category only.")
 
 
 def profile_option(*, required: bool) -> Callable[[Any], Any]:
@@ -149,48 +148,14 @@ def tag_option(said: str) -> Callable[[Any], Any]:
     return click.option("--tag", "tags", metavar="KEY=VALUE", multiple=True, callback=_tags, help=said)
 
 
-def day_option(said: str) -> Callable[[Any], Any]:
-    """``--as-of DATE`` for a day that is written."""
-    return click.option("--as-of", callback=_day, metavar="DATE", help=said)
-
-
 def whose_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
     """``-p``, ``--as`` and ``-t``: whose file is written, by whom, and which of the two."""
     return _whose(command, default="user", show_default=True, help="USER.md or MEMORY.md.")
 
 
-def found_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
-    """The same for an entry: which of the two files holds it, or a new one's category, need not be said."""
-    said = "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md."
-    return _whose(command, help=said)
-
-
 def _whose(command: Any, **target: Any) -> Any:  # noqa: ANN401 - as above
     option = click.option("-t", "--target", type=click.Choice(["user", "memory"]), **target)
     return profile_option(required=True)(actor_option(option(command)))
-
-
-def how_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what click has made of it
-    """How a write is made, and how its answer is shown."""
-    on_drift = click.option(
-        "--on-drift",
-        type=click.Choice(["adopt", "refuse", "merge"]),
-        help="If another program changed the file: go on unless it concerns this entry (adopt), refuse once, "
-        "or make the change on what is there now even if --expected is older (merge). By default what catmem.yaml "
-        "says, else adopt.",
-    )
-    on_stale = click.option(
-        "--on-stale",
-        type=click.Choice(["refuse", "branch"]),
-        help="If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
-        "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
-    )
-    command = reason_option(propose_option(dry_run_option(common_options(command))))
-    return expected_option(on_drift(on_stale(command)))
-
-
-reason_option = click.option("--reason", metavar="TEXT", help="Why, for the history and for the person who approves.")
-propose_option = click.option("--propose", "proposes", is_flag=True, help="Have it wait as a proposal for a person.")
 
 
 secret_option = click.option(

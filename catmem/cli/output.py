@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from catmem import files
 from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
 from catmem.names import is_declared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from catmem.errors import CatmemError
     from catmem.store.contract import Fault
-    from catmem.workspace.profile_memory import Reading
-    from catmem.workspace.workspace import Workspace
     from catmem.writing.written import How, Written
 
 _SECONDS = 19
@@ -29,6 +27,8 @@ _SECONDS = 19
 printable = texts.printable
 """A text of another author, made safe for a terminal."""
 printable_json = texts.printable_json
+first_line = texts.first_line
+shown_path = files.shown_path
 text_diff = texts.text_diff
 
 
@@ -93,23 +93,6 @@ def say_all(messages: Iterable[str]) -> None:
         say(message)
 
 
-def warn_of(file: Reading) -> None:
-    """Say why the history of a file was not looked at, if it was not."""
-    if file.warning is not None:
-        say(f"warning: {file.warning}")
-
-
-def warn_of_rows(workspace: Workspace, profile: str, target: str | None = None) -> None:
-    """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    from catmem.workspace.stores import backend_of
-
-    if backend_of(workspace.config).has_files:
-        return
-    from catmem.workspace.upkeep import row_notes
-
-    say_all(f"warning: {note}" for note in row_notes(workspace, profile, target))
-
-
 def print_error(error: CatmemError) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
     if in_json():
@@ -128,12 +111,6 @@ def print_unreadable(errors: Sequence[CatmemError]) -> int:
     for error in errors:
         print_error(error)
     return max((error.exit_status for error in errors), default=0)
-
-
-def end_with(problems: Sequence[CatmemError]) -> NoReturn:
-    """End the command, with status 2 if there is something that could not be looked at, which is said."""
-    print_unreadable(problems)
-    sys.exit(2 if problems else 0)
 
 
 def _particulars(error: CatmemError) -> Iterator[str]:
@@ -177,24 +154,9 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
             yield printable(f"  {fault.hint}\n")
 
 
-def shown_path(path: str | Path) -> str:
-    """The path from the working folder where it lies below it, else as it is."""
-    text = os.fspath(path)
-    relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
-    return text if relative.startswith("..") else relative
-
-
 def shown_moment(timestamp: str) -> str:
     """A time stamp in UTC, up to its seconds."""
     return f"{timestamp[:_SECONDS].replace('T', ' ')}Z"
-
-
-def first_line(body: str, width: int) -> str:
-    """The first line of a body, at most ``width`` characters, with ``…`` where something follows."""
-    line, _, rest = body.partition("\n")
-    if len(line) > width:
-        return printable(line[: width - 1]) + "…"
-    return printable(line) + (" …" if rest else "")
 
 
 def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:

@@ -92,7 +92,7 @@ _OUT_OF_SYNC = 1
     "--resolve",
     metavar="[ID=]SIDE",
     multiple=True,
-    callback=settlements,
+    callback=lambda _ctx, _param, values: settlements(values),
     help="Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both; "
     "ID=SIDE settles the one of that id. May be given several times.",
 )

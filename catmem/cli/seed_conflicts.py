@@ -39,7 +39,7 @@ _HELP = """\
 _CHOICES: dict[str, Choice] = {"t": "target", "s": "source", "b": "both"}
 
 
-def settlements(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> Settlements:
+def settlements(values: Sequence[str]) -> Settlements:
     """Read the values of --resolve. Raises ``BadParameter``."""
     for_all: Choice | None = None
     by_id: dict[str, Choice] = {}
@@ -47,9 +47,10 @@ def settlements(_ctx: click.Context, _param: click.Parameter, values: tuple[str,
         beginning, found, word = value.rpartition("=")
         side = next((each for each in _CHOICES.values() if each == word), None)
         if side is None or (found and not beginning):
-            raise click.BadParameter(f"{value!r} is none of target, source, both, ID=target, ID=source and ID=both")
+            said = f"{value!r} is none of target, source, both, ID=target, ID=source and ID=both"
+            raise click.BadParameter(said, param_hint="'--resolve'")
         if beginning in by_id or (not found and for_all not in {None, side}):
-            raise click.BadParameter("says two things of one conflict")
+            raise click.BadParameter("says two things of one conflict", param_hint="'--resolve'")
         if found:
             by_id[beginning] = side
         else:

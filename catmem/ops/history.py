@@ -468,7 +468,7 @@ def watch(
     event of the server's stream, with its name as event.
     """
     from catmem.config.profile import refuse_no_root
-    from catmem.workspace.change_feed import Watch, heard_name
+    from catmem.workspace.change_feed import heard_name
 
     root = call.root
     refuse_no_root(root.config)
@@ -476,7 +476,14 @@ def watch(
     wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
     if actor is not None:
         root.profile(actor)
-    looks = Watch(root)
+    return Outcome(Watched(islice(_news(call, wanted, actor), limit)), STREAMED)
+
+
+def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple["News", dict[str, Any]]]:
+    """What is new, from the first look on, without end."""
+    from catmem.workspace.change_feed import Watch
+
+    looks = Watch(call.root)
     found = looks.look()
-    call.tell(f"Watching {', '.join(sorted(wanted)) or root.root}. Ctrl-C ends it.")
-    return Outcome(Watched(islice(looks.heard(found, wanted, actor), limit)), STREAMED)
+    call.tell(f"Watching {', '.join(sorted(wanted)) or call.root.root}. Ctrl-C ends it.")
+    yield from looks.heard(found, wanted, actor)

@@ -9,6 +9,7 @@ from catmem.ops.table import (
     NO_TOOL,
     ONLY_COMMAND,
     ONLY_TOOL,
+    STREAMED,
     Call,
     Http,
     Outcome,
@@ -29,10 +30,6 @@ class Built:
 
     prompt: "Prompt"
     memory: "ProfileMemory"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.prompt.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +142,9 @@ def prompt(
         _look_over(call, categories or (), source or profile)
     memory = read_memory(call.root, profile, source=source).narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
-    return Outcome(Built(made, memory) if call.door == "command" else PromptRead(_role_and_text(call, made, memory)))
+    if call.door == "command":
+        return Outcome(Built(made, memory), STREAMED)
+    return Outcome(PromptRead(_role_and_text(call, made, memory)))
 
 
 def _look_over(call: Call, categories: Sequence[str], owner: str) -> None:

@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
 
 def told(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What the agent that calls may be told of a value. Raises ``ForbiddenError`` for a kind that has no rule."""
+    """What the agent that calls may be told of a value: by its rule, or else what the value's own ``told`` says.
+
+    Raises ``ForbiddenError`` for a kind that has neither.
+    """
     rule = _RULES.get(type(value).__name__)
+    if rule is None and hasattr(value, "told"):
+        return value.told(call)
     if rule is None:
         raise ForbiddenError(
             f"{call.actor} may not be told of {call.operation.name}", hint="It is for a person.", code="forbidden"

@@ -7,31 +7,36 @@ gives is an ``Outcome``, or a value that becomes one. ``docs/first-change.md`` w
 
 from __future__ import annotations
 
+import logging
 import sys
 import types
 import typing
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
+from catmem.commands import COMMANDS, OPERATION_MODULES
 from catmem.config.json_schema import nearest, shown
-from catmem.errors import CatmemError, ForbiddenError
+from catmem.errors import CatmemError, ConfigError, ForbiddenError
+from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from catmem.envelopes.builder import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
 
+LOG = logging.getLogger("catmem.plugins")
 Door: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
 """How a command opens its root: to read its files, with its store, or with that and no word of what nobody reads."""
 Schema: TypeAlias = dict[str, Any]
-_KINDS = (str, int, bool, date, datetime, timedelta)
+_KINDS = (str, int, float, bool, date, datetime, timedelta)
 REQUIRED = object()
 
 
@@ -56,7 +61,10 @@ class P:
     tags: bool = False
     """``KEY=VALUE`` each."""
     path: bool = False
-    """The name of a file, and not of a folder."""
+    """The name of a file, and not of a folder; of a ``folder`` it is the other way round."""
+    folder: bool = False
+    bare: str | None = None
+    """The value of the option without one."""
     words_at_once: int | None = None
     """How many words the option takes."""
     shows_default: bool = False
@@ -115,7 +123,7 @@ class Parameter:
         form: Schema = (
             {"type": "string", "enum": list(typing.get_args(self.kind))}
             if typing.get_origin(self.kind) is Literal
-            else {"type": {int: "integer", bool: "boolean", dict: "object"}.get(self.kind, "string")}
+            else {"type": {int: "integer", float: "number", bool: "boolean", dict: "object"}.get(self.kind, "string")}
         )
         if self.kind is date:
             form["format"] = "date"
@@ -130,16 +138,16 @@ class Parameter:
 class Http:
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
-    ``gives`` is a name of ``server/api/forms.yaml``. ``statuses`` say which status a code of an error has here, where
-    that is another than everywhere. ``as_text``: a caller may have its ``text``. ``conditional``: its body is one of
-    its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
+    ``gives`` is a name of ``server/api/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
+    an error has here, where that is another than everywhere. ``as_text``: a caller may have its ``text``.
+    ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
     """
 
     method: Literal["GET", "POST"]
     path: str
     summary: str
     said: str
-    gives: str
+    gives: str | None = None
     refusals: Sequence[int] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None
@@ -289,7 +297,9 @@ class Call:
     """The name under which the caller writes, where it is another than the actor's."""
     given: frozenset[str] = frozenset()
     for_program: bool = False
-    tell: Callable[[str], None] = lambda _: None
+    tell: Callable[[str | CatmemError], None] = lambda _: None
+    show: Callable[[Any], None] = lambda _: None
+    """Has people see a value at this moment, before what the outcome says; programs see nothing of it."""
     stdin: Callable[[int], bytes] = lambda _: b""
     """What standard input holds, one byte more than a limit at most."""
     named_root: str | None = None
@@ -342,13 +352,13 @@ STREAMED = object()
 
 def load_all() -> None:
     """Import every row: those of catmem, and those of plugins."""
-    from catmem.commands import OPERATION_MODULES
-    from catmem.registry import at, registry
-
     for group in OPERATION_MODULES:
         import_module(f"catmem.ops.{group}")
-    for place in registry().commands.values():
-        at(place.place)
+    for name, added in registry().commands.items():
+        try:
+            import_rows(name, added.module)
+        except ConfigError as error:
+            LOG.warning("%s", error.message)
 
 
 def family(name: str, said: str, examples: Sequence[str]) -> None:
@@ -360,6 +370,8 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
     """Make a function a row. Raises ``TypeError``, with its place, for a parameter that no door could read."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
+        if name in OPERATIONS:
+            raise TypeError(f"{_place(run)}: there is an operation {name!r} already")
         OPERATIONS[name] = made = Operation(name, run, _parameters(name, run), **row)
         run.operation = made  # type: ignore[attr-defined]
         return run
@@ -378,19 +390,50 @@ def _parameters(name: str, run: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401
-    place = f"{sys.modules[run.__module__].__file__}:{run.__code__.co_firstlineno}"
+    place = _place(run)
     if typing.get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], P):
         raise TypeError(f"{place}: the operation {name!r} does not say with Annotated[TYPE, P(...)] what {called} is")
     kind, many = hint.__origin__, False
     if typing.get_origin(kind) in {typing.Union, types.UnionType}:
         kind = next(each for each in typing.get_args(kind) if each is not type(None))
-    if typing.get_origin(kind) is list:
+    if typing.get_origin(kind) in {list, Sequence}:
         kind, many = typing.get_args(kind)[0], True
     if typing.get_origin(kind) is dict:
         kind = dict
     if not (many and kind is Any) and kind not in {*_KINDS, dict} and typing.get_origin(kind) is not Literal:
         raise TypeError(f"{place}: {called} of the operation {name!r} is of a type that no door can read: {hint}")
     return Parameter(called, kind, many, default, hint.__metadata__[0])
+
+
+def _place(run: Callable[..., Any]) -> str:
+    return f"{sys.modules[run.__module__].__file__}:{run.__code__.co_firstlineno}"
+
+
+def import_rows(name: str, module: str) -> None:
+    """Import the module with the row or family ``name`` of a plugin. Of one that is not right no row is kept.
+
+    Raises ``ConfigError`` (``bad_plugin``).
+    """
+    before = set(OPERATIONS), set(FAMILIES)
+    try:
+        at(module)
+        own = [each for _, names in _added(*before) for each in names if each.partition(" ")[0] in COMMANDS]
+        if own:
+            raise bad_plugin(f"{module} has an operation {own[0]!r}, and that name is catmem's own")
+        if name not in OPERATIONS and name not in FAMILIES:
+            raise bad_plugin(f"{module} has no operation {name!r}")
+    except ConfigError:
+        for table, names in _added(*before):
+            for each in names:
+                del table[each]
+        raise
+
+
+def _added(rows: set[str], families: set[str]) -> list[tuple[dict[str, Any], set[str]]]:
+    """What there is beside these rows and families, but for those of the core, which a plugin may have imported."""
+    core = {each for each, row in OPERATIONS.items() if row.run.__module__.startswith(("catmem.ops.", "catmem.cli."))}
+    of_core = {each.partition(" ")[0] for each in core if " " in each}
+    return [(OPERATIONS, OPERATIONS.keys() - rows - core), (FAMILIES, FAMILIES.keys() - families - of_core)]
 
 
 def call(asked: Call, values: Mapping[str, Any]) -> Outcome:

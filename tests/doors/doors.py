@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from contextlib import closing
+from contextlib import chdir, closing
 from datetime import date, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
@@ -17,16 +15,18 @@ from catmem.cli.main import group
 from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.tools import call_tool
-from catmem.ops.table import Call, call, option_of
+from catmem.ops.table import STREAMED, Call, call, option_of
 from catmem.server.api.door import Endpoint
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
-from catmem.writing.drift_guard import ToolSession
+from catmem.writing.drift_guard import SHOWN, ToolSession
 from tests.http_root import ADDRESS
 from tests.same_as.compare import Plain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from catmem.ops.table import Door, Operation
 
 
@@ -43,13 +43,20 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("homes/**/*.md"))}
 
 
-def plain(data: Any) -> Any:
+def plain(data: Any, root: Path) -> Any:
     """JSON without what differs from call to call: times, ids, places."""
-    return json.loads(Plain()(json.dumps(data)))
+    if isinstance(data, dict):
+        data.pop(SHOWN, None)  # no door says it
+    return None if data is STREAMED else json.loads(Plain()(json.dumps(data).replace(str(root), "ROOT")))
 
 
 def by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None = None) -> Told:
-    """What the library answers, as a door would ask it."""
+    """What the library answers, as a door would ask it, in the folder of the root."""
+    with chdir(root):
+        return _by_library(row, root, values, door, actor)
+
+
+def _by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None) -> Told:
     workspace = Workspace.open(root, search=False)
     session = ToolSession() if door == "tool" else None
     asked = Call(row, lambda _: workspace, door, actor, actor, frozenset(values), for_program=True, session=session)
@@ -58,7 +65,8 @@ def by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, a
             session.begin(workspace, str(actor))
         try:
             done = call(asked, values)
-            return Told(None, plain(done.seen_by(asked)), files_of(root))
+            data = done.value if isinstance(done.value, dict) else done.seen_by(asked)
+            return Told(None, plain(data, root), files_of(root))
         except CatmemError as error:
             return Told(error.code, None, files_of(root))
 
@@ -79,6 +87,8 @@ def words_of(row: Operation, values: dict[str, Any]) -> list[str]:
             arguments += said
         elif value is True:
             words.append(option_of(each))
+        elif each.said.words_at_once:
+            words += [option_of(each), *said]
         else:
             words += [word for one in said for word in (option_of(each), one)]
     return [*words, "--", *arguments] if arguments else words
@@ -96,20 +106,16 @@ def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
     """What the command answers with ``--format json``."""
     name, *words = words_of(row, values)
     asked = [name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
-    before = Path.cwd()
-    os.chdir(root)
-    try:
+    with chdir(root):
         done = CliRunner().invoke(group, [*asked, *words])
-    finally:
-        os.chdir(before)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     try:
-        said = json.loads(done.stderr.strip().splitlines()[-1])["error"]["code"] if done.exit_code else None
+        said = json.loads(done.stderr.strip().splitlines()[-1])["error"]["code"] if done.exit_code > 1 else None
     except (ValueError, KeyError, TypeError, IndexError):
         said = "usage" if done.stderr.startswith("Usage: ") else None
     try:
-        data = plain(json.loads(done.stdout)) if said is None else None
+        data = plain(json.loads(done.stdout), root) if said is None else None
     except ValueError:
         data = None
     return Told(said, data, files_of(root))
@@ -139,7 +145,7 @@ def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | Non
         answer = client.request(row.http.method, path, headers=headers, **given)
     data = answer.json()
     refused = answer.status_code >= 400 and "files" not in data
-    return Told(data["code"] if refused else None, None if refused else plain(data), files_of(root))
+    return Told(data["code"] if refused else None, None if refused else plain(data, root), files_of(root))
 
 
 # --- tools -------------------------------------------------------------------------------------------------------------
@@ -156,7 +162,7 @@ def by_tool(row: Operation, root: Path, values: dict[str, Any], actor: str) -> T
             row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()
         }
         answer = call_tool(workspace, actor, row.tool.name, named, session)
-    return Told(None if answer["success"] else answer["reason"], plain(answer), files_of(root))
+    return Told(None if answer["success"] else answer["reason"], plain(answer, root), files_of(root))
 
 
 def copied(root: Path, place: Path) -> Path:

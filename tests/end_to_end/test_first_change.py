@@ -23,7 +23,7 @@ from tests.golden.case import put
 
 PAGE = load(ROOT / "docs" / "first-change.md")
 COPIED = ("catmem", "docs", "schemas", "profiles")
-MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an mcp tool": 4, "a store": 3, "a plugin": 2}
+MOST = {"a tag": 2, "a lint rule": 2, "an importer": 2, "an operation": 2, "a store": 3, "a plugin": 2}
 """How many files of the package each may touch."""
 
 
@@ -88,7 +88,11 @@ class Changed:
 
     def run(self, *arguments, status=0):
         """What the changed program prints."""
-        command = [sys.executable, "-m", "catmem", *arguments, *([] if "rule" in arguments else ["--root", "."])]
+        return self.python("-m", "catmem", *arguments, *([] if "rule" in arguments else ["--root", "."]), status=status)
+
+    def python(self, *arguments, status=0):
+        """What Python prints, with the changed package."""
+        command = [sys.executable, *arguments]
         done = subprocess.run(
             command, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False, timeout=60
         )
@@ -148,8 +152,13 @@ def test_a_new_importer_imports(change, tmp_path):
     assert "Uses tabs." in change.run("list", "-p", "neo", "-c", "rules")
 
 
-@on("an mcp tool")
-def test_a_new_tool_writes(change):
+@on("an operation")
+def test_a_new_operation_has_every_door(change):
+    assert change.run("count", "neo/user") == "entity: neo/user\nentries: 3\n"
+    assert json.loads(change.run("count", "neo/user", "--format", "json"))["entries"] == 3
+    ask = "import json; from catmem.server.api.openapi import document; print(json.dumps(document()['paths']['/mem/count']))"
+    path = json.loads(change.python("-c", ask))
+    assert [each["name"] for each in path["get"]["parameters"]] == ["entity_id", "If-None-Match"]
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "catmem", "mcp", "-p", "neo", "--root", "."],
@@ -160,14 +169,15 @@ def test_a_new_tool_writes(change):
     async def talk():
         async with Client(server) as client:
             tools = (await client.list_tools()).tools
-            answer = await client.call_tool("memory_expire", {"old_text": "Invoices are due"})
-            return [tool.name for tool in tools], answer.structured_content
+            answers = [
+                await client.call_tool("memory_count", {"entity_id": each}) for each in ("neo/user", "boss/user")
+            ]
+            return [tool.name for tool in tools], [each.structured_content for each in answers]
 
-    names, answer = anyio.run(talk)
-    assert "memory_expire" in names
-    assert answer["message"].startswith("Ended in rules.")
-    written = (change.root / "homes" / "neo" / "USER.md").read_text()
-    assert re.search(r"\[.*expires: \d{4}-\d\d-\d\d\] Invoices are due", written)
+    names, (own, other) = anyio.run(talk)
+    assert "memory_count" in names
+    assert (own["success"], own["entries"]) == (True, 3)
+    assert (other["success"], other["reason"]) == (False, "unknown_name")
 
 
 @on("a store")

@@ -20,7 +20,8 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
-import catmem.cli.serve_commands
+import catmem.cli.main
+import catmem.cli.serving
 from catmem.resources import install_command
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
@@ -261,7 +262,7 @@ def test_requests_that_are_not_as_the_protocol_has_them_are_answered_and_not_wai
 
 NOISE = """
 import atexit, ctypes, threading
-import catmem.cli.options as options, catmem.tools.memory_tool as tool
+import catmem.cli.door as door, catmem.tools.memory_tool as tool
 
 def noisy(function, word):
     def called(*arguments, **options):
@@ -270,7 +271,7 @@ def noisy(function, word):
         return function(*arguments, **options)
     return called
 
-options.open_with_store = noisy(options.open_with_store, "opening")
+door.open_root = noisy(door.open_root, "opening")
 tool.memory_tool = noisy(tool.memory_tool, "call")
 atexit.register(noisy(bool, "exit"))
 threading.Thread(target=lambda: [threading.main_thread().join(), print("late thread")]).start()
@@ -388,8 +389,8 @@ def test_without_the_extra_it_says_how_to_get_it(root):
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
-    monkeypatch.setattr(catmem.cli.serve_commands, "_serve_stdio", raising)
-    result = CliRunner().invoke(catmem.cli.serve_commands.mcp, ["-p", "neo", "--root", str(root)])
+    monkeypatch.setattr(catmem.cli.serving, "_serve_stdio", raising)
+    result = CliRunner().invoke(catmem.cli.main.group, ["mcp", "-p", "neo", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

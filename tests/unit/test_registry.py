@@ -6,35 +6,60 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
+from catmem.errors import ConfigError
+from catmem.ops.table import FAMILIES, OPERATIONS, import_rows
 from catmem.registry import Registry, loaded, registry
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put
 
-GOOD = '''\
-import click
-
-
-@click.command()
-def hello():
-    """Say hello."""
-    click.echo("hello")
-
-
+GOOD = """\
 def read(path):
     raise SystemExit
 
 
 def register(registry):
     registry.needs(1)
-    registry.add_command("hello", "others:hello", heading="Look", said="Say hello.")
+    registry.add_operation("hello", "others.operations", heading="Look", said="Say hello.")
     registry.add_importer("others", "others:read")
+"""
+ROWS = '''\
+from catmem.ops.entries import add
+from catmem.ops.table import Outcome, operation
+
+
+@operation("hello", examples=("catmem hello",), rooted=False)
+def hello(call):
+    """Say hello."""
+    return Outcome("hello", {"said": "hello"})
 '''
+TEXTS = """\
+from catmem.cli.output import emit
+
+TEXTS = {str: lambda said, call: emit(f"{said}\\n")}
+"""
+BAD_ROWS = {
+    "no row": (ROWS.replace('"hello", e', '"goodbye", e'), "others.operations has no operation 'hello'"),
+    "two rows of one name": (ROWS + '\n\noperation("hello")(hello)\n', "there is an operation 'hello' already"),
+    "a row of catmem's own": (
+        ROWS + '\n\n@operation("verify")\ndef mine(call):\n    pass\n', "there is an operation 'verify' already",
+    ),
+    "one that is not imported yet": (
+        ROWS + '\n\n@operation("init")\ndef mine(call):\n    pass\n',
+        "others.operations has an operation 'init', and that name is catmem's own",
+    ),
+    "a family of catmem's own": (
+        ROWS + '\n\nfrom catmem.ops.table import family\nfamily("add", "Add.", ())\n', "an operation 'add'",
+    ),
+    "a parameter that no door can read": (ROWS.replace("(call)", "(call, *, x: set)"), "does not say with Annotated"),
+    "no module": ("import nowhere_at_all\n", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+}  # fmt: skip
 BAD = {
     "two commands of one name": (
-        GOOD + '    registry.add_command("hello", "others:hello", heading="Look", said="Again.")\n',
+        GOOD + '    registry.add_operation("hello", "others.operations", heading="Look", said="Again.")\n',
         "there is a command 'hello' already",
     ),
     "a command of catmem's own": (GOOD.replace('"hello", "o', '"add", "o'), "the command 'add' is catmem's own"),
@@ -64,8 +89,10 @@ def catmem(tmp_path):
     root = tmp_path / "root"
     write_root(root)
 
-    def run(text, *arguments, status=0):
-        put(tmp_path / "others.py", text)
+    def run(text, *arguments, status=0, rows=ROWS):
+        put(tmp_path / "others" / "__init__.py", text)
+        put(tmp_path / "others" / "operations.py", rows)
+        put(tmp_path / "others" / "texts.py", TEXTS)
         put(tmp_path / "others-1.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: others\nVersion: 1\n")
         put(tmp_path / "others-1.dist-info" / "entry_points.txt", "[catmem.plugins]\nothers = others:register\n")
         paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -103,11 +130,24 @@ def test_a_plugin_that_fails_adds_nothing_and_is_named(catmem, text, reason):
     assert catmem(text, "list", "-p", "neo").stdout
 
 
-def test_what_is_not_where_a_plugin_says_is_told(catmem):
-    text = GOOD.replace('"others:hello"', '"others:nowhere"')
-    assert "what a plugin adds as others:nowhere is not there: AttributeError" in catmem(text, "hello", status=2).stderr
-    text = GOOD.replace('"others:hello"', '"others:read"')
-    assert "others:read is no command of click" in catmem(text, "hello", status=2).stderr
+@pytest.mark.parametrize(("rows", "reason"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_rows_that_are_not_right_are_told_and_none_of_them_is_kept(catmem, tmp_path, monkeypatch, rows, reason):
+    said = catmem(GOOD, "hello", status=2, rows=rows).stderr
+    assert said.startswith("error[bad_plugin]")
+    assert reason in said
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("others", "others.operations"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import_module("catmem.ops.entries")
+    before = set(OPERATIONS), set(FAMILIES)
+    with pytest.raises(ConfigError):
+        import_rows("hello", "others.operations")
+    assert (set(OPERATIONS), set(FAMILIES)) == before
+
+
+def test_a_row_of_a_plugin_has_the_doors_of_every_row(catmem):
+    assert json.loads(catmem(GOOD, "hello", "--format", "json").stdout) == {"said": "hello"}
+    assert "catmem hello\n" in catmem(GOOD, "hello", "--help").stdout
 
 
 def test_what_a_plugin_prints_is_no_data_of_a_command(catmem):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import columns, emit, first_line, printable, say, shown_path
+from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
 from catmem.ops.prompts import Built
 from catmem.text import plural
 
@@ -31,6 +31,9 @@ def _built(value: Built, call: Call) -> None:
     prompt, memory = value.prompt, value.memory
     if not prompt.text:
         say(_why_empty(memory, prompt.manifest))
+    if call.for_program:
+        emit_json(prompt.to_dict())
+        return
     _say_emptied(call.root, memory)
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")

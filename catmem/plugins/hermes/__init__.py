@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 def register(registry: Registry) -> None:
     """Add the command, and ``catmem init --from-hermes``."""
     registry.needs(1)
-    registry.add_command(
+    registry.add_operation(
         "hermes",
-        "catmem.plugins.hermes.hermes_command:hermes",
+        "catmem.plugins.hermes.operations",
         heading="Connect agents",
         said="Put catmem into Hermes Agent, or write slices into its files.",
     )

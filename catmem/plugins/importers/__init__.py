@@ -46,9 +46,9 @@ SOURCES = {
 def register(registry: Registry) -> None:
     """Add the command, and the programs."""
     registry.needs(1)
-    registry.add_command(
+    registry.add_operation(
         "import",
-        "catmem.plugins.importers.import_command:import_",
+        "catmem.plugins.importers.operations",
         heading="Connect agents",
         said="Bring in what another program remembers.",
     )

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 def register(registry: Registry) -> None:
     """Add the command."""
     registry.needs(1)
-    registry.add_command(
+    registry.add_operation(
         "simulate",
-        "catmem.plugins.simulate.simulate_command:simulate",
+        "catmem.plugins.simulate.operations",
         heading="Many writers and control",
         said="Race agents on shared memory, with and without guards.",
     )

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def register(registry: Registry) -> None:
     """Add both commands."""
     registry.needs(1)
-    registry.add_command(
+    registry.add_operation(
         "sort",
-        "catmem.plugins.sorting.sort_command:sort",
+        "catmem.plugins.sorting.operations",
         heading="Keep facts true",
         said="Sort entries without a category into sections.",
     )
-    registry.add_command(
+    registry.add_operation(
         "tidy",
-        "catmem.plugins.sorting.tidy_command:tidy",
+        "catmem.plugins.sorting.operations",
         heading="Keep facts true",
         said="List what memory says twice, and what you should look at together.",
     )

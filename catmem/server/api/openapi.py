@@ -170,8 +170,9 @@ def _parameter(parameter: Field) -> dict[str, Any]:
     }
 
 
-def _json(said: str, form: str) -> dict[str, Any]:
-    return {"description": said, "content": {JSON_TYPE: {"schema": _part(form)}}}
+def _json(said: str, form: str | None) -> dict[str, Any]:
+    schema = {"type": "object"} if form is None else _part(form)
+    return {"description": said, "content": {JSON_TYPE: {"schema": schema}}}
 
 
 def _refused(statuses: list[int]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-import catmem.cli.serve_commands
+import catmem.cli.main
+import catmem.cli.serving
 from catmem.errors import ConfigError
 from catmem.resources import install_command
 from catmem.server.guard import ServerSettings
@@ -68,7 +69,7 @@ def test_an_address_that_is_not_here_is_an_error(host):
 
 
 def settings_of(root, *, tokens=None, hosts=()):
-    return catmem.cli.serve_commands._settings(
+    return catmem.cli.serving._settings(
         Workspace.open(root, search=False).config, "127.0.0.1", tokens, hosts, page=True
     )
 
@@ -136,8 +137,8 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
     def fails(*_, **__):
         raise ImportError(name="catmem.nowhere")
 
-    monkeypatch.setattr(catmem.cli.serve_commands, "_settings", fails)
-    result = CliRunner().invoke(catmem.cli.serve_commands.serve, ["--root", str(root)])
+    monkeypatch.setattr(catmem.cli.serving, "_settings", fails)
+    result = CliRunner().invoke(catmem.cli.main.group, ["serve", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 
 

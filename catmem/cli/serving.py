@@ -1,22 +1,20 @@
-"""``catmem serve`` and ``catmem mcp``: memory over HTTP, and for MCP clients."""
-
-from __future__ import annotations
+"""The operations of the command line alone: serve and mcp, memory over HTTP and for MCP clients."""
 
 import fcntl
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
-
-from catmem.cli.command import Command
-from catmem.cli.options import common_options, open_with_store, open_workspace, profile_option
-from catmem.cli.output import emit_json, in_json, print_error, say
+from catmem.cli.door import open_root
+from catmem.cli.output import emit_json, say
 from catmem.errors import ConfigError, UnreadableError
+from catmem.ops.shared import Profile
+from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
 
 if TYPE_CHECKING:
@@ -35,49 +33,35 @@ _PORT = 8427
 _STDOUT, _STDERR = 1, 2
 
 
-@click.command(
-    cls=Command,
+@operation(
+    "serve",
     examples=(
         "catmem serve",
         "catmem serve --root ~/agents --port 0",
         "catmem serve --host 0.0.0.0 --allow-host memory.example.org",
     ),
 )
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8428, show_default=True, help="0 takes any that is free."
-)
-@click.option(
-    "--tokens",
-    "tokens_path",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The file of tokens, if it is not where 'catmem token' keeps it.",
-)
-@click.option(
-    "--allow-host",
-    "hosts",
-    metavar="NAME",
-    multiple=True,
-    help="A name by which clients call the server, beside its address and those of catmem.yaml.",
-)
-@click.option(
-    "--no-tokens",
-    is_flag=True,
-    help="Serve without tokens, also where the root has had some: every caller is a person.",
-)
-@click.option("--no-page", is_flag=True, help="No page for browsers: the API alone.")
-@click.option("--no-access-log", is_flag=True, help="Log what goes wrong, and not every request.")
-@common_options
-def serve(  # noqa: PLR0913 - one parameter an option
-    host: str,
-    port: int,
-    tokens_path: str | None,
-    hosts: tuple[str, ...],
+def serve(
+    call: Call,
     *,
-    no_tokens: bool,
-    no_page: bool,
-    no_access_log: bool,
+    host: Annotated[str, P("The address to listen on.", metavar="ADDRESS", shows_default=True)] = "127.0.0.1",
+    port: Annotated[int, P("0 takes any that is free.", minimum=0, maximum=65535, shows_default=True)] = 8428,
+    tokens: Annotated[
+        str | None, P("The file of tokens, if it is not where 'catmem token' keeps it.", metavar="FILE", path=True)
+    ] = None,
+    hosts: Annotated[
+        Sequence[str],
+        P(
+            "A name by which clients call the server, beside its address and those of catmem.yaml.",
+            "--allow-host",
+            metavar="NAME",
+        ),
+    ] = (),
+    no_tokens: Annotated[
+        bool, P("Serve without tokens, also where the root has had some: every caller is a person.")
+    ] = False,
+    no_page: Annotated[bool, P("No page for browsers: the API alone.")] = False,
+    no_access_log: Annotated[bool, P("Log what goes wrong, and not every request.")] = False,
 ) -> None:
     """Serve the memory of a root over HTTP: an API for agents, metrics, and a page for people.
 
@@ -87,49 +71,42 @@ def serve(  # noqa: PLR0913 - one parameter an option
     Needs the extra: pip install '.[server]' in the folder of catmem. Ctrl-C and SIGTERM end it when begun writes are
     made (exit status 0). With --format json it first prints its url.
     """
-    if no_tokens and tokens_path is not None:
-        raise click.UsageError("--tokens and --no-tokens exclude each other.")
-    with _with_extra("server", _SERVER_LIBRARIES):
+    if no_tokens and tokens is not None:
+        raise UsageError("--tokens and --no-tokens exclude each other.")
+    with _with_extra("serve", "server", _SERVER_LIBRARIES):
         from catmem.config.profile import refuse_no_root
+        from catmem.server import serving
         from catmem.server.app import create_app
-        from catmem.server.serving import listen, serve, url_of
         from catmem.workspace.root import load_each
 
-        refuse_no_root(open_workspace().config)  # before a store is opened there
-        workspace = open_with_store()
-        settings = _settings(workspace.config, host, tokens_path, hosts, page=not no_page, no_tokens=no_tokens)
+        refuse_no_root(open_root("root").config)  # before a store is opened there
+        workspace = call.root
+        settings = _settings(workspace.config, host, tokens, hosts, page=not no_page, no_tokens=no_tokens)
         for error in load_each(workspace)[1]:  # said here, and not to the first caller; the others are served
-            print_error(error)
+            call.tell(error)
         more = []
         if find_spec("mcp") is not None:  # the extra is installed
             from catmem.mcp import over_serve
 
             more = over_serve.routes()
         app = create_app(workspace, settings, more=more)
-    as_json = in_json()
-    with listen(host, port, has_tokens=settings.tokens is not None) as listening:
-        url = url_of(listening)
+    with serving.listen(host, port, has_tokens=settings.tokens is not None) as listening:
+        url = serving.url_of(listening)
         who = "Every caller is a person." if settings.tokens is None else "Callers need their tokens."
 
         def ready() -> None:
-            if as_json:
+            if call.for_program:
                 emit_json({"url": url, "root": str(workspace.root), "tokens": settings.tokens is not None})
             else:
-                say(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it.")
+                call.tell(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it.")
 
         _log_to_stderr(everything=not no_access_log)
-        serve(app, listening, ready)
+        serving.serve(app, listening, ready)
 
 
-def _settings(  # noqa: PLR0913 - one parameter an option
-    config: Config,
-    host: str,
-    tokens_path: str | None,
-    hosts: tuple[str, ...],
-    *,
-    page: bool,
-    no_tokens: bool = False,
-) -> ServerSettings:
+def _settings(
+    config: "Config", host: str, tokens: str | None, hosts: "Collection[str]", *, page: bool, no_tokens: bool = False
+) -> "ServerSettings":
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
     from catmem.config.config import seconds
     from catmem.server.guard import MAX_BODY, TIMEOUT, ServerSettings
@@ -137,7 +114,7 @@ def _settings(  # noqa: PLR0913 - one parameter an option
     said = config.server
     return ServerSettings(
         host=host,
-        tokens=_tokens(config, tokens_path, without=no_tokens),
+        tokens=_tokens(config, tokens, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
         timeout=seconds(said["timeout"]) if "timeout" in said else TIMEOUT,
@@ -145,7 +122,7 @@ def _settings(  # noqa: PLR0913 - one parameter an option
     )
 
 
-def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
+def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | None:
     """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``.
 
     Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
@@ -198,8 +175,8 @@ def _log_to_stderr(*, everything: bool) -> None:
         logger.propagate = False
 
 
-@click.command(
-    cls=Command,
+@operation(
+    "mcp",
     examples=(
         "catmem mcp -p trinity",
         "catmem mcp -p trinity --root ~/agents",
@@ -207,21 +184,19 @@ def _log_to_stderr(*, everything: bool) -> None:
         "catmem mcp -p trinity --transport http --port 0",
     ),
 )
-@profile_option(required=True)
-@click.option(
-    "--transport",
-    type=click.Choice(["stdio", "http"]),
-    default="stdio",
-    show_default=True,
-    help="Standard input and output, for a client that starts this command; or streamable HTTP.",
-)
-@click.option("--host", metavar="ADDRESS", help=f"For http: a loopback address. By default {_HOST}.")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"For http: 0 takes any that is free. By default {_PORT}.")
-@click.option("--config", is_flag=True, help="Print the JSON that a client needs to start this command, and end.")
-@common_options
-@click.pass_context
-def mcp(  # noqa: PLR0913 - one parameter an option
-    ctx: click.Context, profile: str, *, transport: str, host: str | None, port: int | None, config: bool
+def mcp(
+    call: Call,
+    *,
+    profile: Profile,
+    transport: Annotated[
+        Literal["stdio", "http"],
+        P("Standard input and output, for a client that starts this command; or streamable HTTP.", shows_default=True),
+    ] = "stdio",
+    host: Annotated[str | None, P(f"For http: a loopback address. By default {_HOST}.", metavar="ADDRESS")] = None,
+    port: Annotated[
+        int | None, P(f"For http: 0 takes any that is free. By default {_PORT}.", minimum=0, maximum=65535)
+    ] = None,
+    config: Annotated[bool, P("Print the JSON that a client needs to start this command, and end.")] = False,
 ) -> None:
     """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
 
@@ -230,20 +205,20 @@ def mcp(  # noqa: PLR0913 - one parameter an option
     its url.
     """
     if transport == "stdio" and (host is not None or port is not None):
-        raise click.UsageError("--host and --port are for --transport http.", ctx)
+        raise UsageError("--host and --port are for --transport http.")
     if config and transport == "http":
-        raise click.UsageError("--config is for a client that starts this command, and not for --transport http.", ctx)
+        raise UsageError("--config is for a client that starts this command, and not for --transport http.")
     if config:
-        emit_json(_client_config(open_workspace(), profile))
+        emit_json(_client_config(call.open("root"), profile))
         return
-    with _with_extra("mcp", _MCP_LIBRARIES):
+    with _with_extra("mcp", "mcp", _MCP_LIBRARIES):
         if transport == "stdio":
-            _serve_stdio(profile)
+            _serve_stdio(call, profile)
         else:
-            _serve_http(open_with_store(), profile, host or _HOST, _PORT if port is None else port)
+            _serve_http(call, profile, host or _HOST, _PORT if port is None else port)
 
 
-def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
+def _client_config(workspace: "Workspace", profile: str) -> dict[str, Any]:
     """What a client that starts servers needs. It does not start where a person does, so paths are whole."""
     script = Path(sys.executable).with_name("catmem")
     command, *first = [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
@@ -253,7 +228,7 @@ def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
     return {"mcpServers": {f"catmem-{name}": {"command": command, "args": args}}}
 
 
-def _serve_stdio(profile: str) -> None:
+def _serve_stdio(call: Call, profile: str) -> None:
     if sys.stdin is None or sys.stdout is None:
         raise UnreadableError(
             "standard input or output is closed",
@@ -264,9 +239,9 @@ def _serve_stdio(profile: str) -> None:
     from catmem.mcp.over_stdio import serve_stdio
     from catmem.mcp.server import make_server
 
-    server = make_server(open_with_store(), profile)
+    server = make_server(call.root, profile)
     if sys.stdin.isatty():
-        say(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
+        call.tell(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
     serve_stdio(server, client)
 
 
@@ -286,26 +261,25 @@ def _take_stdout() -> int:
     return client
 
 
-def _serve_http(workspace: Workspace, profile: str, host: str, port: int) -> None:
+def _serve_http(call: Call, profile: str, host: str, port: int) -> None:
     from catmem.mcp.over_http import listen, serve_http, url_of
     from catmem.mcp.server import make_server
 
-    server = make_server(workspace, profile)
+    server = make_server(call.root, profile)
     try:
         listening = listen(host, port)
     except ConfigError as error:
         if error.code == "cannot_listen" and not _is_literal(host):
             error.hint = "Use --host 127.0.0.1, ::1 or localhost: it is served on this machine alone."
         raise
-    as_json = in_json()
     with listening:
         url = url_of(listening)
 
         def ready() -> None:
-            if as_json:
+            if call.for_program:
                 emit_json({"profile": profile, "url": url})
             else:
-                say(f"The memory of {profile} is served at {url}. Ctrl-C ends it.")
+                call.tell(f"The memory of {profile} is served at {url}. Ctrl-C ends it.")
 
         serve_http(server, listening, ready)
 
@@ -322,14 +296,13 @@ def _is_literal(host: str) -> bool:
 
 
 @contextmanager
-def _with_extra(extra: str, libraries: Collection[str]) -> Iterator[None]:
+def _with_extra(command: str, extra: str, libraries: "Collection[str]") -> "Iterator[None]":
     """Say how to get the libraries of an extra where they are missing, or of an older series."""
     try:
         yield
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in libraries:
             raise
-        command = click.get_current_context().info_name
         raise ConfigError(
             f"catmem {command} needs libraries that are not installed, or not in a version that it knows: {error}",
             code="missing_extra",

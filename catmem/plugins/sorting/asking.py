@@ -9,9 +9,8 @@ import time
 from contextlib import suppress
 from threading import Thread
 
-import click
-
 from catmem.errors import ConfigError, UnreadableError
+from catmem.ops.table import UsageError
 from catmem.text import decode
 
 VARIABLE = "CATMEM_ASK"
@@ -26,10 +25,10 @@ _HINT = "Nothing was written. The command gets the prompt on standard input, and
 
 
 def command_of(given: str) -> str:
-    """The command that was given, or that the environment names. Raises ``click.UsageError`` if there is none."""
+    """The command that was given, or that the environment names. Raises ``UsageError`` if there is none."""
     command = given.strip() or os.environ.get(VARIABLE, "").strip()
     if not command:
-        raise click.UsageError(f"Name a command, such as --ask 'llm -m MODEL', or set {VARIABLE}.")
+        raise UsageError(f"Name a command, such as --ask 'llm -m MODEL', or set {VARIABLE}.")
     return command
 
 

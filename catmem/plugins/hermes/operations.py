@@ -1,0 +1,329 @@
+"""The operations of the family hermes: the memory provider in homes of Hermes Agent, and slices for their files."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+from catmem.errors import CatmemError, ConfigError
+from catmem.files import shown_path
+from catmem.ops.shared import AsOf, DryRun
+from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
+
+if TYPE_CHECKING:
+    from catmem.plugins.hermes.setup import SetupStep
+    from catmem.plugins.hermes.setup_homes import HermesSettings, Home
+    from catmem.seeding.plan import SeedResult
+    from catmem.workspace.workspace import Workspace
+
+_FINDINGS = 1
+_NOT_CONFIRMED = 2
+
+_Home = Annotated[
+    str | None, P("A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.", metavar="DIR")
+]
+_OneProfile = Annotated[
+    str | None, P("The profile of Hermes Agent. By default the one whose home this is.", "-p --profile", metavar="NAME")
+]
+_All = Annotated[bool, P("Every profile of Hermes Agent.", "--all")]
+_Yes = Annotated[bool, P("Do it without asking.")]
+
+family(
+    "hermes",
+    "Put catmem into Hermes Agent as its memory provider, or write slices into its files.",
+    ("catmem hermes install --dry-run", "catmem hermes status --all", "catmem hermes sync --all"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A step that was done."""
+
+    step: "SetupStep"
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync wrote in a root."""
+
+    workspace: "Workspace"
+    result: "SeedResult"
+
+
+@operation(
+    "hermes install",
+    examples=(
+        "catmem hermes install --dry-run",
+        "catmem hermes install --all --yes",
+        "catmem hermes install --profile coder --root ~/memory --as neo",
+    ),
+)
+def install(
+    call: Call,
+    *,
+    home: _Home = None,
+    profile: _OneProfile = None,
+    everybody: _All = False,
+    name: Annotated[
+        str | None, P("The profile of catmem that it is. By default the one called alike.", "--as", metavar="NAME")
+    ] = None,
+    keep_tool: Annotated[
+        bool, P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered.")
+    ] = False,
+    any_version: Annotated[bool, P("Go on with a config.yaml that is newer than what was tried.")] = False,
+    yes: _Yes = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Put the memory provider and its settings into homes of Hermes Agent.
+
+    What would change is shown first, config.yaml as a diff. The root is what --root says, else the folder of Hermes
+    Agent's homes if it has a catmem.yaml, else the one that this folder lies in. A second run changes nothing, and
+    uninstall undoes it. If 'hermes' on the PATH names a Python that cannot import catmem, nothing is changed.
+    """
+    from catmem.plugins.hermes.setup import plan_install
+    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
+    from catmem.plugins.hermes.setup_status import hermes_python, refuse_no_catmem
+    from catmem.resources import install_command
+
+    _refuse_mixed(profile, name, everybody=everybody)
+    refuse_no_catmem()
+    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
+    workspace = _workspace(call, chosen[0])
+    steps: list[SetupStep] = []
+    for each in chosen:
+        settings = _settings(workspace, each, name or each.name)
+        folder = workspace.path(settings.profile, "user").parent
+        steps.append(plan_install(each, settings, folder, keep_tool=keep_tool, any_version=any_version))
+    done = _carried_out(call, steps, yes=yes, dry_run=dry_run)
+    if call.for_program or dry_run or done.status or not any(step.changes for step in steps):
+        return done
+    if hermes_python() is None:
+        call.tell("Next: 'hermes memory status' says whether its Python can import catmem.")
+        call.tell(f"If it cannot: {install_command(python='PYTHON')}, with the Python of Hermes Agent.")
+    call.tell("It counts from the next conversation on.")
+    return done
+
+
+@operation(
+    "hermes uninstall",
+    examples=("catmem hermes uninstall --dry-run", "catmem hermes uninstall --all --yes"),
+    rooted=False,
+)
+def uninstall(
+    call: Call,
+    *,
+    home: _Home = None,
+    profile: _OneProfile = None,
+    everybody: _All = False,
+    yes: _Yes = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Take the memory provider out again. Memory files and roots stay as they are.
+
+    config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
+    """
+    from catmem.plugins.hermes.setup import installed, plan_uninstall
+    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
+
+    _refuse_mixed(profile, None, everybody=everybody)
+    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
+    with_catmem = [each for each in chosen if installed(each)]
+    return _carried_out(call, [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
+
+
+@operation("hermes status", examples=("catmem hermes status", "catmem hermes status --all --format json"), rooted=False)
+def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
+    """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
+    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
+    from catmem.plugins.hermes.setup_status import statuses
+
+    del call
+    _refuse_mixed(profile, None, everybody=everybody)
+    found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
+    findings = _FINDINGS if any(each.problems for each in found) else 0
+    return Outcome(found, {"homes": [each.to_dict() for each in found]}, status=findings)
+
+
+@operation(
+    "hermes sync",
+    examples=(
+        "catmem hermes sync default --all --dry-run",
+        "catmem hermes sync orchestrator trinity neo",
+        "catmem hermes sync --all",
+    ),
+)
+def sync(
+    call: Call,
+    *,
+    source: Annotated[str | None, P(argument=True)] = None,
+    names: Annotated[Sequence[str], P(argument=True)] = (),
+    everybody: Annotated[
+        bool,
+        P(
+            "Every profile that names SOURCE in seed_from and keeps its files in a home of Hermes Agent. Without "
+            "SOURCE: every source in turn.",
+            "--all",
+        ),
+    ] = False,
+    replace_cloned: Annotated[
+        bool,
+        P(
+            "Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
+            "that the source has too and that no seed put there. What the source does not have stays."
+        ),
+    ] = False,
+    resolve: Annotated[
+        Sequence[str], P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE")
+    ] = (),
+    interactive: Annotated[bool, P("Show each conflict, and ask.", "-i --interactive")] = False,
+    home: _Home = None,
+    dry_run: DryRun = False,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
+
+    It is a seed (catmem seed) into files that Hermes Agent edits too: under its locks, within its limits, in the shared
+    layout. What Hermes Agent wrote there since stays, and is in the history from then on. Nothing else of Hermes Agent
+    changes, and it needs no provider.
+    """
+    from catmem import clock
+    from catmem.cli.seed_conflicts import SeedDialogue, settled, settlements
+    from catmem.plugins.hermes.setup_homes import all_homes, find_home
+    from catmem.plugins.hermes.sync import plan_sync
+    from catmem.seeding.plan import SeedPlan
+
+    settling = settlements(resolve)
+    if everybody == bool(names) or (source is None and not everybody):
+        raise UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
+    if interactive and (resolve or dry_run or call.for_program):
+        raise UsageError("--interactive asks and writes: leave --resolve, --dry-run and --format json out.")
+    if settling[1] and source is None:
+        raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
+    found = find_home(home)
+    workspace = _workspace(call, found)
+    shown: list[dict[str, Any]] = []
+    unreadable: Sequence[CatmemError] = ()
+    status = 0
+    with closing(workspace.store):
+        homes = list(all_homes(found).values())
+        dialogue = SeedDialogue(workspace, {"actor": None, "allow_secret": False}) if interactive else None
+        for each in [source] if source is not None else _sources(workspace, homes):
+            how: dict[str, Any] = {"as_of": as_of or clock.today(), "replace_cloned": replace_cloned}
+            plan = settled(dialogue or settling, partial(plan_sync, workspace, homes, each, names or None, **how))
+            unreadable = plan.unreadable
+            done = plan if dry_run else workspace.apply_seed(plan)
+            status = max(status, done.exit_status)
+            shown.append(done.to_dict())
+            call.show(done if isinstance(done, SeedPlan) else Synced(workspace, done))
+    if dry_run and not call.for_program:
+        call.tell("Nothing was written.")
+    return Outcome(None, {"dry_run": dry_run, "syncs": shown}, unreadable, status)
+
+
+def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> None:
+    if everybody and profile is not None:
+        raise UsageError("Use --profile or --all.")
+    if everybody and name is not None:
+        raise UsageError("With --all each profile is the one of its own name: leave --as out.")
+
+
+def _workspace(call: Call, home: "Home") -> "Workspace":
+    """The root that was named, else that of Hermes Agent's own folder, else the one that the working folder lies in."""
+    from catmem.config.config import CONFIG_NAME, find_root
+    from catmem.workspace.workspace import Workspace
+
+    root = call.named_root
+    if root is not None:
+        workspace = Workspace.open(root, search=False)
+        if workspace.config.path is None:
+            raise _no_root(root)
+        return workspace
+    if (home.root / CONFIG_NAME).is_file():
+        return Workspace.open(home.root, search=False)
+    if find_root(".") is None:
+        raise _no_root(str(home.root), home)
+    return Workspace.open(".")
+
+
+def _no_root(folder: str, home: "Home | None" = None) -> ConfigError:
+    over = "" if home is None else f" {quote(shown_path(home.root))}"
+    return ConfigError(
+        "there is no catmem.yaml here",
+        code="no_root",
+        path=folder,
+        hint=f"Name a root with --root DIR, or make one over Hermes Agent's own files: catmem init --from-hermes{over}",
+    )
+
+
+def _settings(workspace: "Workspace", home: "Home", name: str) -> "HermesSettings":
+    from catmem.plugins.hermes.setup_homes import HermesSettings, read_settings
+
+    try:
+        workspace.profile(name)
+    except CatmemError as error:
+        if error.code == "unknown_name":
+            said = f"Say which profile of this root it is: --profile {home.name} --as NAME"
+            error.hint = f"{error.hint or ''} {said}".strip()
+        raise
+    new = HermesSettings(workspace.root, name)
+    try:
+        old = read_settings(home) or new
+    except ConfigError as error:
+        if error.code != "hermes_copied":
+            raise
+        old = new  # a copy of another home becomes one of its own
+    return replace(old, root=workspace.root, profile=name, written=True)
+
+
+def _sources(workspace: "Workspace", homes: "Sequence[Home]") -> list[str]:
+    from catmem.plugins.hermes.sync import hermes_profiles
+    from catmem.seeding.order import seed_order
+
+    found = hermes_profiles(workspace, homes)
+    order = seed_order(workspace)
+    sources = [source for source, names in order.sources if any(name in found for name in names)]
+    if order.unreadable and not sources:
+        raise order.unreadable[0]
+    if not sources:
+        raise UsageError(
+            "There is no profile to write to: none that keeps its files in a home of Hermes Agent has a seed_from."
+        )
+    return sources
+
+
+def _carried_out(call: Call, steps: "Sequence[SetupStep]", *, yes: bool, dry_run: bool) -> Outcome:
+    """Show what would be done, ask, and do it."""
+    from catmem.plugins.hermes.setup import apply_step
+
+    changing = [step for step in steps if step.changes]
+    if call.for_program and not (yes or dry_run):
+        raise UsageError("--format json asks nothing: give --yes or --dry-run.")
+    for step in steps:
+        call.show(step)
+    if dry_run:
+        if not call.for_program:
+            call.tell("Nothing was written.")
+    elif changing and not yes:
+        on_terminal = sys.stdin is not None and sys.stdin.isatty()
+        if not (on_terminal and call.dialogue("confirm")("Do this?")):
+            call.tell("Nothing was written." if on_terminal else "Nothing was written. Give --yes to do it.")
+            return Outcome(None, status=_NOT_CONFIRMED)
+    for step in () if dry_run else changing:
+        apply_step(step)
+        call.show(Applied(step))
+    return Outcome(None, {"dry_run": dry_run, "homes": [_step_dict(step) for step in steps]})
+
+
+def _step_dict(step: "SetupStep") -> dict[str, Any]:
+    return {
+        "name": step.home.name,
+        "home": str(step.home.path),
+        "changes": step.changes,
+        "config_changes": step.before != step.after,
+        "writes": [str(path) for path in step.writes],
+        "removes": [str(path) for path in step.removes],
+        "notes": list(step.notes),
+    }

@@ -1,0 +1,103 @@
+"""What becomes of homes of Hermes Agent, as people read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
+from catmem.cli.seed_command import plan_diff, say_refused
+from catmem.cli.seed_conflicts import conflict_lines, next_steps
+from catmem.plugins.hermes.operations import Applied, Synced
+from catmem.plugins.hermes.setup import SetupStep
+from catmem.seeding.plan import SeedPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catmem.ops.table import Call
+    from catmem.plugins.hermes.setup_status import HomeStatus
+    from catmem.seeding.slices import FilePlan
+
+
+def _step(step: SetupStep, call: Call) -> None:
+    del call
+    where = shown_path(step.home.path)
+    if not step.changes:
+        emit(printable(f"{where}: nothing to do\n"))
+        return
+    say_all(f"{where}: {note}" for note in step.notes)
+    for path in step.writes:
+        emit(printable(f"write {shown_path(path)}\n"))
+    if step.before != step.after:
+        name = shown_path(step.home.config)
+        emit(text_diff(step.before, step.after, f"a/{name}", f"b/{name}"))
+    for path in step.removes:
+        emit(printable(f"remove {shown_path(path)}\n"))
+
+
+def _applied(done: Applied, call: Call) -> None:
+    del call
+    emit(printable(f"{done.step.done} in {shown_path(done.step.home.path)}\n"))
+
+
+def _statuses(found: Sequence[HomeStatus], call: Call) -> None:
+    del call
+    rows = [("profile", "catmem", "root", "as", "own tool")]
+    for each in found:
+        state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
+        if each.provider not in {"", "catmem"}:
+            state += f" (provider {each.provider})"
+        root = "-" if each.root is None else shown_path(each.root)
+        rows.append(
+            (each.name, printable(state), printable(root), each.profile or "-", "on" if each.own_tool else "off")
+        )
+    emit(columns(rows))
+    say_all(f"{each.name}: {problem}" for each in found for problem in each.problems)
+    if any(each.active and each.loads is None for each in found):
+        say("installed; check with 'hermes memory status': whether its Python can load catmem cannot be known here")
+
+
+_ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
+
+
+def _plan(plan: SeedPlan, call: Call) -> None:
+    del call
+    say_all(plan.notes)
+    for each in plan.files:
+        in_sync = not each.changes and not each.conflicts
+        emit(printable(f"{each.target}: in sync\n") if in_sync else plan_diff(each) + conflict_lines(each))
+    say_refused(plan.refused)
+    say_all(next_steps(plan.files))
+
+
+def _synced(done: Synced, call: Call) -> None:
+    """What a sync did, a line for each file."""
+    del call
+    result = done.result
+
+    def shown(entity: str) -> str:
+        name, _, target = entity.partition("/")
+        return shown_path(done.workspace.path(name, target))
+
+    for each in result.files:
+        where = shown(each.plan.target)
+        emit(printable(f"{where}: {_said(each.plan, each.revision)}\n") + conflict_lines(each.plan))
+        say_all(f"{where}: {note}" for note in each.notes)
+    say_refused(result.refused, shown)
+    say_all([*result.notes, *next_steps(each.plan for each in result.files)])
+
+
+def _said(plan: FilePlan, revision: str | None) -> str:
+    if revision is None:
+        return f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
+    counts = {
+        "added": plan.count("new"),
+        "changed": plan.count("changed_in_source", "changed_in_both"),
+        "removed": plan.count("removed_from_source"),
+        "in conflict": len(plan.conflicts),
+    }
+    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
+    return f"{said} (revision {revision})"
+
+
+TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan, Synced: _synced}

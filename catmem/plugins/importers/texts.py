@@ -1,0 +1,90 @@
+"""What was imported or brought back, as people read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
+from catmem.plugins.importers.importing import remarks_on, sort_command
+from catmem.plugins.importers.operations import FinishedImport
+from catmem.workspace.exporting import BroughtBack
+from catmem.workspace.init import on_uncategorized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.ops.table import Call
+    from catmem.plugins.importers.importing import ImportPlan
+    from catmem.plugins.importers.source_files import LeftOut
+
+_SHOWN = 5
+_WIDTH = 60
+
+
+def _brought_back(done: BroughtBack, call: Call) -> None:
+    dry_run = call.values["dry_run"]
+    for each in done.written:
+        if dry_run:
+            emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))
+        else:
+            emit(printable(f"{each.entity} is as in the snapshot (revision {each.revision})\n"))
+    if not done.written:
+        emit("all is as in the snapshot; nothing written\n")
+    for line in dict.fromkeys(said for each in done.written for said in (*each.warnings, *each.notes)):
+        say(line)
+    for left in done.left_out:
+        say(f"left out: {left.entity}{'' if left.row is None else f', row {left.row}'}: {left.why}")
+    if dry_run and done.written:
+        say("Nothing was written.")
+
+
+def _imported(done: FinishedImport, call: Call) -> None:
+    plan, written, dry_run = done.plan, done.written, call.values["dry_run"]
+    for each in written:
+        if dry_run:
+            emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))
+        else:
+            emit(printable(f"added {len(each.entries):,} to {each.entity} (revision {each.revision})\n"))
+    if not written:
+        emit("nothing new; nothing written\n")
+    for line in (*remarks_on(written), *_remarks(plan)):
+        say(line)
+    if dry_run and written:
+        shown = sum(len(each.entries) for each in written)
+        new = sum(each.outcome == "new" for each in plan.entries)
+        more = f" {shown:,} of {new:,} new entries are shown." if shown < new else ""
+        say(f"Nothing was written.{more}")
+    say_all(on_uncategorized(plan.profile, plan.uncategorized))
+    say_all(f"Next: {sort_command(plan.profile, target)}" for target in plan.uncategorized)
+
+
+def _remarks(plan: ImportPlan) -> Iterator[str]:
+    there = sum(each.outcome == "there" for each in plan.entries)
+    if there:
+        yield f"{there:,} there already"
+    yield from plan.notes
+    if plan.left_out:
+        yield f"{len(plan.left_out):,} left out, because they have no place here:"
+        yield from columns(_rows(plan.left_out)).rstrip("\n").split("\n")
+
+
+def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
+    counts = Counter((each.what, each.why) for each in left_out)
+    shown: Counter[tuple[str, str]] = Counter()
+    for each in sorted(left_out, key=lambda one: (one.what, one.why)):
+        sort = (each.what, each.why)
+        shown[sort] += 1
+        if shown[sort] <= _SHOWN:
+            yield (
+                "",
+                first_line(each.place, _WIDTH),
+                first_line(each.what, _WIDTH),
+                f"{first_line(each.value, _WIDTH)} ({each.why})",
+            )
+        if shown[sort] == _SHOWN + 1:
+            more = counts[sort] - _SHOWN
+            yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
+
+
+TEXTS = {FinishedImport: _imported, BroughtBack: _brought_back}

@@ -1,0 +1,87 @@
+"""The operation simulate: agents that race on shared memory, once without guards and once with them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from catmem.ops.table import Call, Outcome, P, UsageError, operation
+
+if TYPE_CHECKING:
+    from catmem.plugins.simulate.simulation import RaceOutcome, Trial
+
+_MILLI = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Raced:
+    """A plan, raced without guards and with those of ``on_stale``."""
+
+    trial: "Trial"
+    store: str
+    on_stale: str
+    unguarded: "RaceOutcome"
+    guarded: "RaceOutcome"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = {**self.trial._asdict(), "stores": [self.store], "on_stale": self.on_stale}
+        return {**said, "unguarded": self.unguarded._asdict(), "guarded": self.guarded._asdict()}
+
+
+@operation(
+    "simulate",
+    examples=(
+        "catmem simulate --agents 8 --writes 1000",
+        "catmem simulate --store sqlite:///race.db --on-stale branch",
+        "catmem simulate --store postgresql://localhost/scratch --agents 16",
+    ),
+    rooted=False,
+)
+def simulate(
+    call: Call,
+    *,
+    agents: Annotated[int, P("How many agents write.", metavar="N", minimum=1, maximum=1_000, shows_default=True)] = 8,
+    writes: Annotated[
+        int, P("How many writes they make together.", metavar="N", minimum=1, maximum=1_000_000, shows_default=True)
+    ] = 1_000,
+    store: Annotated[
+        str, P("What `store` in catmem.yaml may be, as in the examples above.", metavar="STORE", shows_default=True)
+    ] = "files",
+    entities: Annotated[
+        int, P("How many memory files they share.", metavar="N", minimum=1, maximum=10_000, shows_default=True)
+    ] = 4,
+    seed: Annotated[int, P("The same plan for the same number.", shows_default=True)] = 0,
+    on_stale: Annotated[
+        Literal["refuse", "branch"],
+        P(
+            "With guards, what becomes of a write on an older view: refused, and made again on what is there; or kept "
+            "as a branch, all of which are merged in the end.",
+            shows_default=True,
+        ),
+    ] = "refuse",
+    think: Annotated[float, P("Milliseconds between reading and writing.", metavar="MS", shows_default=True)] = 5,
+    processes: Annotated[
+        int | None,
+        P(
+            "In how many processes the agents run, each agent in a thread. By default a process each, 16 at most.",
+            metavar="N",
+            minimum=1,
+            maximum=64,
+        ),
+    ] = None,
+) -> Outcome:
+    """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
+
+    The same plan is raced twice: without guards, where an agent writes its copy of the file back whole, and with them.
+    All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
+    PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
+    """
+    from catmem.plugins.simulate.simulation import Trial, race
+    from catmem.workspace.stores import shown_store
+
+    del call
+    if not 0 <= think <= _MILLI:
+        raise UsageError("Invalid value for --think: it is from 0 to 1,000.")
+    trial = Trial(agents, writes, entities, seed, think / _MILLI, min(agents, 16) if processes is None else processes)
+    unguarded, guarded = race(trial, "none", store), race(trial, on_stale, store)
+    lost = guarded.silent_overwrites or guarded.unrecorded or not guarded.rebuilt
+    return Outcome(Raced(trial, shown_store(store), on_stale, unguarded, guarded), status=int(bool(lost)))

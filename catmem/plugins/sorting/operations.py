@@ -1,0 +1,246 @@
+"""The operations sort and tidy: entries sorted into sections, and what memory says twice."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from catmem.errors import ConfigError, UnreadableError
+from catmem.files import os_errors, read_bounded
+from catmem.ops.shared import DryRun, OneFile
+from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
+
+if TYPE_CHECKING:
+    from catmem.plugins.sorting.proposals import SortLine
+    from catmem.plugins.sorting.root_tidy import TidyList
+    from catmem.plugins.sorting.sort_files import Sorted, SortPlan
+    from catmem.workspace.workspace import Workspace
+
+KEPT = "catmem-sort-"
+"""How the names of lists in the temporary folder begin."""
+_AnyProfile = Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFile:
+    """A file that was sorted as ``lines`` say."""
+
+    plan: "SortPlan"
+    done: "Sorted"
+    lines: "Sequence[SortLine]"
+
+
+@operation(
+    "sort",
+    examples=(
+        "catmem sort",
+        "catmem sort --yes --unsure",
+        "catmem sort --ask 'llm -m MODEL' --yes",
+        "catmem sort notes.md > list.txt",
+        "catmem sort notes.md --read list.txt",
+    ),
+)
+def sort(
+    call: Call,
+    *,
+    file: Annotated[str | None, P(argument=True)] = None,
+    profile: _AnyProfile = None,
+    target: OneFile = None,
+    to_read: Annotated[
+        str | None, P("Sort as an edited list says; - for standard input.", "--read", metavar="LIST")
+    ] = None,
+    given: Annotated[
+        str | None,
+        P(
+            "Let a model guess: this shell command gets the list and prints its answer. Without CMD: that of "
+            "CATMEM_ASK.",
+            "--ask",
+            metavar="[CMD]",
+            bare="",
+        ),
+    ] = None,
+    yes: Annotated[bool, P("Take what is sure; all else stays, and what would be removed.")] = False,
+    unsure: Annotated[bool, P("As --yes, and take the best guess for the other entries too.")] = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Sort the entries without a category into sections, in one revision a file.
+
+    Each entry has a best guess, by the words of the categories and of the entries that they have; ? marks one that is
+    not sure. Secrets, duplicates, hostile text and entries of several facts are marked. On a terminal your editor opens
+    with the list. Elsewhere it is printed: keep it, edit it, and give it back with --read. Without -p and -t both files
+    of the orchestrator come, one after the other; a printed list is of the first that needs it.
+
+    No word of an entry changes. New categories are declared in catmem.yaml. catmem restore takes it all back; of a
+    file that is no profile's a copy is kept beside it. To a model goes no entry with a secret or hostile text.
+    """
+    call.refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
+    if file is not None and (profile is not None or target is not None):
+        raise UsageError("Name a profile with -p, or a FILE.")
+    if call.for_program and not (yes or unsure or to_read):
+        raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
+
+    from catmem.plugins.sorting.asking import command_of
+    from catmem.plugins.sorting.sort_files import plan_sort, unsorted_elsewhere
+
+    command = None if given is None else command_of(given)
+    workspace = call.root
+    plan = plan_sort(workspace, profile or (None if file else _only_profile(workspace)), target, file=file)
+    if not plan.lines and not call.for_program:
+        number = len(plan.document.entries)
+        every = f"Nothing to sort: every entry of {plan.name} has a category ({number:,})."
+        call.tell(every if number else f"{plan.name} has no entries.")
+        return Outcome(None)
+    _tell_of_wordless(call, plan, asked=to_read is not None or command is not None)
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    others = [] if target or call.for_program else unsorted_elsewhere(plan)
+    in_turn = to_read is None and (yes or unsure or at_terminal)
+    # Each is read when its turn comes: the sort of the one before may have declared categories.
+    plans: Iterator[SortPlan] = chain([plan], (plan_sort(workspace, *other.split("/")) for other in others if in_turn))
+    if command is not None:
+        plans = iter([_asked(call, each, command) for each in plans])
+    said = None
+    if to_read is not None:
+        said = _read_list(call, plan, to_read, dry_run=dry_run)
+    elif yes or unsure:
+        for each in plans:
+            said = finish(call, each, each.harmless(unsure=unsure), unseen=True)
+    elif at_terminal:
+        edit = call.dialogue("catmem.plugins.sorting.editing")
+        all(edit(call, each) for each in plans)
+    else:
+        call.show(next(plans))
+    for other in [] if in_turn else others:
+        call.tell("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
+    return Outcome(None, said)
+
+
+def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
+    """Which categories nothing is guessed for, unless a list or a model was ``asked``."""
+    names = plan.proposer.wordless if plan.entity else []
+    if names and not asked:
+        call.tell(
+            f"Little is guessed for {few(names)}: no words are known but the {plural(len(names), 'name')}. Sort some "
+            f"entries by hand first, or give words in catmem.yaml: categories: {{{names[0]}: {{aliases: [a, b]}}}}."
+        )
+
+
+def _only_profile(workspace: "Workspace") -> str:
+    """The one profile there is, or the one of tier 1."""
+    names = list(workspace.profiles())
+    for those in (names, [name for name in names if workspace.profile(name).tier == 1]):
+        if len(those) == 1:
+            return those[0]
+    few = ", ".join([*names[:8], *(["…"] if names[8:] else [])])
+    raise UsageError(f"Name a profile with -p, or a FILE.{f' There are {few}.' if names else ''}")
+
+
+def chosen(call: Call, plan: "SortPlan", path: str) -> "Sequence[SortLine]":
+    """What the list in a file says of each entry."""
+    from catmem.plugins.sorting.sort_list import read_list
+
+    limit = DEFAULT_LIMITS.file_bytes
+    try:
+        return plan.chosen(read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit))))
+    except (ConfigError, UnreadableError) as error:
+        error.path = error.path or ("standard input" if path == "-" else path)
+        raise
+
+
+def _read_list(call: Call, plan: "SortPlan", path: str, *, dry_run: bool) -> dict[str, Any]:
+    """Sort as a list says. One that was kept in the temporary folder is then removed."""
+    said = finish(call, plan, chosen(call, plan, path))
+    if not dry_run and _is_kept(Path(path)):
+        with os_errors("cannot be removed", path=path, hint="The file is sorted. Remove this list yourself."):
+            Path(path).unlink()
+    return said
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a list is one that the dialogue made, which is of no use once it is applied."""
+    folder = Path(tempfile.gettempdir())
+    return path.name.startswith(KEPT) and path.is_file() and path.parent.resolve() == folder.resolve()
+
+
+def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
+    """The plan with the proposals of a command."""
+    from catmem.plugins.sorting.asking import answer_of
+    from catmem.plugins.sorting.sort_list import question, read_proposals
+
+    private = sum(line.private for line in plan.lines)
+    if private:
+        call.tell(f"{plan.name}: {counted(private, 'entry')} with a secret or hostile text left out of the prompt")
+    if private == len(plan.lines):
+        return plan
+    answer = read_proposals(answer_of(command, question(plan.lines, plan.categories)))
+    return replace(plan, lines=plan.checker.proposed(answer))
+
+
+def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen: bool = False) -> dict[str, Any]:
+    """Sort a file, and show it; gives what programs read of it."""
+    from catmem.plugins.sorting.sort_files import apply_sort
+
+    done = apply_sort(plan, lines, dry_run=call.values["dry_run"], unseen=unseen)
+    call.show(SortedFile(plan, done, lines))
+    return {**done.to_dict(), "dry_run": call.values["dry_run"]}
+
+
+@operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity", "catmem tidy --ask 'llm -m MODEL'"), opens="read")
+def tidy(
+    call: Call,
+    *,
+    profile: _AnyProfile = None,
+    propose: Annotated[bool, P("Have each entry that may go wait as a proposal, for 'catmem proposals'.")] = False,
+    command: Annotated[
+        str | None,
+        P(
+            "Give the pairs to look at to this command, and take what it prints as a judgement. No secret is in them.",
+            "--ask",
+            metavar="CMD",
+        ),
+    ] = None,
+) -> Outcome:
+    """List what memory says twice, and what you should look at together. No file is changed.
+
+    The first list has entries of the same words. The second one has entries of one profile that share rare words, and
+    perhaps differ in a number, a time or a date: the most alike first, at most one pair for five entries. With -p only
+    the files of this profile count.
+    """
+    from catmem.plugins.sorting.root_tidy import list_tidy, propose_tidy
+
+    found = list_tidy(call.open("store" if propose else "read"), profile)
+    if command is not None:
+        found = _judged(call, found, command)
+    said: dict[str, Any]
+    if propose:
+        proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
+        said = {"proposed": [each.to_dict() for each in proposed]}
+        call.show(proposed)
+    else:
+        made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
+        said = {"suggestions": made, "private": found.private, "problems": problems}
+        call.show(found)
+    if found.private:
+        private = counted(found.private, "entry")
+        call.tell(f"{private} with a secret or hostile text left out; see catmem lint --select CM6")
+    for problem in found.problems:
+        call.tell(problem)
+    return Outcome(None, said)
+
+
+def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
+    """The list with what a command says of the pairs to look at together."""
+    from catmem.plugins.sorting.asking import answer_of
+    from catmem.plugins.sorting.judging import judged, judging_question, pairs_to_judge
+
+    asked = pairs_to_judge(found.suggestions)
+    if not asked:
+        call.tell("there is no pair to ask about")
+        return found
+    made, left_out = judged(answer_of(command, judging_question(asked)), asked)
+    verdicts = {id(pair): made[place] for place, pair in enumerate(asked) if place in made}
+    kept = [verdicts.get(id(each), each) for each in found.suggestions]
+    return found._replace(suggestions=[each for each in kept if each], problems=[*found.problems, *left_out])

@@ -1,0 +1,184 @@
+"""Every operation through every door that it has: the same outcome as the call of the library.
+
+What is said here is not said again for each door. A row without a case fails, so a new operation gets its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from catmem.cli.main import group
+from catmem.ops.table import OPERATIONS, load_all
+from catmem.workspace.workspace import Workspace
+from tests.doors.cases import CASES, SETUP, Case
+from tests.doors.doors import by_command, by_http, by_library, by_tool, copied, files_of
+from tests.golden.case import put
+from tests.same_as import roots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from catmem.ops.table import Door, Operation, Parameter
+
+load_all()
+WITHOUT = frozenset({"watch", "memory proposals", "memory withdraw", "operations", "submit"})
+"""Those that do not end, ask a person, or have a body of their own: their own tests have them."""
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory) -> tuple[Path, str]:
+    """The root of the cases, and the proposal that waits in it."""
+    root = tmp_path_factory.mktemp("doors") / "root"
+    for name, text in {"catmem.yaml": roots.CONFIG, **roots.PROFILES, **roots.of_all()}.items():
+        put(root / name, text)
+    for line in SETUP:
+        done = CliRunner().invoke(group, [*line, "--root", str(root)])
+        assert done.exit_code == 0, done.output
+    workspace = Workspace.open(root, search=False)
+    (proposal,) = workspace.proposals()
+    workspace.store.close()
+    return root, proposal.id
+
+
+def cases(door: Door) -> list[Any]:
+    return [*_cases(door)]
+
+
+def _cases(door: Door) -> Iterator[Any]:
+    for name, found in CASES.items():
+        row = OPERATIONS[name]
+        for number, case in enumerate(found if _has(row, door) else ()):
+            known = {each.name for each in row.at(door)} | {
+                each.name for each in row.parameters.values() if door in each.said.caller
+            }
+            if set(case.values) <= known:
+                yield pytest.param(name, case, id=f"{name}-{number}")
+
+
+def _has(row: Operation, door: Door) -> bool:
+    return {"command": row.command, "http": row.http is not None, "tool": row.tool is not None}[door]
+
+
+def filled(case: Case, proposal: str) -> dict[str, Any]:
+    return {name: proposal if value == "{proposal}" else value for name, value in case.values.items()}
+
+
+def test_every_operation_has_a_case():
+    assert not {name for name in OPERATIONS if name not in CASES} - WITHOUT
+
+
+@pytest.mark.parametrize(("name", "case"), cases("command"))
+def test_a_command_does_what_the_library_does(stage, tmp_path, name, case):
+    root, proposal = stage
+    row, values = OPERATIONS[name], filled(case, proposal)
+    library = by_library(row, copied(root, tmp_path / "a" / "root"), values, "command")
+    command = by_command(row, copied(root, tmp_path / "b" / "root"), values)
+    assert (library.code, command.code) == (case.code, case.code)
+    assert command.files == library.files
+    if row.formats and library.data is not None:
+        assert command.data == library.data
+
+
+@pytest.mark.parametrize("actor", [None, "orchestrator", "neo"], ids=["person", "tier 1", "agent"])
+@pytest.mark.parametrize(("name", "case"), cases("http"))
+def test_the_api_does_what_the_library_does(stage, tmp_path, name, case, actor):
+    root, proposal = stage
+    row, values = OPERATIONS[name], filled(case, proposal)
+    library = by_library(row, copied(root, tmp_path / "a" / "root"), values, "http", actor)
+    told = by_http(row, copied(root, tmp_path / "b" / "root"), values, actor)
+    assert told.files == library.files
+    assert told.code == library.code or (row.http is not None and library.code == "merge_conflict")
+    if actor is None:
+        assert told.code == case.code
+    if library.code is None:
+        renamed = {("entity_id" if key == "entity" else key): value for key, value in library.data.items()}
+        assert {**told.data, "unreadable": ()} == {**renamed, "unreadable": ()}
+
+
+@pytest.mark.parametrize(("name", "case"), cases("tool"))
+def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
+    root, proposal = stage
+    row, actor = OPERATIONS[name], str(case.values.get("profile") or "neo")
+    values = {each: value for each, value in filled(case, proposal).items() if each not in {"profile", "actor"}}
+    if actor == "nobody" or "vault" in values.values():
+        return
+    library = by_library(row, copied(root, tmp_path / "a" / "root"), values, "tool", actor)
+    told = by_tool(row, copied(root, tmp_path / "b" / "root"), values, actor)
+    assert (told.code, told.files) == (library.code, library.files)
+    assert told.data["success"] == (library.code is None)
+
+
+# --- what no door takes, by the row itself -----------------------------------------------------------------------------
+
+
+def _wrong(each: Parameter) -> Any:
+    """A value that a parameter cannot have, if there is one that a text cannot hide."""
+    if "enum" in each.schema:
+        return "neither"
+    if each.kind is int:
+        return -7 if each.said.minimum is not None else "many"
+    return "someday" if each.schema.get("format") == "date" else None
+
+
+def wrong_values(door: Door) -> list[Any]:
+    return [
+        pytest.param(row.name, each.name, _wrong(each), id=f"{row.name}-{each.name}")
+        for row in OPERATIONS.values()
+        if _has(row, door)
+        for each in row.at(door)
+        if not each.many and _wrong(each) is not None
+    ]
+
+
+def least(row: Operation, door: Door) -> dict[str, Any]:
+    """Values for what the row cannot go without."""
+    needed = [each for each in row.at(door) if each.required or (each.said.needed and door != "command")]
+    return {each.name: "neo/user" if "entity" in each.name else "neo" for each in needed}
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("command"))
+def test_a_command_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
+    row = OPERATIONS[name]
+    told = by_command(row, copied(stage[0], tmp_path / "root"), {**least(row, "command"), parameter: value})
+    assert (told.code, told.files) == ("usage", files_of(stage[0]))
+
+
+@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if row.command])
+def test_a_command_refuses_an_option_that_there_is_not(stage, name):
+    done = CliRunner().invoke(group, [*name.split(), "--nonsense"])
+    assert done.exit_code == 2
+    assert "No such option" in done.output
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("http"))
+def test_the_api_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
+    row = OPERATIONS[name]
+    told = by_http(row, copied(stage[0], tmp_path / "root"), {**least(row, "http"), parameter: value})
+    assert (told.code in {"bad_parameter", "bad_body"}, told.files) == (True, files_of(stage[0]))
+
+
+@pytest.mark.parametrize(
+    "name", [row.name for row in OPERATIONS.values() if row.http is not None and not row.http.conditional]
+)
+def test_the_api_refuses_a_name_that_there_is_not(stage, tmp_path, name):
+    row = OPERATIONS[name]
+    told = by_http(row, copied(stage[0], tmp_path / "root"), {**least(row, "http"), "nonsense": "1"})
+    assert (told.code in {"bad_parameter", "bad_body"}, told.files) == (True, files_of(stage[0]))
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("tool"))
+def test_a_tool_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
+    row = OPERATIONS[name]
+    told = by_tool(row, copied(stage[0], tmp_path / "root"), {**least(row, "tool"), parameter: value}, "orchestrator")
+    assert (told.code, told.files) == ("bad_arguments", files_of(stage[0]))
+
+
+@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if row.tool is not None])
+def test_a_tool_refuses_a_name_that_there_is_not(stage, tmp_path, name):
+    row = OPERATIONS[name]
+    told = by_tool(row, copied(stage[0], tmp_path / "root"), {**least(row, "tool"), "nonsense": "1"}, "orchestrator")
+    assert (told.code, told.files) == ("bad_arguments", files_of(stage[0]))

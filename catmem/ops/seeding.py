@@ -216,7 +216,7 @@ def seed(
     prompt would withhold, are not seeded; what expires after it was seeded expires in the copies.
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
-    if call.door != "command":
+    if call.interface != "command":
         categories = _categories(categories, category)
         return _told(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
     settling, named = settlements(settle), targets or []
@@ -258,7 +258,7 @@ def _told(
     resolve: Literal["target", "source"] | None,
     **how: Any,  # noqa: ANN401 - as plan_seed has it
 ) -> Outcome:
-    """What a seed did, for a caller at another door than the command line."""
+    """What a seed did, for a caller at another interface than the command line."""
     from catmem.seeding.planner import refuse_bounded
 
     if call.actor is not None:

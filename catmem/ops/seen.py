@@ -21,9 +21,9 @@ from catmem.writing.written import advice_on
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from catmem.ops.branches import Branches, Merged
-    from catmem.ops.history import Log
-    from catmem.ops.memory import ContentRead, EntityRead, Head
+    from catmem.ops.branches import BranchList, BranchMerge
+    from catmem.ops.history import RevisionLog
+    from catmem.ops.memory import ContentRead, EntityHead, EntityRead
     from catmem.ops.seeding import SeedTold
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
@@ -45,7 +45,7 @@ def told(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
     return rule(value, call)
 
 
-def _head(value: Head, _: Call) -> dict[str, Any]:
+def _head(value: EntityHead, _: Call) -> dict[str, Any]:
     said = value.to_dict()
     if is_declared(value.entity):
         return said
@@ -62,7 +62,7 @@ def _content_read(value: ContentRead, _: Call) -> dict[str, Any]:
     return value.to_dict()
 
 
-def _log(value: Log, call: Call) -> dict[str, Any]:
+def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
     """A bounded profile is told of the revisions that it wrote itself, and no profile what they did.
 
     Their notes may name categories that it does not see. What waits for a person, and what became of it, is not among
@@ -109,7 +109,7 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
     }
 
 
-def _merged(merged: Merged, call: Call) -> dict[str, Any]:
+def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
     """Of a merge an agent is given no texts: its selectors say what it is shown."""
     value = merged.joined
     said = value.to_dict()
@@ -122,7 +122,7 @@ def _merged(merged: Merged, call: Call) -> dict[str, Any]:
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 
 
-def _branches(value: Branches, _: Call) -> dict[str, Any]:
+def _branches(value: BranchList, _: Call) -> dict[str, Any]:
     rows = value.to_dict()["branches"]
     return {"branches": [{name: said for name, said in row.items() if name != "person"} for row in rows]}
 
@@ -139,7 +139,16 @@ def _seed_told(value: SeedTold, _: Call) -> dict[str, Any]:
 
 
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
-    "Head": _head, "EntityRead": _entity_read, "ContentRead": _content_read, "Log": _log, "Written": _written,
-    "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "Proposals": _plain, "PromptRead": _plain,
-    "SeedTold": _seed_told, "Branches": _branches,
-}  # fmt: skip
+    "EntityHead": _head,
+    "EntityRead": _entity_read,
+    "ContentRead": _content_read,
+    "RevisionLog": _log,
+    "Written": _written,
+    "BranchMerge": _merged,
+    "Decided": _plain,
+    "Disclosed": _plain,
+    "ProposalList": _plain,
+    "PromptRead": _plain,
+    "SeedTold": _seed_told,
+    "BranchList": _branches,
+}

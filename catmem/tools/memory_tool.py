@@ -33,7 +33,7 @@ from catmem.writing.written import advice_on
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.ops.table import Operation
+    from catmem.ops.table import OperationRow
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Crowded, Written
 
@@ -73,7 +73,7 @@ _ROWS = {
 _READS = frozenset({"list", "search", "prompt", "proposals"})
 
 
-def row_of(action: str) -> Operation:
+def row_of(action: str) -> OperationRow:
     """The row of an action."""
     module, name = _ROWS[action]
     import_module(f"catmem.ops.{module}")

@@ -26,6 +26,7 @@ LAYERS = [
     "service",
     "surface",
     "ops",
+    "tools",
     "server",
     "mcp",
     "cli",

@@ -1,4 +1,4 @@
-"""The door of HTTP: the routes of the table's rows, from a request to its answer."""
+"""The interface of HTTP: the routes of the table's rows, from a request to its answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from catmem.envelopes.caller import Caller
-    from catmem.ops.table import Http, Operation, Parameter, Schema
+    from catmem.ops.table import Http, OperationRow, Parameter, Schema
     from catmem.server.requests import Place
     from catmem.writing.drift_guard import ToolSession
 
@@ -58,7 +58,7 @@ _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"
 class Endpoint(NamedTuple):
     """A row with its path."""
 
-    row: Operation
+    row: OperationRow
     http: Http
 
     @property

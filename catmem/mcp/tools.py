@@ -11,7 +11,8 @@ from catmem.config.json_schema import nearest, shown
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.table import OPERATIONS, Call, call, load_all
+from catmem.ops.table import OPERATIONS, Call, UsageError, call, load_all
+from catmem.tools.arguments import bad_arguments
 from catmem.tools.memory_tool import GIVEN_TAGS, memory_tool, refusal
 
 if TYPE_CHECKING:
@@ -147,5 +148,7 @@ def call_tool(
     asked = Call(row, lambda _: workspace, "tool", profile, profile, frozenset(values), session=session)
     try:
         return {"success": True, **call(asked, values).seen_by(asked)}
+    except UsageError as error:
+        return refusal(bad_arguments(error.message))
     except CatmemError as error:
         return refusal(error)

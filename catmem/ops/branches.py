@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from catmem.merging.merging_all import JoinedAll
 
 CONFLICT = 3
-"""The exit status where somebody has to decide."""
+"""The exit status where a person has to decide."""
 
 
 @dataclass(frozen=True, slots=True)

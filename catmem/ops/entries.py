@@ -145,10 +145,9 @@ def add(
 
     The same words are not added to a category twice. A TEXT that begins with - goes behind -- or comes from stdin.
     """
-    given = {key: value for key, value in (tags or {}).items() if value is not None}
-    if len(given) != len(tags or {}):
+    if call.interface == "command" and None in (tags or {}).values():
         raise UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
-    operation = Operation("add", content=content, category=category, tags=given or None, as_of=as_of)
+    operation = Operation("add", content=content, category=category, tags=tags, as_of=as_of)
     return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
 
 

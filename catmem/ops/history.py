@@ -110,7 +110,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class RevisionLog:
-    """Revisions of an entity, the newest first; ``limit`` are told of."""
+    """Revisions of an entity, the newest first; ``limit`` are shown."""
 
     entity: str
     revisions: Iterator["Revision"]

@@ -91,7 +91,7 @@ def proposals(
     from catmem.proposals.deciding import expire as close_late
 
     if call.interface == "http":
-        return _told(call)
+        return _as_known(call)
     ways = {
         "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "expire": expire, "all": ended,
     }  # fmt: skip
@@ -134,7 +134,7 @@ def _are_ids(which: Sequence[str]) -> bool:
     return bool(which) and all(map(_ID.fullmatch, which))
 
 
-def _told(call: Call) -> Outcome:
+def _as_known(call: Call) -> Outcome:
     """What the API tells: as far as the caller may know."""
     from catmem.proposals.disclosure import disclosed_all
 

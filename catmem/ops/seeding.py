@@ -56,7 +56,7 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedTold:
+class SeedSeen:
     """What a seed did: for a person all, for an agent numbers and no texts."""
 
     plan: "SeedPlan"
@@ -218,7 +218,7 @@ def seed(
     """
     if call.interface != "command":
         categories = _categories(categories, category)
-        return _told(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
+        return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
@@ -251,7 +251,7 @@ def seed(
     return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
 
 
-def _told(
+def _of_agent(
     call: Call,
     source: str,
     targets: list[str] | None,
@@ -271,8 +271,8 @@ def _told(
             )
         refuse_bounded(call.root, call.actor)
     plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
-    told = SeedTold(plan, call.root.apply_seed(plan))
-    return Outcome(told, conflict=bool(told.errors))
+    done = SeedSeen(plan, call.root.apply_seed(plan))
+    return Outcome(done, conflict=bool(done.errors))
 
 
 def _categories(named: list[str] | None, one: str | None) -> list[str] | None:

@@ -1,7 +1,7 @@
-"""What an agent may be told of each kind of outcome: the one place that decides it.
+"""What an agent may see of each kind of outcome: the one place that decides it.
 
-An agent is told no digest of a whole memory file, no text of an entry that its profile does not see, none in which the
-threat scan finds something, and no person's name. Of a declared entity every reader is told all.
+An agent sees no digest of a whole memory file, no text of an entry that its profile does not see, none in which the
+threat scan finds something, and no person's name. Of a declared entity every reader sees all.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from catmem.ops.branches import BranchList, BranchMerge
     from catmem.ops.history import RevisionLog
     from catmem.ops.memory import ContentRead, EntityHead, EntityRead
-    from catmem.ops.seeding import SeedTold
+    from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
     from catmem.writing.written import Written
 
 
-def told(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What the agent that calls may be told of a value: by its rule, or else what the value's own ``told`` says.
+def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What the agent that calls may see of a value: by its rule, or else what the value's own ``seen`` says.
 
     Raises ``ForbiddenError`` for a kind that has neither.
     """
     rule = _RULES.get(type(value).__name__)
-    if rule is None and hasattr(value, "told"):
-        return value.told(call)
+    if rule is None and hasattr(value, "seen"):
+        return value.seen(call)
     if rule is None:
         raise ForbiddenError(
-            f"{call.actor} may not be told of {call.operation.name}", hint="It is for a person.", code="forbidden"
+            f"{call.actor} may not see {call.operation.name}", hint="It is for a person.", code="forbidden"
         )
     return rule(value, call)
 
@@ -63,7 +63,7 @@ def _content_read(value: ContentRead, _: Call) -> dict[str, Any]:
 
 
 def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
-    """A bounded profile is told of the revisions that it wrote itself, and no profile what they did.
+    """A bounded profile sees the revisions that it wrote itself, and no profile what they did.
 
     Their notes may name categories that it does not see. What waits for a person, and what became of it, is not among
     them: the name of its branch would tell of others.
@@ -132,7 +132,7 @@ def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
     return value.to_dict()
 
 
-def _seed_told(value: SeedTold, _: Call) -> dict[str, Any]:
+def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
     """Numbers, and no texts."""
     said = value.for_model()
     return said if said["success"] else {**said, "code": said["reason"], "message": said["error"]}
@@ -149,6 +149,6 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "Disclosed": _plain,
     "ProposalList": _plain,
     "PromptRead": _plain,
-    "SeedTold": _seed_told,
+    "SeedSeen": _seed_seen,
     "BranchList": _branches,
 }

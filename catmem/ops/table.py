@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("catmem.plugins")
 Interface: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
-"""How a command opens its root: to read its files, with its store, or with that and no word of what nobody reads."""
+"""How a command opens its root: to read its files, with its store, or with that without a note on unread files."""
 Schema: TypeAlias = dict[str, Any]
 _KINDS = (str, int, float, bool, date, datetime, timedelta)
 REQUIRED = object()
@@ -215,10 +215,16 @@ class OperationRow:
         return [each for each in self.parameters.values() if interface in each.said.at - each.said.caller]
 
 
-class UsageError(CatmemError):
-    """What was asked for cannot be meant: options that exclude each other, a value that is none."""
+class UsageError(Exception):
+    """What was asked for cannot be meant: options that exclude each other, a value that is none.
 
-    code = "bad_parameter"
+    Each interface says it in its own way: the command line with the usage, HTTP and tools with a code.
+    """
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        return str(self)
 
 
 @dataclass(slots=True)
@@ -248,12 +254,12 @@ class Outcome:
         return self.data
 
     def seen_by(self, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-        """What the caller may be told of it. An agent is told nothing of a type that ``seen`` has no rule for."""
+        """What the caller may see of it. An agent sees nothing of a type that ``catmem.ops.seen`` has no rule for."""
         if call.actor is None:
             return self.to_json()
-        from catmem.ops.seen import told
+        from catmem.ops.seen import seen
 
-        return told(self.value, call)
+        return seen(self.value, call)
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the person has had enough

@@ -226,7 +226,7 @@ def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
         try:
             done = call(asked, values)
         except UsageError as error:
-            raise bad_parameter(error.message, error.hint or "See /openapi.json.") from None
+            raise bad_parameter(error.message, "See /openapi.json.") from None
         data = done.seen_by(asked)
         shown = frozenset(shown_in(data))
         return _encoded(endpoint, done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session

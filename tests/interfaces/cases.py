@@ -126,5 +126,10 @@ CASES: dict[str, list[Case]] = {
     "schema": [good(), good(name="tags", where=True), bad("unknown_schema", name="nothing")],
     "memory list": [good(), good(target="memory", offset=1)],
     "memory search": [good(query="vendor"), good(query="xyzzy", category="rules")],
+    "seed": [
+        good(source="orchestrator", targets=["neo"], target="user", categories=["rules"], fit=True),
+        bad("unknown_name", source="orchestrator", targets=["nobody"]),
+    ],
+    "seed-plan": [good(source="orchestrator", targets=["neo"]), bad("unknown_name", source="nobody")],
     "reconcile": [bad("not_a_copy", copy="nowhere.md")],
 }

@@ -102,8 +102,10 @@ def test_the_api_does_what_the_library_does(stage, tmp_path, name, case, actor):
 @pytest.mark.parametrize(("name", "case"), cases("tool"))
 def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
     root, proposal = stage
-    row, actor = OPERATIONS[name], str(case.values.get("profile") or "neo")
-    values = {each: value for each, value in filled(case, proposal).items() if each not in {"profile", "actor"}}
+    row = OPERATIONS[name]
+    callers = [each.name for each in row.parameters.values() if "tool" in each.said.caller]
+    actor = next((str(case.values[each]) for each in callers if case.values.get(each)), "neo")
+    values = {each: value for each, value in filled(case, proposal).items() if each not in callers}
     if actor == "nobody" or "vault" in values.values():
         return
     library = by_library(row, copied(root, tmp_path / "a" / "root"), values, "tool", actor)

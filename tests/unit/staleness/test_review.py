@@ -186,12 +186,6 @@ def test_an_unknown_profile(place):
         opened(place, profiles=["noe"])
 
 
-def test_a_folder_that_is_no_root(tmp_path):
-    """Whoever reviews nothing must not be told that nothing is due."""
-    with pytest.raises(ConfigError, match=r"no catmem\.yaml was found"):
-        opened(tmp_path)
-
-
 def test_two_profiles_with_one_file_are_asked_about_once(place):
     put(place / "profiles" / "zed.yaml", "memory_dir: homes/neo\nuser_memory_categories: ['*']\n")
     assert len(opened(place).due()) == 7

@@ -169,7 +169,9 @@ def test_a_new_operation_has_every_door(change):
     async def talk():
         async with Client(server) as client:
             tools = (await client.list_tools()).tools
-            answers = [await client.call_tool("memory_count", {"entity_id": each}) for each in ("neo/user", "boss/user")]
+            answers = [
+                await client.call_tool("memory_count", {"entity_id": each}) for each in ("neo/user", "boss/user")
+            ]
             return [tool.name for tool in tools], [each.structured_content for each in answers]
 
     names, (own, other) = anyio.run(talk)

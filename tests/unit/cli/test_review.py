@@ -131,8 +131,7 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
 
 
 def test_answers_that_are_no_text(place):
-    result = review(place, b"k\n\xff\n", status=2)
-    assert "error[not_utf8]: standard input:2" in result.stderr
+    assert "error[not_utf8]: standard input:2" in review(place, b"k\n\xff\n", status=2).stderr
     assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
 
 
@@ -157,8 +156,7 @@ def test_undo(place):
 
 def test_undo_in_the_next_run(place):
     review(place, "k\n", status=1)
-    result = review(place, "u\n", status=1)
-    assert "taken back" in result.stderr
+    assert "taken back" in review(place, "u\n", status=1).stderr
     assert text(place) == NEO
 
 
@@ -166,8 +164,8 @@ def test_undo_of_the_very_last_answer(place):
     assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
     assert "Two spaces." in text(place)
     review(place, "k\n")
-    result = review(place, "u\n", "-p", "neo", status=1)  # the skipped one is due, and the undone one too
-    assert "taken back" in result.stderr
+    # the skipped one is due, and the undone one too
+    assert "taken back" in review(place, "u\n", "-p", "neo", status=1).stderr
 
 
 def test_undo_where_nothing_is_due(place):
@@ -190,8 +188,7 @@ def test_undo_with_nothing_to_take_back(place):
 
 def test_answers_in_a_file(place, tmp_path):
     answers = put(tmp_path / "answers.txt", "s\nwhat\n")
-    result = review(place, "", "--answers", answers, status=2)
-    assert "answers.txt:2" in result.stderr
+    assert "answers.txt:2" in review(place, "", "--answers", answers, status=2).stderr
     put(answers, "s\r\ns\n")
     assert "All done." in review(place, "", "--answers", answers).stderr
     assert error_of("review", "--root", place, "--answers", tmp_path / "none", *DAY)["code"] == "missing"

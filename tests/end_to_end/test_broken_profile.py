@@ -146,8 +146,7 @@ def test_a_copy_of_a_store_is_whole_or_not_made(code, store, tmp_path):
     """What is left behind would be lost with the switch to the other store."""
     other = "sqlite:///other.db" if store == "files" else "files"
     before = sorted(path.name for path in tmp_path.iterdir())
-    result = run("store", "copy", store, other, status=2)
-    assert tells(result, code)
+    assert tells(run("store", "copy", store, other, status=2), code)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -158,8 +157,7 @@ def test_all_are_seeded_but_those_it_concerns(code, tmp_path):
     result = run("seed", "--all", status=2)
     assert result.stdout.startswith("neo/user: 1 added")
     assert tells(result, code)
-    said = run_json("seed", "boss", "--all", "--dry-run", status=2)
-    assert [error["code"] for error in said["unreadable"]] == [code]
+    assert [error["code"] for error in run_json("seed", "boss", "--all", "--dry-run", status=2)["unreadable"]] == [code]
 
 
 # --- places ----------------------------------------------------------------------------------------------------------

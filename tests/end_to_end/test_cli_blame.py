@@ -60,8 +60,7 @@ def test_what_comes_back_has_its_past(user, monkeypatch):
     as_person(monkeypatch, "Ada", "replace", "-p", "neo", "15th", "Invoices are due on the 20th.")
     as_person(monkeypatch, "Grace", "remove", "-p", "neo", "20th")
     assert "neo/user" not in run("blame", "neo/user").stdout
-    gone = run_json("log", "neo/user", "--entry", "20th")
-    assert [each["revision"] for each in gone["revisions"]] == ["3", "2", "1"]
+    assert [each["revision"] for each in run_json("log", "neo/user", "--entry", "20th")["revisions"]] == ["3", "2", "1"]
     as_person(monkeypatch, "Grace", "undo")
     assert (blamed("20th")["person"], blamed("20th")["revisions"]) == ("Ada", ["1", "2", "3", "4"])
 
@@ -74,8 +73,7 @@ def test_a_verification_that_changes_no_text_counts(user, monkeypatch):
 
 def test_both_files_of_a_profile(user):
     run("add", "-p", "neo", "-t", "memory", "-c", "rules", "In memory.")
-    both = run_json("blame", "neo")
-    assert [each["entity"] for each in both["files"]] == ["neo/user", "neo/memory"]
+    assert [each["entity"] for each in run_json("blame", "neo")["files"]] == ["neo/user", "neo/memory"]
     text = run("blame", "neo").stdout
     assert text.startswith("neo/user\n")
     assert "\n\nneo/memory\n" in text

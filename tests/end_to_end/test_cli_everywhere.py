@@ -72,10 +72,3 @@ def test_what_cannot_be_read_hides_nothing_else(seeded):
         assert "Boss alone." in result.stdout
         assert "MEMORY.md" in result.stderr
     assert seeded.read_text() == USER
-
-
-def test_no_root_is_an_error(tmp_path, monkeypatch):
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
-    for command in (["list"], ["search", "x"]):
-        assert error_of(*command)["code"] == "no_root"

@@ -151,8 +151,7 @@ def test_diff_without_a_difference(user, revisions):
 
 def test_diff_of_bytes_that_are_no_text(user):
     user.write_bytes(b"\xff\x1b[31m\n")
-    result = run("diff", "neo")
-    assert "+\\xff\\x1b[31m\n" in result.stdout
+    assert "+\\xff\\x1b[31m\n" in run("diff", "neo").stdout
 
 
 def test_diff_as_json(user):

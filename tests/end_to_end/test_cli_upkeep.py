@@ -132,8 +132,7 @@ def test_an_anchor_reveals_a_history_that_was_put_back(user, sidecar, tmp_path):
     shutil.rmtree(user.parent)
     shutil.copytree(tmp_path / "copy", user.parent)
     assert run("fsck").stdout == "no damage\n"
-    result = run("anchor", "--check", "-", input=line, status=4)
-    assert result.stdout.startswith("damage[rolled_back]: homes/neo: ")
+    assert run("anchor", "--check", "-", input=line, status=4).stdout.startswith("damage[rolled_back]: homes/neo: ")
     said = run_json("anchor", "--check", "-", input=line, status=4)
     assert (said["held"], [fault["code"] for fault in said["faults"]]) == (False, ["rolled_back"])
 
@@ -288,16 +287,14 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
 
 def test_a_repair_that_moves_lines_away_says_where(user):
     user.write_bytes(LATIN)
-    result = run("repair", "neo", "--how", "move", "--yes")
-    assert "was moved to homes/neo/USER.moved.md" in result.stderr
+    assert "was moved to homes/neo/USER.moved.md" in run("repair", "neo", "--how", "move", "--yes").stderr
     assert (user.parent / "USER.moved.md").read_bytes() == b"Caf\xe9 before ten.\n"
 
 
 @pytest.mark.parametrize(("how", "entries"), [("split", 2), ("move", 0)])
 def test_an_entry_over_the_limit(small, how, entries):
     small.write_text(LONG)
-    result = run("repair", "neo", "--how", how, "--yes")
-    assert result.stdout.startswith("mended in neo/user (revision ")
+    assert run("repair", "neo", "--how", how, "--yes").stdout.startswith("mended in neo/user (revision ")
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
     assert sum("long paragraph" in body for body in bodies) == entries
     assert run("repair", "neo").stderr.startswith("nothing to repair")
@@ -327,8 +324,7 @@ def test_a_file_that_is_no_text_is_copied_before_it_is_mended(user):
 
 def test_a_repair_that_keeps_all_says_so(small):
     small.write_text(LONG)
-    result = run("repair", "neo", "--how", "keep")
-    assert "they stay as they are" in result.stderr
+    assert "they stay as they are" in run("repair", "neo", "--how", "keep").stderr
     assert small.read_text() == LONG
 
 

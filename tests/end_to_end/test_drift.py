@@ -6,28 +6,17 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 
 from catmem import Operation, Workspace, memory_tool
-from catmem.cli.main import group
 from catmem.errors import DriftError
 from catmem.mcp.tools import call_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.end_to_end.pseudo_terminal import terminals
+from tests.end_to_end.terminal import error_of, run
 
 FACT = "Uses tabs for indentation."
 MORE = " And more:" + " lorem ipsum dolor" * 480
 NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
-
-
-def run(*arguments, status=0, stdin=None):
-    result = CliRunner().invoke(group, [str(each) for each in arguments], input=stdin)
-    assert result.exit_code == status, result.output
-    return result
-
-
-def error_of(*arguments, status=3):
-    return json.loads(run(*arguments, "--format", "json", status=status).stderr)["error"]
 
 
 @pytest.fixture(params=["with limits", "an older root"])
@@ -79,7 +68,7 @@ def test_a_person_at_the_command_line(file, verb):
     text = file.read_bytes()
     write = (*verb, "-p", "orchestrator", "-t", target_of(file))
     for _ in range(3):
-        said = error_of(*write)
+        said = error_of(*write, status=3)
         assert (said["code"], said["drift_backup"]) == ("drift", str(copies(file)[0].resolve()))
         assert file.read_bytes() == text
         told(said["message"], file)
@@ -99,7 +88,7 @@ def test_another_write_in_between_is_no_look(file):
     run("add", "Another fact.", "-p", "orchestrator", "-t", target, "-c", "projects")
     assert run(*write, status=3).stderr.startswith("error[drift]")
     run("add", "One more.", "-p", "orchestrator", "-t", target, "-c", "projects")
-    said = error_of(*write)
+    said = error_of(*write, status=3)
     assert said["code"] == "drift"
     run(*write, "--expected", said["found"])
 
@@ -215,8 +204,7 @@ def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
         assert call(action="prompt", target=None)["success"]
     assert file.read_bytes() == text
     (copy,) = copies(file)
-    shown = run("reconcile", copy, status=1)
-    assert "an entry of 8,6" in shown.stderr
+    assert "an entry of 8,6" in run("reconcile", copy, status=1).stderr
     run("reconcile", copy, "--all", "--dry-run")
     assert call(**add)["reason"] == "drift"
     assert "is accepted" in run("reconcile", copy, "--all").stderr
@@ -253,7 +241,7 @@ def test_an_entry_that_was_too_long_before_catmem_came(root):
     file.write_text(f"{FACT}{MORE}\n§\nShort.\n", encoding="utf-8")
     write = ("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", "memory")
     for _ in range(2):
-        said = error_of(*write)
+        said = error_of(*write, status=3)
         assert said["code"] == "entry_too_large"
         told(said["message"], file)
     run(*write, "--expected", said["found"])
@@ -378,7 +366,7 @@ def test_what_would_not_fit_is_refused_with_the_limit(file):
     (path, target) = file, target_of(file)
     run("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, status=3)
     (copy,) = copies(path)
-    found = error_of("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target)["found"]
+    found = error_of("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, status=3)["found"]
     run("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, "--expected", found)
     if "limits: {" in (path.parents[2] / "catmem.yaml").read_text(encoding="utf-8"):
         said = error_of("reconcile", copy, "--all", status=1)
@@ -404,8 +392,7 @@ def test_what_cannot_be_reconciled(pair, place, data, code):
     path = place(pair[0])
     if data is not None:
         path.write_bytes(data)
-    said = error_of("reconcile", path, "--all", status=2)
-    assert said["code"] == code
+    assert error_of("reconcile", path, "--all", status=2)["code"] == code
     assert pair[0].read_text(encoding="utf-8") == AFTER
     if data is not None:
         path.unlink()

@@ -113,5 +113,4 @@ def test_a_name_gives_no_rights_and_takes_none(user, monkeypatch):
     assert whose() == ("person", "neo")
     assert "  neo (person)  " in run("log", "neo/user").stdout
     monkeypatch.setenv("CATMEM_PERSON", "Ada")
-    retried = run("add", "-p", "neo", "-c", "rules", "One more.")
-    assert "revision 3" in retried.stdout
+    assert "revision 3" in run("add", "-p", "neo", "-c", "rules", "One more.").stdout

@@ -8,16 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from catmem.audit.log_queries import OPS
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited
-
-
-def run(*arguments):
-    return CliRunner().invoke(group, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 @pytest.fixture
@@ -26,15 +21,15 @@ def place(tmp_path):
     return tmp_path / "root"
 
 
-def add(place, text, *more):
-    return run("add", "--root", place, "-p", "neo", "-c", "work", text, *more)
+def add(place, text, *more, **choices):
+    return run("add", "--root", place, "-p", "neo", "-c", "work", text, *more, **choices)
 
 
 @pytest.fixture
 def used(place):
-    assert add(place, "one").exit_code == 0
-    assert add(place, "two").exit_code == 0
-    assert add(place, "three", "--expected", "1").exit_code == 3
+    add(place, "one")
+    add(place, "two")
+    add(place, "three", "--expected", "1", status=3)
     return place
 
 
@@ -43,7 +38,7 @@ def used(place):
 
 def test_the_lines_are_told_the_newest_last(used):
     result = run("audit", "--root", used)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stderr == ""
     assert [line.split()[2:] for line in result.stdout.splitlines()] == [
         ["ok", "neo/user", "add", "person", "0", "->", "1"],
         ["ok", "neo/user", "add", "person", "1", "->", "2"],
@@ -54,7 +49,7 @@ def test_the_lines_are_told_the_newest_last(used):
 def test_options_narrow_what_is_told(used):
     assert len(run("audit", "--root", used, "--status", "ok", "--since", "1d", "-n", "1").stdout.splitlines()) == 1
     result = run("audit", "--root", used, "--entity", "neo/memory")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "No operation was recorded that fits.\n")
+    assert (result.stdout, result.stderr) == ("", "No operation was recorded that fits.\n")
     assert len(run("audit", "--root", used, "--entity", "neo/").stdout.splitlines()) == 3
 
 
@@ -70,8 +65,7 @@ def test_options_narrow_what_is_told(used):
     ],
 )
 def test_a_name_that_there_is_not_is_told_where_nothing_fits(used, arguments, said):
-    result = run("audit", "--root", used, *arguments)
-    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, said)
+    assert run("audit", "--root", used, *arguments).stderr.splitlines()[-1] == said
 
 
 @pytest.mark.parametrize(
@@ -84,7 +78,7 @@ def test_a_name_that_there_is_is_not(used, arguments):
 def test_names_of_the_past_are_found_and_not_told(used):
     (used / "profiles" / "neo.yaml").unlink()
     result = run("audit", "--root", used, "--entity", "neo")
-    assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (0, 3, "")
+    assert (len(result.stdout.splitlines()), result.stderr) == (3, "")
 
 
 def test_an_empty_log_is_told(place):
@@ -121,14 +115,13 @@ def test_a_summary_counts(used):
 def test_a_damaged_line_is_told_and_hides_no_other(used):
     with (used / ".catmem" / "audit.jsonl").open("ab") as file:
         file.write(b"garbage\n")
-    result = run("audit", "--root", used)
-    assert result.exit_code == 1
+    result = run("audit", "--root", used, status=1)
     assert len(result.stdout.splitlines()) == 3
     assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
 
 
 def test_what_a_terminal_would_act_on_is_written_out(place):
-    run("add", "--root", place, "-p", "\x1b[2J\nnext line", "x")
+    run("add", "--root", place, "-p", "\x1b[2J\nnext line", "x", status=2)
     result = run("audit", "--root", place)
     assert len(result.stdout.splitlines()) == 1
     assert "\\x1b[2J\\nnext line/user" in result.stdout
@@ -150,9 +143,7 @@ def test_what_a_terminal_would_act_on_is_written_out(place):
     ],
 )
 def test_wrong_options_are_told(place, arguments, said):
-    result = run("audit", "--root", place, *arguments)
-    assert result.exit_code == 2
-    assert said in result.stderr
+    assert said in run("audit", "--root", place, *arguments, status=2).stderr
 
 
 @pytest.mark.parametrize("moment", ["2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+02:00", "30m", "1h30m"])
@@ -175,7 +166,7 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
     first = [json.loads(following.stdout.readline()) for _ in range(3)]
     assert [line["status"] for line in first] == ["ok", "ok", "conflict"]
     (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
-    assert add(used, "three").exit_code == 0
+    add(used, "three")
     assert json.loads(following.stdout.readline())["mem_rev"] == 3
     following.send_signal(signal.SIGINT)
     out, err = following.communicate()
@@ -197,7 +188,7 @@ def test_following_a_name_that_there_is_not_is_told_at_once(used):
 def test_the_mode_and_who_is_in(tmp_path):
     make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n")
     result = run("rollout", "--root", tmp_path)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stderr == ""
     assert result.stdout.splitlines() == [
         "rollout is canary: refusals are enforced for 50 % of all entities, by their names; elsewhere they are noted",
         "boss/user    noted",
@@ -219,18 +210,17 @@ def test_a_bypass_is_told_before_what_holds_after_it(used):
 def test_a_report_on_a_damaged_log_tells_so_as_audit_does(used):
     with (used / ".catmem" / "audit.jsonl").open("ab") as file:
         file.write(b"garbage\n")
-    result = run("rollout", "report", "--root", used)
-    assert (result.exit_code, result.stdout.splitlines()[1][:12]) == (1, "3 operations")
+    result = run("rollout", "report", "--root", used, status=1)
+    assert result.stdout.splitlines()[1][:12] == "3 operations"
     assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
-    assert run("rollout", "report", "--root", used, "--format", "json").exit_code == 1
+    run("rollout", "report", "--root", used, "--format", "json", status=1)
 
 
 def test_a_bypass_from_its_beginning_to_its_end(used):
     begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used)
-    assert begun.exit_code == 0
     assert begun.stderr.endswith("Z: why\n")
     assert run("rollout", "--root", used).stdout.startswith(begun.stderr)
-    assert add(used, "three", "--expected", "1").exit_code == 0
+    add(used, "three", "--expected", "1")
     assert run("rollout", "bypass", "--end", "--root", used).stderr == "The bypass is ended.\n"
     assert run("rollout", "bypass", "--end", "--root", used).stderr == "No bypass was on.\n"
     said = json.loads(run("rollout", "report", "--format", "json", "--root", used).stdout)
@@ -239,11 +229,8 @@ def test_a_bypass_from_its_beginning_to_its_end(used):
 
 def test_a_report_tells_what_shadow_mode_let_pass(used):
     put(used / "catmem.yaml", (used / "catmem.yaml").read_text() + "rollout: {mode: shadow}\n")
-    written = add(used, "three", "--expected", "1")
-    assert written.exit_code == 0
-    assert "this write would have been refused (stale_prev)" in written.output
+    assert "this write would have been refused (stale_prev)" in add(used, "three", "--expected", "1").output
     result = run("rollout", "report", "--root", used)
-    assert result.exit_code == 0
     parts = result.stdout.split("\n\n")
     assert parts[0].startswith("rollout is shadow: ")
     assert parts[1].splitlines()[0] == "let pass, and refused if everything were enforced: 1"
@@ -265,15 +252,12 @@ def test_a_report_tells_what_shadow_mode_let_pass(used):
     ],
 )
 def test_a_wrong_bypass_is_told(place, arguments, said):
-    result = run("rollout", *arguments, *(["--root", str(place)] if arguments[0] == "bypass" else []))
-    assert result.exit_code == 2
+    result = run("rollout", *arguments, *(["--root", str(place)] if arguments[0] == "bypass" else []), status=2)
     assert said in result.stderr
 
 
 def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
-    result = run("rollout", "--root", place, "report")
-    assert result.exit_code == 2
-    assert "Options go behind report." in result.stderr
+    assert "Options go behind report." in run("rollout", "--root", place, "report", status=2).stderr
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------
@@ -281,29 +265,26 @@ def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
 
 def test_a_replay_says_what_it_rebuilt(used, tmp_path):
     result = run("replay", "--root", used, "--to", tmp_path / "to")
-    assert result.exit_code == 0
     assert result.stderr == "2 revisions written\n1 head rebuilt, byte for byte what the store recorded\n"
     assert (tmp_path / "to" / "neo" / "USER.md").read_bytes() == (used / "homes" / "neo" / "USER.md").read_bytes()
 
 
 def test_a_replay_of_nothing_says_so(place, tmp_path):
-    result = run("replay", "--root", place, "--to", tmp_path / "to")
-    assert (result.exit_code, result.stderr) == (0, "No revision is recorded yet.\n")
+    assert run("replay", "--root", place, "--to", tmp_path / "to").stderr == "No revision is recorded yet.\n"
 
 
 def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):
     path = used / "homes" / "neo" / "USER.md"
     path.unlink()
     path.mkdir()
-    result = run("replay", "--root", used, "--to", tmp_path / "to", "--format", "json")
-    assert result.exit_code == 4
+    result = run("replay", "--root", used, "--to", tmp_path / "to", "--format", "json", status=4)
     assert result.stderr.startswith("mismatch: neo/user: what stands there now: rebuilt ")
     (mismatch,) = json.loads(result.stdout)["mismatches"]
     assert mismatch["entity"] == "neo/user"
 
 
 def test_a_name_with_a_line_end_makes_no_row_of_its_own(used):
-    assert run("add", "--root", used, "-p", "x\nagent   person  999\u2028z", "fact").exit_code == 2
+    run("add", "--root", used, "-p", "x\nagent   person  999\u2028z", "fact", status=2)
     said = run("audit", "--root", used, "--summary").stdout
     assert not [line for line in said.splitlines() if line.split()[-1:] == ["999"]]
     assert "\u2028" not in said

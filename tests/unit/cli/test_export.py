@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 
-from catmem.cli.main import group
 from catmem.config.json_schema import validate
 from catmem.model.document import parse
 from catmem.model.splice import composed
@@ -16,6 +15,7 @@ from catmem.model.version import Version
 from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 from tests.property.strategies import texts
 
@@ -47,8 +47,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(group, ["export", *arguments])
+run = partial(command, "export")
 
 
 def rebuilt(said):
@@ -72,7 +71,7 @@ def test_json(folder):
 
 
 def test_json_files_fit_the_schema_of_documents(folder):
-    assert run("--format", "json", "-o", "out").exit_code == 0
+    run("--format", "json", "-o", "out")
     said = json.loads((folder / "out" / "neo" / "USER.json").read_text())
     assert validate(said, "document") == []
     assert said_by(rebuilt(said)) == said_by(parse(USER))
@@ -130,26 +129,23 @@ def test_twice_is_harmless(folder):
 
 def test_other_files_stay(folder):
     put(folder / "out" / "neo" / "USER.md", "mine")
-    result = run("--format", "hermes", "-o", "out")
-    assert (result.exit_code, "would_overwrite" in result.stderr) == (2, True)
+    assert "would_overwrite" in run("--format", "hermes", "-o", "out", status=2).stderr
     assert (folder / "out" / "neo" / "USER.md").read_text() == "mine"
     assert not (folder / "out" / "neo" / "MEMORY.md").exists()
-    assert run("--format", "hermes", "-o", "out", "--overwrite").exit_code == 0
+    run("--format", "hermes", "-o", "out", "--overwrite")
     assert (folder / "out" / "neo" / "USER.md").read_text() == flat(parse(USER))
 
 
 def test_memory_files_of_the_root_are_never_overwritten(folder):
     (folder / "link").symlink_to("homes")
     for output in ("homes", "link"):
-        result = run("--format", "hermes", "-o", output, "--overwrite")
-        assert (result.exit_code, "would_overwrite" in result.stderr) == (2, True)
+        assert "would_overwrite" in run("--format", "hermes", "-o", output, "--overwrite", status=2).stderr
     assert (folder / "homes" / "neo" / "USER.md").read_text() == USER
 
 
 def test_an_unreadable_file_is_not_exported_as_empty(folder):
     (folder / "homes" / "neo" / "USER.md").write_bytes(b"caf\xe9")
-    result = run("--format", "json", "-o", "out")
-    assert (result.exit_code, "not_utf8" in result.stderr) == (2, True)
+    assert "not_utf8" in run("--format", "json", "-o", "out", status=2).stderr
     assert not (folder / "out").exists()
 
 
@@ -164,5 +160,4 @@ def test_an_unreadable_file_is_not_exported_as_empty(folder):
     ],
 )
 def test_wrong_use(folder, arguments):
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert run(*arguments, status=2).stdout == ""

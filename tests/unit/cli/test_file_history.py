@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.plugins.hermes.store_files import GuardedFiles
 from catmem.workspace.workspace import Workspace
-
-
-def run(*arguments):
-    return CliRunner().invoke(group, [str(each) for each in arguments])
+from tests.end_to_end.terminal import run
 
 
 @pytest.fixture
@@ -42,65 +37,63 @@ def test_a_file_is_compared_with_its_history(path):
 
 
 def test_a_file_is_restored_and_what_it_held_stays(path):
-    dry = run("restore", path, "1", "--dry-run")
-    assert (dry.exit_code, path.read_bytes()) == (0, b"two\nappended")
-    done = run("restore", path, "1")
-    assert (done.exit_code, path.read_bytes()) == (0, b"one")
-    assert run("restore", path, "3").exit_code == 0
+    run("restore", path, "1", "--dry-run")
+    assert path.read_bytes() == b"two\nappended"
+    run("restore", path, "1")
+    assert path.read_bytes() == b"one"
+    run("restore", path, "3")
     assert path.read_bytes() == b"two\nappended"
 
 
 def test_a_file_that_is_gone_comes_back(path, monkeypatch):
     path.unlink()
     monkeypatch.chdir(path.parent)
-    assert run("restore", "MEMORY.md", "2").exit_code == 0
+    run("restore", "MEMORY.md", "2")
     assert path.read_bytes() == b"two"
 
 
 def test_a_path_through_a_link_means_the_file_that_it_leads_to(path, tmp_path):
     link = tmp_path / "link.md"
     link.symlink_to(path)
-    assert run("restore", link, "1").exit_code == 0
+    run("restore", link, "1")
     assert link.is_symlink()
     assert path.read_bytes() == b"one"
 
 
 def test_an_old_view_is_refused(path):
-    done = run("restore", path, "1", "--expected", "1")
-    assert (done.exit_code, path.read_bytes()) == (3, b"two\nappended")
+    run("restore", path, "1", "--expected", "1", status=3)
+    assert path.read_bytes() == b"two\nappended"
 
 
 @pytest.mark.parametrize("command", [("log",), ("diff",), ("restore", "1")])
 def test_a_path_of_nothing_is_an_error_and_makes_nothing(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run(command[0], "gone/MEMORY.md", *command[1:])
-    assert (done.exit_code, list(tmp_path.iterdir())) == (2, [])
-    assert "gone/MEMORY.md" in done.stderr
+    assert "gone/MEMORY.md" in run(command[0], "gone/MEMORY.md", *command[1:], status=2).stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_without_a_history_is_shown_and_gets_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.md").write_text("one", encoding="utf-8")
     assert "no history yet" in run("log", "notes.md").stdout
-    assert run("restore", "notes.md", "1").exit_code != 0
+    run("restore", "notes.md", "1", status=2)
     assert [each.name for each in tmp_path.iterdir()] == ["notes.md"]
 
 
 def test_an_agent_may_not_restore_a_file_of_no_profile(path):
-    assert run("restore", path, "1", "--as", "neo").exit_code == 2
+    run("restore", path, "1", "--as", "neo", status=2)
     assert path.read_bytes() == b"two\nappended"
 
 
 def test_the_path_of_a_file_of_a_root_means_its_entity(tmp_path, monkeypatch):
     root = tmp_path / "root"
-    assert run("init", "--example", root).exit_code == 0
+    run("init", "--example", root)
     workspace = Workspace.open(root)
     before = workspace.path("trinity", "user").read_bytes()
     workspace.add("trinity", "New.", category="workflow-rules-finance")
     monkeypatch.chdir(tmp_path)
     found = json.loads(run("log", "root/homes/trinity/USER.md", "--format", "json").stdout)
     assert found["entity"] == "trinity/user"
-    assert run("restore", "root/homes/trinity/USER.md", "1").exit_code == 0
+    run("restore", "root/homes/trinity/USER.md", "1")
     assert workspace.path("trinity", "user").read_bytes() == before
-    audited = run("audit", "--root", root, "--format", "json").stdout
-    assert '"restore"' in audited
+    assert '"restore"' in run("audit", "--root", root, "--format", "json").stdout

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 from tests.patches import patched
 
@@ -16,8 +18,7 @@ UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
 PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
 
 
-def run(*arguments, **choices):
-    return CliRunner().invoke(group, ["fmt", *(str(argument) for argument in arguments)], **choices)
+run = partial(command, "fmt")
 
 
 @pytest.fixture
@@ -41,50 +42,45 @@ def names(folder):
 
 def test_the_files_of_the_root(user):
     result = run()
-    assert (result.exit_code, result.stdout) == (0, "formatted homes/neo/USER.md\n")
+    assert result.stdout == "formatted homes/neo/USER.md\n"
     assert result.stderr == "1 of 2 files changed\n"
     assert user.read_text() == PLAIN
     assert names(user.parent) == [".catmem", "MEMORY.md", "USER.md"]
-    again = run()
-    assert (again.exit_code, again.stdout) == (0, "")
+    assert run().stdout == ""
 
 
 def test_check_writes_nothing_and_is_status_1(user):
-    result = run("--check")
-    assert (result.exit_code, result.stdout) == (1, "would format homes/neo/USER.md\n")
+    assert run("--check", status=1).stdout == "would format homes/neo/USER.md\n"
     assert user.read_text() == UNTIDY
     run()
-    assert run("--check").exit_code == 0
+    run("--check")
 
 
 def test_diff_writes_nothing_and_shows_it(user):
-    result = run("--diff")
-    assert result.exit_code == 1
+    result = run("--diff", status=1)
     assert result.stdout.startswith("--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ ")
     assert "\n-three\n\\ No newline at end of file\n+three\n" in result.stdout
     assert user.read_text() == UNTIDY
     run()
-    assert (run("--diff").exit_code, run("--diff").stdout) == (0, "")
+    assert run("--diff").stdout == ""
 
 
 @pytest.mark.parametrize(
     ("options", "written", "status"), [((), True, 0), (("--check",), False, 1), (("--diff",), False, 1)]
 )
 def test_json(user, options, written, status):
-    result = run("--format", "json", *options)
-    said = json.loads(result.stdout)
+    said = json.loads(run("--format", "json", *options, status=status).stdout)
     assert list(said) == ["files", "changed", "written", "unreadable"]
     assert said == {"files": 2, "changed": ["homes/neo/USER.md"], "written": written, "unreadable": []}
-    assert result.exit_code == status
 
 
 def test_the_shared_layout_and_back(user):
-    assert run("--layout", "shared", user).exit_code == 0
+    run("--layout", "shared", user)
     shared = user.read_text()
     assert shared.endswith("## __uncategorized__")
-    assert run("--check", user).exit_code == 0
-    assert run("--check", "--layout", "plain", user).exit_code == 1
-    assert run("--layout", "plain", user).exit_code == 0
+    run("--check", user)
+    run("--check", "--layout", "plain", user, status=1)
+    run("--layout", "plain", user)
     assert user.read_text().startswith(PLAIN)
 
 
@@ -94,27 +90,23 @@ def test_entries_that_hermes_agent_would_drop_are_named(place):
 
 
 def test_standard_input(place):
-    result = run("-", input=UNTIDY)
-    assert (result.exit_code, result.stdout) == (0, PLAIN)
+    assert run("-", input=UNTIDY).stdout == PLAIN
     assert run("-", "--layout", "shared", input=UNTIDY).stdout.endswith("## __uncategorized__")
-    check = run("-", "--check", input=UNTIDY)
-    assert (check.exit_code, check.stdout) == (1, "")
-    assert run("-", "--check", input=PLAIN).exit_code == 0
-    diff = run("-", "--diff", input=UNTIDY)
-    assert (diff.exit_code, diff.stdout.startswith("--- a/-\n+++ b/-\n")) == (1, True)
-    bad = run("-", input=b"\xff")
-    assert (bad.exit_code, bad.stdout, "not_utf8" in bad.stderr) == (2, "", True)
+    assert run("-", "--check", input=UNTIDY, status=1).stdout == ""
+    run("-", "--check", input=PLAIN)
+    assert run("-", "--diff", input=UNTIDY, status=1).stdout.startswith("--- a/-\n+++ b/-\n")
+    bad = run("-", input=b"\xff", status=2)
+    assert (bad.stdout, "not_utf8" in bad.stderr) == ("", True)
 
 
 def test_one_bad_file_does_not_stop_the_others(place, user):
     bad = put(place / "homes" / "a" / "USER.md", b"\xff")
-    result = run(place / "homes" / "a", place / "nothing.md", user)
-    assert result.exit_code == 2
+    result = run(place / "homes" / "a", place / "nothing.md", user, status=2)
     assert "not_utf8" in result.stderr
     assert "missing" in result.stderr
     assert user.read_text() == PLAIN
     assert bad.read_bytes() == b"\xff"
-    as_json = run("--format", "json", bad, user)
+    as_json = run("--format", "json", bad, user, status=2)
     assert json.loads(as_json.stdout) == {"files": 2, "changed": [], "written": True, "unreadable": []}
     assert json.loads(as_json.stderr)["error"]["code"] == "not_utf8"
 
@@ -129,9 +121,7 @@ def test_a_change_in_between_is_status_3(user, monkeypatch):
         apply_format(workspace, planned)
 
     monkeypatch.setattr(formatting, "apply_format", somebody_is_faster)
-    result = run()
-    assert result.exit_code == 3
-    assert "error[drift]" in result.stderr
+    assert "error[drift]" in run(status=3).stderr
     assert user.read_text() == "## A\nwritten by somebody else"
     (backup,) = user.parent.glob("USER.md.bak.*")
     assert backup.read_text() == user.read_text()
@@ -141,7 +131,7 @@ def test_mode_and_link_are_kept(place, user):
     user.chmod(0o640)
     link = place / "link.md"
     link.symlink_to(user)
-    assert run(link).exit_code == 0
+    run(link)
     assert link.is_symlink()
     assert user.read_text() == PLAIN
     assert user.stat().st_mode & 0o777 == 0o640
@@ -152,8 +142,7 @@ def test_a_link_that_nobody_named_leads_nowhere(place, user, tmp_path_factory):
     user.unlink()
     user.symlink_to(outside)
     for arguments in ((), ("homes",)):
-        result = run(*arguments)
-        assert (result.exit_code, "error[symlink]" in result.stderr) == (2, True)
+        assert "error[symlink]" in run(*arguments, status=2).stderr
     assert outside.read_text() == UNTIDY
 
 
@@ -162,9 +151,7 @@ def test_a_link_that_nobody_named_leads_nowhere(place, user, tmp_path_factory):
 def test_odd_file_names(place, name, options):
     path = os.fsdecode(name)
     put(place / path, UNTIDY + "\n## C\nthree\n")
-    result = run(path, *options)
-    assert not isinstance(result.exception, Exception), result.exception
-    assert result.exit_code == int("--diff" in options)
+    result = run(path, *options, status=int("--diff" in options))
     assert "\x1b" not in result.output
     if "json" in options:
         assert json.loads(result.stdout)["changed"] == [path]
@@ -172,31 +159,29 @@ def test_odd_file_names(place, name, options):
 
 def test_carriage_returns_show_in_a_diff(place):
     file = put(place / "x.md", b"## A\r\none\r\n## B\ntwo\r\n")
-    assert "\\r" in run("--diff", file).stdout
+    assert "\\r" in run("--diff", file, status=1).stdout
     assert file.read_bytes() == b"## A\r\none\r\n## B\ntwo\r\n"
 
 
 def test_check_in_the_wrong_folder_does_not_pass(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("--check")
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = run("--check", status=2)
+    assert result.stdout == ""
     assert "error[no_root]" in result.stderr
     put(tmp_path / "catmem.yaml", "version: 1\n")
-    assert (run("--check").exit_code, run("--check").stderr) == (0, "0 of 0 files would be changed\n")
+    assert run("--check").stderr == "0 of 0 files would be changed\n"
 
 
 def test_a_file_that_is_no_markdown_is_refused(place, user):
     file = put(place / "notes.txt", UNTIDY)
-    result = run(user, file)
-    assert (result.exit_code, "error[not_markdown]" in result.stderr) == (2, True)
+    assert "error[not_markdown]" in run(user, file, status=2).stderr
     assert (user.read_text(), file.read_text()) == (UNTIDY, UNTIDY)
 
 
 def test_a_large_difference_is_a_diff_all_the_same(place):
     old = "".join(f"## A{number % 7}\n{number % 3}\n" for number in range(20_000))
     file = put(place / "large.md", old)
-    result = run("--diff", file)
-    assert result.exit_code == 1
+    result = run("--diff", file, status=1)
     run(file)
     assert patched(old, result.stdout) == file.read_text()
 

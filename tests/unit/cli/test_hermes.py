@@ -8,9 +8,8 @@ import sys
 import venv
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
@@ -33,12 +32,6 @@ def hermes(tmp_path, monkeypatch):
 def rooted(hermes):
     run("init", "--from-hermes")
     return hermes
-
-
-def run(*arguments, status=0, **more):
-    done = CliRunner().invoke(group, arguments, **more)
-    assert done.exit_code == status, done.output
-    return done
 
 
 def test_a_root_is_made_over_hermes(hermes):
@@ -145,8 +138,7 @@ def test_a_broken_profile_of_hermes_does_not_block_the_others(hermes):
 
 def test_hints_name_what_the_command_has(hermes):
     assert "catmem init --from-hermes DIR" in run("init", "--from-hermes", "nope", status=2).stderr
-    said = run("hermes", "install", "--home", str(hermes), status=2).stderr
-    assert "catmem init --from-hermes .hermes" in said
+    assert "catmem init --from-hermes .hermes" in run("hermes", "install", "--home", str(hermes), status=2).stderr
 
 
 def test_one_profile_alone(rooted, monkeypatch):

@@ -53,6 +53,12 @@ COMMANDS = [
     ["add", "-p", "neo", "-c", HOSTILE, "x"],
     ["show", HOSTILE],
     ["import", "-p", "neo", "--from", "claude", HOSTILE],
+    ["remove", "-p", "neo", "\x7f"],
+    ["remove", "-p", "neo", "red \x1b"],
+    ["remove", "-p", "neo", SHOWN, "--dry-run"],
+    ["add", "-p", "neo", "-c", "talk", HOSTILE],
+    ["seed", "neo", "ann", "--status"],
+    ["seed", "neo", "ann", "--check"],
 ]
 
 

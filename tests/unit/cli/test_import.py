@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 UNCATEGORIZED = ("uncategorized", "next")
@@ -26,13 +26,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(group, ["import", "-p", "neo", *(str(argument) for argument in arguments)])
+run = partial(command, "import", "-p", "neo")
 
 
 def test_what_it_says():
     result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "user=project")
-    assert (result.exit_code, result.stdout) == (0, "added 3 to neo/user (revision 1)\n")
+    assert result.stdout == "added 3 to neo/user (revision 1)\n"
     assert (
         "no category is called 'feedback': 1 entry of that kind in __uncategorized__; --map 'feedback=CATEGORY'"
         in result.stderr
@@ -49,15 +48,15 @@ def test_what_the_owner_will_not_see_is_told_once(folder):
 
 
 def test_a_kind_that_is_not_there_is_refused_with_the_nearest(folder):
-    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "fedback=project")
-    assert (result.exit_code, "Did you mean 'feedback'?" in result.stderr) == (2, True)
+    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "fedback=project", status=2)
+    assert "Did you mean 'feedback'?" in result.stderr
     assert not (folder / "homes").exists()
 
 
 def test_again():
     run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
     result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
-    assert (result.exit_code, result.stdout) == (0, "nothing new; nothing written\n")
+    assert result.stdout == "nothing new; nothing written\n"
     assert "3 there already" in result.stderr
 
 
@@ -109,13 +108,11 @@ def test_what_a_terminal_would_act_on_is_written_out(folder):
     ],
 )
 def test_wrong_use(folder, arguments):
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert run(*arguments, status=2).stdout == ""
     assert not (folder / "homes").exists()
 
 
 def test_a_graph_that_is_none(folder):
     put(folder / "memory.jsonl", "[]")
-    result = run("--from", "mcp-memory", "memory.jsonl")
-    said = "error[other_schema]: memory.jsonl: is no graph of the memory server"
-    assert (result.exit_code, said in result.stderr) == (2, True)
+    said = run("--from", "mcp-memory", "memory.jsonl", status=2).stderr
+    assert "error[other_schema]: memory.jsonl: is no graph of the memory server" in said

@@ -9,18 +9,16 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from catmem import resources
-from catmem.cli.main import group
 from catmem.workspace.kits import kits
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
-
-def run(*arguments):
-    return CliRunner().invoke(group, ["init", *(str(argument) for argument in arguments)])
+run = partial(command, "init")
 
 
 def contents(folder):
@@ -33,14 +31,11 @@ def do_next(result, place, monkeypatch):
     first, *others = [shlex.split(step) for step in steps.splitlines()]
     assert first[0] == "cd"
     monkeypatch.chdir(place / first[1])
-    found = [CliRunner().invoke(group, [*step[1:], *(["--yes"] if "sort" in step else [])]) for step in others]
-    assert [each.exit_code for each in found] == [0] * len(others), [each.output for each in found]
-    return [each.stdout for each in found]
+    return [command(*step[1:], *(["--yes"] if "sort" in step else [])).stdout for step in others]
 
 
 def test_it_says_what_it_wrote(tmp_path):
     result = run(tmp_path / "new")
-    assert result.exit_code == 0
     assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
         "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
     ]  # fmt: skip
@@ -48,7 +43,7 @@ def test_it_says_what_it_wrote(tmp_path):
 
 def test_the_working_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run().exit_code == 0
+    run()
     assert (tmp_path / "catmem.yaml").is_file()
 
 
@@ -60,22 +55,20 @@ def test_what_it_proposes_next_works(tmp_path, monkeypatch):
 
 
 def test_twice_is_harmless(tmp_path):
-    assert run(tmp_path, "--example").exit_code == 0
+    run(tmp_path, "--example")
     before = contents(tmp_path)
-    again = run(tmp_path, "--example")
-    assert (again.exit_code, again.stdout) == (0, "nothing to do\n")
+    assert run(tmp_path, "--example").stdout == "nothing to do\n"
     assert contents(tmp_path) == before
 
 
 def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "ä" * 2201)
     put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1375)
-    result = run(tmp_path)
-    assert "note: homes/neo/MEMORY.md has 2,201 characters, over the 2,200 that Hermes Agent" in result.stderr
+    assert "note: homes/neo/MEMORY.md has 2,201 characters, over the 2,200 that Hermes Agent" in run(tmp_path).stderr
     assert (tmp_path / "catmem.yaml").read_text(encoding="utf-8").endswith("\nlimits: {user: 1375}\n")
     put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1376)
     again = run(tmp_path)
-    assert (again.exit_code, again.stdout, again.stderr) == (0, "nothing to do\n", "")
+    assert (again.stdout, again.stderr) == ("nothing to do\n", "")
 
 
 def test_json(tmp_path):
@@ -99,8 +92,8 @@ def test_json(tmp_path):
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_other_content_is_never_overwritten(tmp_path, output_format):
     put(tmp_path / "catmem.yaml", "mine")
-    result = run(tmp_path, "--format", output_format)
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = run(tmp_path, "--format", output_format, status=2)
+    assert result.stdout == ""
     assert "would_overwrite" in result.stderr
     assert contents(tmp_path) == {"catmem.yaml": b"mine"}
     if output_format == "json":
@@ -109,15 +102,14 @@ def test_other_content_is_never_overwritten(tmp_path, output_format):
 
 def test_a_gitignore_that_is_there(tmp_path):
     put(tmp_path / ".gitignore", "*.pyc")
-    assert run(tmp_path).exit_code == 0
+    run(tmp_path)
     assert (tmp_path / ".gitignore").read_text() == "*.pyc\n.catmem/\n*.bak.*\n"
 
 
 def test_a_file_as_the_folder(tmp_path):
     file = put(tmp_path / "file", "mine")
-    assert run(file).exit_code == 2
-    below = run(file / "below")
-    assert (below.exit_code, "error[" in below.stderr) == (2, True)
+    run(file, status=2)
+    assert "error[" in run(file / "below", status=2).stderr
     assert contents(tmp_path) == {"file": b"mine"}
 
 
@@ -133,7 +125,7 @@ def repository(tmp_path, monkeypatch):
 
 def test_with_git_it_says_what_it_wrote(repository):
     result = run(repository, "--git")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stderr == ""
     lines = result.stdout.splitlines()
     assert sum("wrote " in line and ".gitattributes: " in line for line in lines) == 3
     assert "set merge.catmem.driver = catmem merge-driver %O %A %B %P" in lines
@@ -149,8 +141,7 @@ def test_git_in_a_root_that_there_is(repository):
 
 def test_git_without_a_repository_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    result = run(tmp_path / "new", "--git")
-    assert (result.exit_code, "error[no_repository]" in result.stderr) == (2, True)
+    assert "error[no_repository]" in run(tmp_path / "new", "--git", status=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,32 +149,26 @@ def test_git_without_a_repository_writes_nothing(tmp_path, monkeypatch):
 
 
 def test_shipped_profiles_by_name(tmp_path):
-    result = run(tmp_path, "--profile", "trinity")
-    assert result.exit_code == 0, result.output
+    run(tmp_path, "--profile", "trinity")
     assert sorted(contents(tmp_path)) == [
         ".gitignore", "catmem.yaml", "homes/orchestrator/USER.md",
         "profiles/orchestrator.yaml", "profiles/specialist.yaml", "profiles/trinity.yaml",
     ]  # fmt: skip
     shipped = resources.profile_texts()
     assert (tmp_path / "profiles" / "trinity.yaml").read_text() == shipped["trinity"]
-    lint = CliRunner().invoke(group, ["lint", "--root", str(tmp_path)])
-    assert (lint.exit_code, lint.stderr) == (0, "5 files: 1 hint (see --hints)\n"), (
-        lint.output
-    )  # that a section is empty
+    assert command("lint", "--root", tmp_path).stderr == "5 files: 1 hint (see --hints)\n"  # that a section is empty
 
 
 @pytest.mark.parametrize("names", [*([name] for name in resources.profile_texts()), ["neo", "morpheus"]], ids="-".join)
 def test_every_root_of_shipped_profiles_works(tmp_path, names):
-    result = run(tmp_path, *[word for name in names for word in ("--profile", name)])
-    assert result.exit_code == 0, result.output
-    again = run(tmp_path, *[word for name in names for word in ("--profile", name)])
-    assert again.stdout == "nothing to do\n"
+    run(tmp_path, *[word for name in names for word in ("--profile", name)])
+    assert run(tmp_path, *[word for name in names for word in ("--profile", name)]).stdout == "nothing to do\n"
     put(tmp_path / "homes" / "orchestrator" / "USER.md", "# About\n\n## Communication Style\nShort.\n")
     found = {path.stem for path in (tmp_path / "profiles").iterdir()}
     assert found == {"orchestrator", *names} | ({"specialist"} if names != ["orchestrator"] else set())
     for name in names:
-        prompt = CliRunner().invoke(group, ["prompt", name, "--from", "orchestrator", "--root", str(tmp_path)])
-        assert (prompt.exit_code, "Short." in prompt.stdout) == (0, name != "specialist"), prompt.output
+        prompt = command("prompt", name, "--from", "orchestrator", "--root", tmp_path)
+        assert ("Short." in prompt.stdout) == (name != "specialist")
         assert "warning" not in prompt.stderr
 
 
@@ -213,7 +198,6 @@ def flat(tmp_path):
 def test_flat_files_start_the_memory_as_they_are_and_what_it_proposes_next_works(flat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("new", "--profile", "neo", "--start", flat)
-    assert result.exit_code == 0
     home = tmp_path / "new" / "homes" / "orchestrator"
     assert {name: (home / name).read_text() for name in FLAT} == FLAT
     assert {name: (flat / name).read_text() for name in FLAT} == FLAT
@@ -267,16 +251,16 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
     put(flat / "bad" / "USER.md", b"\xff")
     (flat / "empty").mkdir()
     put(flat / "low" / "user.md", "x\n")
-    result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)))
-    assert (result.exit_code, said in result.stderr) == (2, True), result.output
+    result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)), status=2)
+    assert said in result.stderr
     assert not (tmp_path / "new").exists()
 
 
 def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, tmp_path):
     own = put(tmp_path / "new" / "homes" / "orchestrator" / "USER.md", "Mine.\n")
-    result = run(tmp_path / "new", "--start", flat)
-    assert (result.exit_code, own.read_text()) == (2, "Mine.\n")
-    assert run(tmp_path / "new").exit_code == 0
+    run(tmp_path / "new", "--start", flat, status=2)
+    assert own.read_text() == "Mine.\n"
+    run(tmp_path / "new")
     assert own.read_text() == "Mine.\n"
 
 
@@ -291,15 +275,13 @@ def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, t
     ],
 )
 def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names, said):
-    result = run(tmp_path / "new", *(word for name in names for word in ("--profile", name)))
-    assert (result.exit_code, said in result.stderr) == (2, True), result.output
+    assert said in run(tmp_path / "new", *(word for name in names for word in ("--profile", name)), status=2).stderr
     assert not (tmp_path / "new").exists()
 
 
 def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind_knows(flat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("new", "--start", flat, "--profile", "coder", "--profile", "tax-advisor")
-    assert result.exit_code == 0, result.output
     *_, fill_in, seed, prompt = result.stdout.splitlines()
     assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
     assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # change what each may see"
@@ -307,23 +289,21 @@ def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind
     assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout == "nothing to do\n"
     monkeypatch.chdir(root)
     own = root / "profiles" / "tax-advisor.yaml"
-    shown = CliRunner().invoke(group, ["prompt", "tax-advisor", "--from", "orchestrator"])
-    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert command("prompt", "tax-advisor", "--from", "orchestrator").stdout == ""
     assert 'title: "Tax advisor"\n' in own.read_text()
     assert "writable_categories: [invoices, budget, taxes, banking]\n" in own.read_text()
     table = result.stdout.partition("\ncategory ")[2].splitlines()
     assert any(line.split() == ["invoices", "tax-advisor*"] for line in table)
     assert any(line.split() == ["communication-style", "all"] for line in table)
     assert any(line.split() == ["clients", "all"] for line in table)  # both read it, so it is declared
-    assert CliRunner().invoke(group, ["sort", "--unsure"]).exit_code == 0
-    assert CliRunner().invoke(group, ["seed", "--all"]).exit_code == 0
-    assert "Prefers short answers." in CliRunner().invoke(group, ["prompt", "tax-advisor"]).stdout
-    assert "error" not in CliRunner().invoke(group, ["lint"]).output
+    command("sort", "--unsure")
+    command("seed", "--all")
+    assert "Prefers short answers." in command("prompt", "tax-advisor").stdout
+    assert "error" not in command("lint").output
 
 
 def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path):
     result = run(tmp_path / "new", "--profile", "xyzzy", "--profile", "my-bookkeeper")
-    assert result.exit_code == 0
     assert (
         "does not know what xyzzy works on, and made the category xyzzy: name others in profiles/xyzzy.y"
         in result.stderr
@@ -336,9 +316,8 @@ def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path)
 
 
 def test_a_designer_alone_reads_every_category_that_a_new_root_has(tmp_path):
-    assert run(tmp_path / "new", "--profile", "designer").exit_code == 0
-    listed = CliRunner().invoke(group, ["lint", "--root", str(tmp_path / "new")])
-    assert listed.exit_code == 0, listed.output
+    run(tmp_path / "new", "--profile", "designer")
+    command("lint", "--root", tmp_path / "new")
     config, profile = ((tmp_path / "new" / name).read_text() for name in ("catmem.yaml", "profiles/designer.yaml"))
     read = re.search(r"user_memory_categories: \[(.*)\]", profile)[1].split(", ")
     assert set(read) == set(re.findall(r"^    ([a-z-]+): \{title", config, re.MULTILINE))
@@ -346,13 +325,12 @@ def test_a_designer_alone_reads_every_category_that_a_new_root_has(tmp_path):
 
 def test_two_hundred_specialists_are_made(tmp_path):
     names = [word for number in range(200) for word in ("--profile", f"coder-{number}")]
-    assert run(tmp_path / "new", *names).exit_code == 0
-    assert CliRunner().invoke(group, ["access", "--root", str(tmp_path / "new")]).exit_code == 0
+    run(tmp_path / "new", *names)
+    command("access", "--root", tmp_path / "new")
 
 
 def test_a_template_alone_is_no_agent_whose_prompt_comes_next(tmp_path):
-    result = run(tmp_path / "new", "--profile", "specialist", "--profile", "neo")
-    assert result.stdout.endswith("  catmem prompt neo\n")
+    assert run(tmp_path / "new", "--profile", "specialist", "--profile", "neo").stdout.endswith("  catmem prompt neo\n")
     assert run(tmp_path / "two", "--profile", "specialist").stdout.endswith("  catmem prompt orchestrator\n")
 
 
@@ -360,24 +338,22 @@ def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypat
     monkeypatch.chdir(flat)
     before = contents(flat)
     for arguments in ((), ("--profile", "neo"), ("--format", "json")):
-        result = run(*arguments)
-        assert (result.exit_code, result.stdout) == (2, ""), result.output
+        result = run(*arguments, status=2)
+        assert result.stdout == ""
         assert "USER.md and MEMORY.md" in result.stderr
         assert "--start ." in result.stderr
     assert contents(flat) == before
     monkeypatch.chdir(tmp_path)
-    assert "--start old" in run("old").stderr
+    assert "--start old" in run("old", status=2).stderr
     monkeypatch.chdir(flat)
-    assert run("--start", ".").exit_code == 0
+    run("--start", ".")
     assert (flat / "homes" / "orchestrator" / "USER.md").read_text() == FLAT["USER.md"]
     assert run().stdout == "nothing to do\n"  # a root now, whose files were taken
 
 
 @pytest.mark.parametrize("other", ["--example", "--from-hermes"])
 def test_profiles_by_name_are_no_part_of_another_root(tmp_path, other):
-    result = run(tmp_path / "new", "--profile", "neo", other)
-    assert result.exit_code == 2
-    assert "--profile" in result.stderr
+    assert "--profile" in run(tmp_path / "new", "--profile", "neo", other, status=2).stderr
     assert not (tmp_path / "new").exists()
 
 
@@ -385,7 +361,6 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
     (tmp_path / "USER.md").write_text("Prefers short answers.")
     arguments = ["--start", str(tmp_path), "--profile", "coder"]
     said = run(tmp_path / "new", *arguments, "--dry-run")
-    assert said.exit_code == 0
     assert not (tmp_path / "new").exists()
     done = run(tmp_path / "new", *arguments)
     table = done.output[done.output.index("\ncategory") : done.output.index("\nNext:")]
@@ -393,18 +368,15 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
         said.output
         == re.sub("^wrote", "would write", done.output.split("1 entry without")[0], flags=re.MULTILINE) + table
     )
-    again = run(tmp_path / "new", *arguments, "--dry-run", "--format", "json")
-    assert json.loads(again.output)["written"] == []
-    assert run(tmp_path / "new", "--dry-run", "--git").exit_code == 2
+    assert json.loads(run(tmp_path / "new", *arguments, "--dry-run", "--format", "json").output)["written"] == []
+    run(tmp_path / "new", "--dry-run", "--git", status=2)
     (tmp_path / "new" / "profiles" / "coder.yaml").write_text("other")
-    refused = run(tmp_path / "new", *arguments, "--dry-run")
-    assert (refused.exit_code, "would_overwrite" in refused.stderr) == (2, True)
+    assert "would_overwrite" in run(tmp_path / "new", *arguments, "--dry-run", status=2).stderr
 
 
 def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_all_kinds(tmp_path):
     names = {"sound-design": "designer", "translator": "writer", "hr-coach": "people"}
-    said = run(tmp_path / "root", "--profile", "coder", *(f"--profile={name}" for name in names)).stderr
-    assert said == "".join(
+    assert run(tmp_path / "root", "--profile", "coder", *(f"--profile={name}" for name in names)).stderr == "".join(
         f"note: {name} got what a specialist of the kind {kind} usually sees: change it in profiles/{name}.yaml\n"
         for name, kind in names.items()
     )
@@ -416,5 +388,5 @@ def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_
 
 def test_in_a_root_it_says_how_to_add_a_specialist(tmp_path):
     run(tmp_path)
-    said = run(tmp_path, "--profile", "legal").stderr
+    said = run(tmp_path, "--profile", "legal", status=2).stderr
     assert "To add a specialist to this root, write profiles/NAME.yaml with 'extends: specialist'" in said

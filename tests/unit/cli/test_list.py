@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 KEYS = ["target", "category", "line", "id", "state", "date", "threats", "tags", "body"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(group, ["list", *(str(argument) for argument in arguments)])
+run = partial(command, "list")
 
 
 @pytest.fixture
@@ -32,7 +31,6 @@ def place(tmp_path):
 
 def test_for_people(place):
     result = run("-p", "neo", "--root", place, "--as-of", "2026-11-21")
-    assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines()] == [
         ["user:2", "talk", "stale:", "verified", "2026-01-01", "one", "…"],
         ["user:5", "talk", "unverified", "two"],
@@ -60,10 +58,7 @@ def test_what_a_write_may_expect_is_in_the_json(place):
         "memory": {"revision": None, "digest": files()["memory"]["digest"]},
     }
     assert list(files("-t", "memory")) == ["memory"]
-    written = CliRunner().invoke(
-        group, ["replace", "-p", "neo", "--root", str(place), "two", "three", "--expected", digest]
-    )
-    assert written.exit_code == 0, written.output
+    command("replace", "-p", "neo", "--root", str(place), "two", "three", "--expected", digest)
     assert files("-t", "user")["user"]["revision"] == "2"
 
 
@@ -115,12 +110,12 @@ CLOSED = "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: 
 def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, said):
     put(place / "catmem.yaml", CLOSED % "")
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    result = run("-p", "neo", "--root", place, "-c", category)
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = run("-p", "neo", "--root", place, "-c", category, status=2)
+    assert result.stdout == ""
     assert result.stderr.startswith("error[unknown_category]: ")
     assert result.stderr.endswith(f"{said}\n")
-    result = run("-p", "neo", "--root", place, "-c", category, "--format", "json")
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = run("-p", "neo", "--root", place, "-c", category, "--format", "json", status=2)
+    assert result.stdout == ""
     assert json.loads(result.stderr)["error"]["code"] == "unknown_category"
 
 
@@ -135,6 +130,6 @@ def test_a_hint_counts_categories_and_no_aliases(place):
     more = "".join(f", c{number}: {{aliases: [a{number}, b{number}]}}" for number in range(14))
     put(place / "catmem.yaml", CLOSED % more)
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    assert "There are 16 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra").stderr
-    arguments = ["add", "-p", "neo", "--root", str(place), "-c", "zebra", "x"]
-    assert "There are 16 categories to write to" in CliRunner().invoke(group, arguments).stderr
+    assert "There are 16 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra", status=2).stderr
+    said = command("add", "-p", "neo", "--root", place, "-c", "zebra", "x", status=2).stderr
+    assert "There are 16 categories to write to" in said

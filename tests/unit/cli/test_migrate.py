@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 CONFIG = "version: 1\ntaxonomy: {categories: {communication-style: {aliases: [comm]}}}\n"
@@ -15,8 +15,7 @@ FLAT = "# About\n§\n[COMM] Short.\n§\n[OPS] Plain.\n"
 SECTIONED = "# About\n\n[OPS] Plain.\n\n## Communication Style\nShort.\n"
 
 
-def run(*arguments, **choices):
-    return CliRunner().invoke(group, ["migrate", *(str(argument) for argument in arguments)], **choices)
+run = partial(command, "migrate")
 
 
 @pytest.fixture
@@ -31,7 +30,6 @@ def place(tmp_path, monkeypatch):
 
 def test_a_dry_run_shows_the_diff_and_a_table_and_writes_nothing(place):
     result = run("homes/neo/USER.md", "--dry-run")
-    assert result.exit_code == 0
     assert result.stdout == (
         "--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ -1,5 +1,6 @@\n"
         " # About\n-§\n-[COMM] Short.\n-§\n+\n [OPS] Plain.\n+\n+## Communication Style\n+Short.\n"
@@ -56,7 +54,7 @@ def test_a_run_says_how_to_take_it_back_and_that_works(place):
     result = run(user)
     assert user.read_text() == SECTIONED
     assert "to take it back (revision 2): catmem restore neo/user 1\n" in result.stderr
-    assert CliRunner().invoke(group, ["restore", "neo/user", "1"]).exit_code == 0
+    command("restore", "neo/user", "1")
     assert user.read_text() == FLAT
 
 
@@ -65,8 +63,7 @@ def test_a_file_in_no_store_has_its_copy_named(place):
     (copy,) = place.glob("*.bak.*")
     assert copy.read_text() == FLAT
     assert f"kept in {copy.name}; to take it back: mv '{copy.name}' 'old notes.md'\n" in result.stderr
-    again = run("old notes.md")
-    assert again.stdout == (
+    assert run("old notes.md").stdout == (
         "old notes.md: nothing to migrate: of 1 entry without a category 0 moved, 0 tagged, 1 as before\n"
     )
 
@@ -104,28 +101,25 @@ def test_json(place):
 
 def test_the_other_files_are_migrated_if_one_cannot_be(place):
     put(place / "bad.md", b"\xff")
-    result = run("bad.md", "old notes.md", "missing.md")
-    assert result.exit_code == 2
+    result = run("bad.md", "old notes.md", "missing.md", status=2)
     assert "error[not_utf8]: bad.md" in result.stderr
     assert "error[missing]: missing.md" in result.stderr
     assert (place / "old notes.md").read_text() == SECTIONED
 
 
 def test_standard_input(place):
-    result = run("-", input=FLAT)
-    assert (result.exit_code, result.stdout) == (0, SECTIONED)
+    assert run("-", input=FLAT).stdout == SECTIONED
     assert run("-", "--dry-run", input=FLAT).stdout.startswith("--- a/-\n")
     assert json.loads(run("-", "--format", "json", input=FLAT).stdout)["files"][0]["text"] == SECTIONED
 
 
 def test_a_file_is_asked_for():
-    assert run().exit_code == 2
+    run(status=2)
 
 
 def test_what_a_terminal_would_act_on_is_written_out(place):
     put(place / "notes.md", "[\x1b[31mOPS] x\n§\n[COMM] \x1b[31my")
-    result = run("notes.md", "--dry-run")
-    assert "\x1b" not in result.output
+    assert "\x1b" not in run("notes.md", "--dry-run").output
 
 
 # --- labels that nobody declared ---
@@ -136,8 +130,7 @@ LABELLED = "[WORK FLOW] One.\n§\n[COMM] Short.\n§\n[WORK-FLOW] Two.\n§\n[HR/P
 def test_categories_are_proposed_for_labels_that_name_none(place):
     put(place / "more.md", "[WORK-FLOW] Five.\n")
     put(place / "labels.md", LABELLED)
-    result = run("labels.md", "more.md", "--dry-run")
-    assert result.stderr.splitlines()[-5:] == [
+    assert run("labels.md", "more.md", "--dry-run").stderr.splitlines()[-5:] == [
         "labels that name no category; --declare would declare these in catmem.yaml:",
         "  work-flow: {title: Work Flow}                      3 entries  [WORK FLOW], [WORK-FLOW]",
         "  hr-pay: {title: Hr/Pay}                            1 entry    [HR/PAY]",
@@ -154,7 +147,6 @@ def test_they_are_declared_when_asked(place):
     put(place / "catmem.yaml", "# ours\ntaxonomy:\n  categories:\n    comm: {}   # talk\nversion: 1\n")
     put(place / "homes" / "neo" / "USER.md", LABELLED)
     result = run("homes/neo/USER.md", "--declare")
-    assert result.exit_code == 0, result.output
     assert (place / "catmem.yaml").read_text() == (
         "# ours\ntaxonomy:\n  categories:\n    comm: {}   # talk\n    work-flow: {title: Work Flow}\n"
         "    hr-pay: {title: Hr/Pay}\n    communication-stile: {title: Communication Stile}\nversion: 1\n"
@@ -165,8 +157,7 @@ def test_they_are_declared_when_asked(place):
     )
     assert "catmem.yaml declares these categories:\n  work-flow: {title: Work Flow} " in result.stderr
     files = {name: (place / name).read_bytes() for name in ("catmem.yaml", "homes/neo/USER.md")}
-    again = run("homes/neo/USER.md", "--declare")
-    assert (again.exit_code, again.stderr) == (0, "no label is without a category: nothing to declare\n")
+    assert run("homes/neo/USER.md", "--declare").stderr == "no label is without a category: nothing to declare\n"
     assert files == {name: (place / name).read_bytes() for name in files}
 
 
@@ -189,15 +180,13 @@ def test_proposals_in_json(place):
 
 
 def test_standard_input_declares_too(place):
-    result = run("-", "--declare", input=FLAT)
-    assert result.stdout == "# About\n\n## Communication Style\nShort.\n\n## Ops\nPlain.\n"
+    assert run("-", "--declare", input=FLAT).stdout == "# About\n\n## Communication Style\nShort.\n\n## Ops\nPlain.\n"
     assert "ops: {title: Ops}" in (place / "catmem.yaml").read_text()
 
 
 def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
     put(place / "catmem.yaml", "version: 1\n...\n")
-    result = run("old notes.md", "--declare")
-    assert result.exit_code == 2
+    result = run("old notes.md", "--declare", status=2)
     assert "error[declare_by_hand]: catmem.yaml" in result.stderr
     assert "comm: {title: Comm}, ops: {title: Ops}" in result.stderr
     assert (place / "catmem.yaml").read_text() == "version: 1\n...\n"
@@ -207,9 +196,7 @@ def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
 def test_without_a_root_nothing_is_declared(tmp_path, monkeypatch):
     put(tmp_path / "alone" / "notes.md", FLAT)
     monkeypatch.chdir(tmp_path / "alone")
-    result = run("notes.md", "--declare")
-    assert result.exit_code == 2
-    assert "error[no_root]" in result.stderr
+    assert "error[no_root]" in run("notes.md", "--declare", status=2).stderr
     assert (tmp_path / "alone" / "notes.md").read_text() == FLAT
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run
 
 COMMANDS = [
+    ["access"],
     ["anchor"],
     ["audit"],
     ["branches"],
     ["branches", "neo"],
     ["diff", "neo"],
     ["doctor"],
+    ["fmt"],
     ["fsck"],
     ["key", "list"],
     ["key", "new", "person"],
     ["key", "remove", "person"],
+    ["lint"],
+    ["list"],
     ["log", "neo"],
     ["merge", "neo"],
     ["merge", "neo", "8a", "--drop"],
@@ -29,7 +32,9 @@ COMMANDS = [
     ["rollout", "report"],
     ["rollout", "bypass", "--end"],
     ["rollout", "bypass", "--reason", "why", "--for", "1h"],
+    ["search", "x"],
     ["serve", "--port", "0"],
+    ["stats"],
     ["store", "copy", "files", "sqlite:///memory.db"],
     ["store", "info"],
     ["token", "list"],
@@ -44,7 +49,8 @@ def test_a_folder_that_is_no_root_is_told(tmp_path, monkeypatch, arguments):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    result = CliRunner().invoke(group, arguments)
-    assert result.exit_code == 2, result.output
+    result = run(*arguments, status=2)
+    assert result.stdout == ""
     assert "error[no_root]" in result.stderr
+    assert "\n  " in result.stderr  # the hint
     assert [path.name for path in tmp_path.rglob("*")] == ["elsewhere"]

@@ -214,8 +214,7 @@ def test_verifying_a_copy_says_where_its_source_is(place, which):
 def test_a_bare_undo_after_a_seed_names_the_undo_of_what_you_wrote_yourself(place):
     run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
     run("seed", "boss", "neo")
-    hint = run("undo", status=2).stderr
-    assert "'catmem undo boss/user' takes back what you wrote last yourself." in hint
+    assert "'catmem undo boss/user' takes back what you wrote last yourself." in run("undo", status=2).stderr
     assert "wrote last yourself" not in run("undo", "neo/user", status=2).stderr
     run("undo", "boss/user")
     assert "Invoices" not in (place / "homes" / "boss" / "USER.md").read_text()

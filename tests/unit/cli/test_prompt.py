@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.ops.table import ask as told_of
 from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 ROW_KEYS = ["target", "category", "line", "id", "state", "date", "status", "reason", "preview"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(group, ["prompt", *(str(argument) for argument in arguments)])
+run = partial(command, "prompt")
 
 
 @pytest.fixture
@@ -37,13 +36,13 @@ def place(tmp_path):
     return tmp_path
 
 
-def ask(place, *arguments):
-    return run(*arguments, "--root", place, "--as-of", "2026-11-21")
+def ask(place, *arguments, **choices):
+    return run(*arguments, "--root", place, "--as-of", "2026-11-21", **choices)
 
 
 def test_the_text(place):
     result = ask(place, "neo")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stderr == ""
     assert result.stdout == (
         "# About the user\n\n## Talk\n- (stale: verified 2026-01-01) one\n"
         "- [BLOCKED: instruction-override]\n"
@@ -84,7 +83,6 @@ def test_text_digest_and_manifest(place):
 
 def test_an_explanation(place):
     result = ask(place, "neo", "--explain")
-    assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "neo, as of 2026-11-21, style markdown"
     assert [line.split() for line in lines if line.startswith("  + ")] == [
@@ -111,7 +109,7 @@ def test_a_style(place, style, start):
 def test_the_files_of_another_profile(place):
     assert "from the boss" in ask(place, "neo", "--from", "boss").stdout
     assert "secret" in ask(place, "boss", "--from", "neo").stdout
-    assert ask(place, "neo", "--from", "nobody").exit_code == 2
+    ask(place, "neo", "--from", "nobody", status=2)
 
 
 def test_the_day_decides(place):
@@ -124,7 +122,6 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "profiles" / "none.yaml", "{}")
     put(place / "homes" / "none" / "USER.md", "## Pay\nsecret\n")
     hidden = ask(place, "none", "--format", output_format)
-    assert hidden.exit_code == 0
     assert (json.loads(hidden.stdout)["text"] if output_format == "json" else hidden.stdout) == ""
     assert "it leaves out all entries of none (1 of other categories)" in hidden.stderr
     put(place / "homes" / "none" / "USER.md", "")
@@ -133,7 +130,6 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     (place / "homes" / "none").rmdir()
     for arguments in ((), ("--explain",), ("--format", output_format)):
         nothing = ask(place, "none", *arguments)
-        assert nothing.exit_code == 0
         assert "none has no memory files yet" in nothing.stderr
         for name in ("USER.md", "MEMORY.md"):
             assert f"homes/none/{name}" in nothing.stderr
@@ -152,8 +148,8 @@ def test_the_manifest_names_the_files_that_are_not_there(place):
 
 @pytest.mark.parametrize("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])
 def test_a_day_that_is_none(place, day):
-    result = run("neo", "--root", place, "--as-of", day)
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = run("neo", "--root", place, "--as-of", day, status=2)
+    assert result.stdout == ""
     assert "is not a day" in result.stderr
 
 
@@ -178,13 +174,13 @@ def test_categories_stand_in_the_order_that_the_caller_gives(place):
 
 
 def test_a_slip_in_a_category_is_refused(place):
-    result = ask(place, "--from", "boss", "-c", "Small Talk")
-    assert (result.exit_code, result.stdout) == (2, "")
+    result = ask(place, "--from", "boss", "-c", "Small Talk", status=2)
+    assert result.stdout == ""
     assert "error[selector]" in result.stderr
 
 
 def test_a_prompt_of_nothing_named_is_a_slip_of_usage(place):
-    assert ask(place).exit_code == 2
+    ask(place, status=2)
 
 
 def test_an_empty_prompt_says_what_its_budget_leaves_out(place):

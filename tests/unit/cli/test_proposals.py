@@ -337,8 +337,7 @@ def test_all_that_are_left_of_a_profile_and_category(place):
 def test_skipping_and_quitting_decide_nothing(place):
     propose(place, "tabs", "Uses spaces.")
     propose(place, "Fridays", "Never.")
-    result = proposals(place, "-i", input="s\nq\ny\n", status=1)
-    assert "1 proposal left, and 1 skipped." in result.stderr
+    assert "1 proposal left, and 1 skipped." in proposals(place, "-i", input="s\nq\ny\n", status=1).stderr
     assert text(place) == USER
     assert proposals(place).stdout.count("p-") == 2
 
@@ -347,8 +346,7 @@ def test_a_stale_one_is_refused_and_the_next_is_asked_about(place):
     propose(place, "tabs", "Uses spaces.")
     propose(place, "Fridays", "Never.")
     run("replace", "-p", "neo", "--root", place, "tabs", "Uses four blanks.")
-    result = proposals(place, "-i", input="y\ny\n", status=3)
-    assert "error[stale_proposal]" in result.stderr
+    assert "error[stale_proposal]" in proposals(place, "-i", input="y\ny\n", status=3).stderr
     assert "Never." in text(place)
     assert "Uses spaces" not in text(place)
 
@@ -391,8 +389,8 @@ def test_blame_says_who_proposed_and_who_approved(place):
 
 def test_an_approved_rewording_is_followed(place):
     proposals(place, "--approve", propose(place, "tabs", "Indentation is done with blanks."))
-    log = run("log", "neo/user", "--entry", "Indentation", "--root", place).stdout
-    assert len(log.splitlines()) == 2  # the revision that brought the old words, and the approval
+    # the revision that brought the old words, and the approval
+    assert len(run("log", "neo/user", "--entry", "Indentation", "--root", place).stdout.splitlines()) == 2
 
 
 # --- beside others -------------------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ import os
 import pty
 import subprocess
 import sys
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.staleness.freshness import VERIFY_FIRST
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 KEYS = [
@@ -20,8 +20,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-def run(*arguments, **choices):
-    return CliRunner().invoke(group, ["search", *(str(argument) for argument in arguments)], **choices)
+run = partial(command, "search")
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def look(place):
 
 def test_for_people(look):
     result = look("tea")
-    assert (result.exit_code, result.stderr) == (0, f"{VERIFY_FIRST}\n")
+    assert result.stderr == f"{VERIFY_FIRST}\n"
     assert result.stdout.splitlines() == [
         "user:5  talk  fresh",
         "    black Tea",
@@ -80,7 +79,7 @@ def test_as_json(look):
 
 
 def test_use_is_told_as_json(look, place):
-    assert CliRunner().invoke(group, ["add", "-p", "neo", "--root", str(place), "-c", "talk", "mint"]).exit_code == 0
+    command("add", "-p", "neo", "--root", place, "-c", "talk", "mint")
     program = "import sys, catmem; ws = catmem.Workspace.open(sys.argv[1]); print(catmem.memory_tool(ws, 'neo', {'action': 'search', 'query': 'mint'}))"
     subprocess.run([sys.executable, "-c", program, place], check=True, capture_output=True)
     (entry,) = json.loads(look("mint", "--format", "json").stdout)["entries"]
@@ -120,8 +119,7 @@ def test_what_is_fresh_needs_no_advice(look, place):
     ],
 )
 def test_filters(look, choices, lines):
-    found = look("tea", *choices)
-    assert {line.split()[0] for line in found.stdout.splitlines() if line and line[0] != " "} == lines
+    assert {line.split()[0] for line in look("tea", *choices).stdout.splitlines() if line and line[0] != " "} == lines
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,7 @@ def test_filters(look, choices, lines):
 )
 def test_nothing_found_says_where_and_what_would_help(look, arguments, said):
     result = look(*arguments)
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stdout == ""
     lines = result.stderr.splitlines()
     assert len(lines) == len(said)
     assert all(want in {..., line} for want, line in zip(said, lines, strict=True))
@@ -151,18 +149,15 @@ def test_nothing_found_says_where_and_what_would_help(look, arguments, said):
 
 def test_a_category_that_a_closed_taxonomy_does_not_declare(look, place):
     put(place / "catmem.yaml", "taxonomy: {closed: true, categories: {talk: {}, notes: {}, pay: {}}}\n")
-    result = look("tea", "-c", "tlak")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (
-        "error[unknown_category]: the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?\n"
-    )
+    result = look("tea", "-c", "tlak", status=2)
+    said = "error[unknown_category]: the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?\n"
+    assert (result.stdout, result.stderr) == ("", said)
 
 
 def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
     (place / "homes" / "neo" / "MEMORY.md").write_bytes(b"\xff")
-    result = look("zebra", "-t", "user")
-    assert (result.exit_code, len(result.stderr.splitlines())) == (0, 1)
-    assert look("zebra").exit_code == 2
+    assert len(look("zebra", "-t", "user").stderr.splitlines()) == 1
+    look("zebra", status=2)
 
 
 @pytest.mark.parametrize(
@@ -177,9 +172,7 @@ def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
     ],
 )
 def test_wrong_input(look, arguments, status, said):
-    result = look(*arguments)
-    assert result.exit_code == status
-    assert said in result.stderr
+    assert said in look(*arguments, status=status).stderr
 
 
 def test_a_query_from_standard_input(look):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
 TEXT = "# Title\n\n## Talk\n[verified_date: 2026-05-01, domain: [a, b]] one\ntwo\n§\n```\nopen\n\n## Pay\nsecret\n"
 
 
-def run(*arguments, **choices):
-    return CliRunner().invoke(group, ["show", *(str(argument) for argument in arguments)], **choices)
+run = partial(command, "show")
 
 
 @pytest.fixture
@@ -27,9 +26,7 @@ def place(tmp_path):
 
 
 def test_a_file_for_people(place):
-    result = run(place / "homes" / "neo" / "USER.md")
-    assert result.exit_code == 0
-    assert result.stdout == (
+    assert run(place / "homes" / "neo" / "USER.md").stdout == (
         "Title\n\n"
         "talk (2)\n"
         "   4  one\n      two\n      [verified_date: 2026-05-01, domain: a, b]\n"
@@ -45,10 +42,8 @@ def test_a_file_by_the_name_that_log_takes(place):
     """Whole, as a person sees it."""
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
     put(place / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\ntwo\n")
-    said = run("neo/user", "--root", place)
-    assert (said.exit_code, "two" in said.stdout) == (0, True)
-    missing = run("ned/user", "--root", place)
-    assert (missing.exit_code, "Did you mean 'neo'?" in missing.stderr) == (2, True)
+    assert "two" in run("neo/user", "--root", place).stdout
+    assert "Did you mean 'neo'?" in run("ned/user", "--root", place, status=2).stderr
 
 
 def test_a_file_as_json(place):
@@ -64,11 +59,9 @@ def test_a_file_as_json(place):
 def test_what_a_profile_sees(place):
     for output_format in ("text", "json"):
         result = run("-p", "neo", "--root", place, "--format", output_format)
-        assert result.exit_code == 0
         assert "one" in result.stdout
         assert not any(word in result.output for word in ("Title", "pay", "secret"))
-    memory = run("-p", "neo", "-t", "memory", "--root", place)
-    assert (memory.exit_code, memory.stdout) == (0, "(no entries)\n")
+    assert run("-p", "neo", "-t", "memory", "--root", place).stdout == "(no entries)\n"
 
 
 def test_what_a_write_may_expect_is_in_the_json_of_a_profile(place):

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
+from tests.end_to_end.terminal import run as command
 
 SMALL = ["--agents", "3", "--writes", "12", "--entities", "2"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(group, ["simulate", *arguments])
+run = partial(command, "simulate")
 
 
 def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     result = run(*SMALL)
-    assert result.exit_code == 0
     rows = {line[:31].strip(): line[31:].split() for line in result.stdout.splitlines()}
     assert rows["writes acknowledged"] == ["12", "12"]
     assert rows["silent overwrites"][1] == "0"
@@ -56,25 +54,21 @@ def test_any_number_of_processes_runs_all_agents(processes):
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused(arguments, message):
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in run(*arguments, status=2).stderr
 
 
 def test_what_names_no_store_is_refused():
-    result = run("--store", "mysql://host/db")
-    assert (result.exit_code, "error[bad_store]" in result.stderr) == (2, True)
+    assert "error[bad_store]" in run("--store", "mysql://host/db", status=2).stderr
 
 
 def test_a_database_that_exists_is_left_alone(tmp_path):
     path = tmp_path / "mine.db"
     path.write_bytes(b"mine")
-    result = run("--store", f"sqlite:///{path}", *SMALL)
-    assert (result.exit_code, "error[not_empty]" in result.stderr) == (2, True)
+    assert "error[not_empty]" in run("--store", f"sqlite:///{path}", *SMALL, status=2).stderr
     assert path.read_bytes() == b"mine"
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password():
-    result = run("--store", "postgresql://me:hush@127.0.0.1:1/x", *SMALL)
-    assert (result.exit_code, "error[not_available]" in result.stderr) == (4, True)
+    result = run("--store", "postgresql://me:hush@127.0.0.1:1/x", *SMALL, status=4)
+    assert "error[not_available]" in result.stderr
     assert "hush" not in result.output

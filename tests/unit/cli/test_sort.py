@@ -249,8 +249,7 @@ def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
     assert error["code"] == "changed_meanwhile"
     assert "take its first line away" in error["hint"]
     put(place / "list.txt", re.sub("sha256:[0-9a-f]+", "", text))
-    result = run("sort", "--read", "list.txt", status=2)
-    assert "entry 1: is missing: 1  uncategorized | New.\n" in result.stderr
+    assert "entry 1: is missing: 1  uncategorized | New.\n" in run("sort", "--read", "list.txt", status=2).stderr
     assert user(place) == changed
 
 
@@ -713,8 +712,7 @@ def test_a_sort_without_a_look_leaves_nothing_to_the_next(tmp_path, monkeypatch,
     done = run("sort", "-p", "orchestrator", *how).stdout
     assert re.findall("would be sorted: (.*)", would) == re.findall("orchestrator/.*: sorted: (.*)", done) != []
     before = snapshot(tmp_path / "homes")
-    again = run("sort", "-p", "orchestrator", *how).stdout
-    assert re.sub("[0-9]+", "N", again) in {
+    assert re.sub("[0-9]+", "N", run("sort", "-p", "orchestrator", *how).stdout) in {
         "orchestrator/user: not sorted: uncategorized N\norchestrator/memory: not sorted: uncategorized N\n",
         "orchestrator/memory: not sorted: uncategorized N\n",
         "orchestrator/user: not sorted: uncategorized N\n",

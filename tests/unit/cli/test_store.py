@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.workspace.stores import shown_store
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
-
-
-def run(*arguments):
-    return CliRunner().invoke(group, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -22,7 +17,7 @@ def root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "{}\n")
     for text in ("One.", "Two."):
-        assert run("add", text, "-p", "neo", "--root", tmp_path).exit_code == 0
+        run("add", text, "-p", "neo", "--root", tmp_path)
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "by hand\n")
     return tmp_path
 
@@ -56,13 +51,12 @@ def test_info_as_json(root):
 def test_info_of_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("store", "info", "--root", tmp_path)
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stdout == ""
     assert "No entity has a revision yet." in result.stderr
 
 
 def test_a_dry_run_of_a_copy(root):
     result = run("store", "copy", "files", "sqlite:///new.db", "--dry-run", "--root", root)
-    assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "would be copied  neo/memory  1 revision   head 1, adopted",
         "would be copied  neo/user    2 revisions  head 2",
@@ -77,7 +71,6 @@ def test_a_dry_run_of_a_copy(root):
 def test_a_copy_says_what_to_do_next(root):
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
-    assert result.exit_code == 0, result.output
     assert [line.split()[:2] for line in result.stdout.splitlines()] == [
         ["copied", "neo/memory"],
         ["copied", "neo/user"],
@@ -97,15 +90,14 @@ def test_a_second_copy_says_that_it_is_there(root):
 def test_a_copy_over_another_history_is_refused(root):
     run("store", "copy", "files", "sqlite:///new.db", "--root", root)
     run("add", "Three.", "-p", "neo", "--root", root)
-    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
-    assert result.exit_code == 2
+    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root, status=2)
     assert "error[not_empty]: neo/user: the target has the beginning of this history, and the source" in result.stderr
 
 
 def test_there_may_be_nothing_to_copy(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("store", "copy", "files", "sqlite:///new.db", "--root", tmp_path)
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stdout == ""
     assert "There is nothing to copy" in result.stderr
 
 
@@ -118,9 +110,7 @@ def test_there_may_be_nothing_to_copy(tmp_path):
     ],
 )
 def test_a_mistake_is_told(root, arguments, code):
-    result = run("store", "copy", *arguments, "--root", root)
-    assert result.exit_code == 2
-    assert f"error[{code}]" in result.stderr
+    assert f"error[{code}]" in run("store", "copy", *arguments, "--root", root, status=2).stderr
 
 
 @pytest.mark.parametrize(

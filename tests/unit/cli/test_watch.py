@@ -99,13 +99,6 @@ def test_what_cannot_be_watched_is_an_error(root, arguments, code):
     assert json.loads(result.stderr)["error"]["code"] == code
 
 
-def test_where_no_root_is_there_is_nothing_to_watch(tmp_path):
-    command = [sys.executable, "-m", "catmem", "watch", "--root", str(tmp_path), "--format", "jsonl"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert result.returncode == 2
-    assert json.loads(result.stderr)["error"]["hint"]
-
-
 def test_a_file_that_no_history_has_and_that_is_removed_is_gone(root):
     with watching(root, "-n", "1") as process:
         (root / USER).unlink()

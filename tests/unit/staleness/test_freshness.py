@@ -10,7 +10,10 @@ from catmem.clock import read_date
 from catmem.config.config import DEFAULT_STALE_AFTER, Category, Config, Taxonomy
 from catmem.config.profile import Profile
 from catmem.staleness.freshness import (
+    VERIFY_FIRST,
     Clock,
+    Freshness,
+    advice,
     freshness,
     stale_after_days,
     unverified,
@@ -52,6 +55,31 @@ def test_a_fact_is_stale_after_more_days_than_the_limit(basis, age, expected):
 )
 def test_other_words_are_not_fresher_for_the_loss_of_a_verification(tags, left):
     assert unverified(tags) == left
+
+
+def test_the_verified_date_goes_before_the_created_one():
+    assert state({"created": "2020-01-01", "verified_date": "2026-11-01"}).state == "fresh"
+    assert state({"created": "2026-11-01", "verified_date": "2020-01-01"}).state == "stale"
+
+
+def test_expires_is_inclusive():
+    tags = {"expires": "2026-11-21", "verified_date": "2026-11-01"}
+    assert state(tags, as_of=date(2026, 11, 21)).state == "fresh"
+    expired = state(tags, as_of=date(2026, 11, 22))
+    assert (expired.state, expired.basis, expired.day) == ("expired", "expires", date(2026, 11, 21))
+
+
+def test_expired_goes_before_stale():
+    assert state({"expires": "2026-01-01", "verified_date": "2020-01-01"}).state == "expired"
+
+
+def test_a_future_expires_verifies_nothing():
+    assert state({"expires": "2027-01-01"}).state == "unverified"
+
+
+@together("key", ["verified_date", "created"])
+def test_a_date_in_the_future_is_none(key):
+    assert state({key: "2999-12-31"}).state == "unverified"
 
 
 def test_it_may_be_tomorrow_already_further_east():

@@ -55,6 +55,7 @@ def test_of_two_writers_the_second_is_refused_and_the_head_stays(root, tokens):
         status, _, said = curl(f"{url}/mem/write", token=token["neo"], body=neo)
         refusal = json.loads(said)
         assert (status, refusal["reason"], refusal["head"]) == (409, "stale_prev", {"rev": 2})
+        assert (refusal["expected"], refusal["found"]) == ("1", "2")
 
         assert json.loads(curl(entity, token=token["neo"])[2])["mem_rev"] == 2
         entries = json.loads(curl(f"{url}/mem/read?entity_id=neo/user", token=token["neo"])[2])["entries"]

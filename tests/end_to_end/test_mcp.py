@@ -135,20 +135,21 @@ def test_a_client_connects_over_streamable_http(root):
             anyio.run(rounds, url, era, root)
 
 
-async def add_twenty(server):
+async def add_twenty(server, era):
     async def add(number):
         result = await client.call_tool("memory_add", {"content": f"Rule number {number}.", "category": "rules"})
         assert not result.is_error, result
 
-    async with Client(server, mode="legacy") as client:
+    async with Client(server, mode=era) as client:
         await client.call_tool("memory_list", {})
         async with anyio.create_task_group() as tasks:
             for number in range(20):
                 tasks.start_soon(add, number)
 
 
-def test_twenty_adds_at_once_are_all_kept_over_stdio(root):
-    anyio.run(add_twenty, over_stdio(root))
+@eras
+def test_twenty_adds_at_once_are_all_kept_over_stdio(root, era):
+    anyio.run(add_twenty, over_stdio(root), era)
     assert {f"Rule number {number}." for number in range(20)} <= set(entries(root))
 
 

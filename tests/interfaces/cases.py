@@ -96,6 +96,10 @@ CASES: dict[str, list[Case]] = {
     "prompt": [
         good(profile="neo", as_of=date(2026, 11, 21)),
         good(profile="neo", categories=["rules"], budget=200, style="xml"),
+        good(profile="neo", categories=["rules", "!x"], budget=10_000),
+        good(profile="neo", categories=["no-such"]),
+        good(profile="neo", budget=1),
+        good(profile="neo", source="orchestrator", categories=["rules"]),
         bad("unknown_name", profile="nobody"),
         bad("selector", profile="neo", categories=["!"]),
     ],

@@ -88,11 +88,6 @@ def test_no_answers_at_all_write_nothing(place):
     assert snapshot(place) == before
 
 
-def test_quit(place):
-    assert "2 of 3 are left" in review(place, "s\nq\nk\n", status=1).stderr
-    assert text(place) == NEO
-
-
 def test_what_is_skipped_is_not_asked_again_in_this_round(place):
     review(place, "s\n", status=1)
     result = review(place, "s\ns\n")
@@ -113,11 +108,6 @@ def test_status_counts_what_a_review_asks_about(place):
     assert due() == 1  # the round is over, and what expired is asked about in the next
 
 
-def test_restart(place):
-    review(place, "s\n", status=1)
-    assert "Two spaces" in review(place, "", "--restart", status=1).stdout
-
-
 @pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "KK", "1", "\x1b[2J", "x" * 5000])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     result = review(place, f"s\n\n{answer}\nr\n", status=2)
@@ -131,7 +121,8 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
 
 
 def test_answers_that_are_no_text(place):
-    assert "error[not_utf8]: standard input:2" in review(place, b"k\n\xff\n", status=2).stderr
+    result = review(place, b"k\n\xff\n", status=2)
+    assert "error[not_utf8]: standard input:2" in result.stderr
     assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
 
 
@@ -143,29 +134,12 @@ def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     assert text(place) == NEO
 
 
-def test_help_in_between(place):
-    assert "keep: it still holds" in review(place, "?\ns\ns\ns\n").stderr
-
-
-def test_undo(place):
-    result = review(place, "k\nu\ns\ns\ns\n")
-    assert "taken back in neo/user (revision 3): kept and verified" in result.stderr
-    assert result.stdout.count("1 of 3") == 2
-    assert text(place) == NEO
-
-
-def test_undo_in_the_next_run(place):
-    review(place, "k\n", status=1)
-    assert "taken back" in review(place, "u\n", status=1).stderr
-    assert text(place) == NEO
-
-
 def test_undo_of_the_very_last_answer(place):
     assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
     assert "Two spaces." in text(place)
     review(place, "k\n")
-    # the skipped one is due, and the undone one too
-    assert "taken back" in review(place, "u\n", "-p", "neo", status=1).stderr
+    result = review(place, "u\n", "-p", "neo", status=1)  # the skipped one is due, and the undone one too
+    assert "taken back" in result.stderr
 
 
 def test_undo_where_nothing_is_due(place):
@@ -182,13 +156,10 @@ def test_undo_without_a_dialogue(place):
     assert "error[no_undo]" in review(place, "", "--undo", status=2).stderr
 
 
-def test_undo_with_nothing_to_take_back(place):
-    assert "error[no_undo]" in review(place, "u\n", status=2).stderr
-
-
 def test_answers_in_a_file(place, tmp_path):
     answers = put(tmp_path / "answers.txt", "s\nwhat\n")
-    assert "answers.txt:2" in review(place, "", "--answers", answers, status=2).stderr
+    result = review(place, "", "--answers", answers, status=2)
+    assert "answers.txt:2" in result.stderr
     put(answers, "s\r\ns\n")
     assert "All done." in review(place, "", "--answers", answers).stderr
     assert error_of("review", "--root", place, "--answers", tmp_path / "none", *DAY)["code"] == "missing"

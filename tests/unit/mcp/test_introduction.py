@@ -87,10 +87,13 @@ def test_in_an_open_taxonomy_patterns_are_described(tmp_path):
     assert "from" in tools["memory_prompt"].input_schema["properties"]
 
 
-@pytest.mark.parametrize(("more", "tools"), [("", 7), ("tier: 2\nmay_verify: true\n", 8)])
-def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, tools):
-    """Twelve categories, all of which it reads and writes; or verifies besides."""
-    config = f"taxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n"
+@pytest.mark.parametrize(
+    ("more", "approval", "tools"),
+    [("", "", 7), ("tier: 2\nmay_verify: true\n", "", 8), ("", "approval: others\n", 7)],
+)
+def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approval, tools):
+    """Twelve categories, all of which it reads and writes; or verifies besides; or where writes wait."""
+    config = f"{approval}taxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n"
     listed = ", ".join(TWELVE)
     profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
     text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)

@@ -116,22 +116,6 @@ async def test_an_entry_that_another_wrote_is_changed_once_it_was_seen(tmp_path,
 
 @eras
 @talks
-async def test_twenty_adds_at_once_are_all_kept(tmp_path, era):
-    workspace = root(tmp_path, user="## Talk\nFirst.\n")
-    async with client_of(workspace, mode=era) as client:
-        await told(client, "memory_list")
-        async with anyio.create_task_group() as tasks:
-            for number in range(20):
-                tasks.start_soon(add, client, f"Fact number {number}.")
-    assert all(f"Fact number {number}." in text_of(workspace) for number in range(20))
-
-
-async def add(client, content):
-    assert (await told(client, "memory_add", content=content, category="talk"))["success"]
-
-
-@eras
-@talks
 async def test_the_loop_goes_on_while_a_call_waits_for_the_disk(tmp_path, era, monkeypatch):
     answered = anyio.Event()
     loop_went_on = []

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from mcp_types import ListToolsResult
 
-from catmem.mcp.introduction import instructions
 from catmem.mcp.tools import tools_of
 from tests.roots import make_root
 from tests.unit.mcp.talk import client_of, talks, told
-from tests.unit.mcp.test_introduction import TWELVE
 
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
 CONFIG = "approval: all\n"
@@ -43,17 +40,3 @@ def test_what_is_about_waiting_is_offered_where_writes_wait(ws, tmp_path):
         tools = {tool.name: tool.input_schema["properties"] for tool in tools_of(root, "neo")}
         assert ("proposal" in tools["memory_list"], "reason" in tools["memory_add"]) == (offered, offered)
         assert not {name for name in tools if "approve" in name or "reject" in name}
-
-
-def test_tools_and_instructions_of_a_specialist_are_short_where_writes_wait(tmp_path):
-    listed = ", ".join(TWELVE)
-    profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
-    text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
-    workspace = make_root(
-        tmp_path,
-        config=f"approval: others\ntaxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n",
-        profiles={"neo": f"{profile}prompt: {{budget: {{user: 600, memory: 600}}}}\n"},
-        files={"neo/user": text, "neo/memory": text},
-    )
-    sent = ListToolsResult(tools=tools_of(workspace, "neo")).model_dump_json(by_alias=True, exclude_none=True)
-    assert len(sent.encode()) + len(instructions(workspace, "neo").encode()) < 8_000

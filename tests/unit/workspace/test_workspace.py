@@ -87,6 +87,9 @@ def test_a_target_that_is_none(workspace, target):
         assert caught.value.code == "unknown_target"
     with pytest.raises(UnknownNameError):
         workspace.list("neo", target=target)
+    with pytest.raises(UnknownNameError) as caught:
+        workspace.add("neo", "x", target=target)
+    assert caught.value.code == "unknown_target"
 
 
 def test_a_missing_file_reads_as_an_empty_one(workspace):

@@ -288,12 +288,6 @@ def test_replace_by_the_same_changes_nothing(workspace):
     assert (written.changed, written.revision, written.notes) == (False, "1", ("'short answers' already says that",))
 
 
-def test_replace_needs_something_to_say(workspace):
-    with pytest.raises(EditError) as caught:
-        workspace.replace("neo", "short", None)
-    assert (caught.value.code, caught.value.message) == ("bad_operation", "replace needs content")
-
-
 # --- tags ---
 
 

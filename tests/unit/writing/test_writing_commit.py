@@ -14,7 +14,6 @@ from catmem.errors import (
     OperationCollisionError,
     OverBudgetError,
     StaleError,
-    UnknownNameError,
 )
 from catmem.writing.operation import Operation
 from catmem.writing.written import FileUsage
@@ -128,13 +127,6 @@ def test_a_batch_has_one_to_a_thousand_operations(workspace, count):
     with pytest.raises(EditError) as caught:
         workspace.write("neo", [Operation("remove", old_text="short")] * count)
     assert caught.value.code == "bad_operation"
-
-
-@pytest.mark.parametrize("target", ["", "USER", "../user"])
-def test_a_target_that_is_none(workspace, target):
-    with pytest.raises(UnknownNameError) as caught:
-        workspace.add("neo", "x", target=target)
-    assert caught.value.code == "unknown_target"
 
 
 # --- views and retries ---

@@ -108,12 +108,6 @@ def test_an_agent_approves_by_may_approve_and_is_told_of_nothing_else(served, ne
     assert decide(boss, waiting)[1]["changed"]
 
 
-def test_a_token_for_reading_decides_nothing(served, waiting):
-    reader = served.client(label="reader", scope="read")
-    assert reader.get("/mem/proposals").status_code == 200
-    assert decide(reader, waiting)[0] == 403
-
-
 @pytest.mark.parametrize(("verb", "body"), [("approve", {"reason": "x"}), ("reject", {"words": "x"}), ("approve", [])])
 def test_a_body_has_what_its_form_has(person, waiting, verb, body):
     response = person.post(f"/mem/proposals/{waiting}/{verb}", json=body)

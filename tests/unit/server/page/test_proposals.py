@@ -30,12 +30,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def reword(workspace, old="Prefers short", new="Prefers long answers.", reason="He said so."):
     return workspace.replace("neo", old, content=new, actor="neo", reason=reason).waiting
 

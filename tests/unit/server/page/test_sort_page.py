@@ -55,12 +55,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def form(client, address=SORT):
     return shown(client, address).named("Sort ticked")
 

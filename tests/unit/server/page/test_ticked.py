@@ -33,12 +33,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def chosen(client, *words, address=FILE):
     """The form of ticked entries, with these ticked."""
     form = ticked(shown(client, address).named("Verify ticked"), *words)

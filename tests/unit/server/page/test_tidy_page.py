@@ -47,12 +47,6 @@ def workspace(request, tmp_path):
     workspace.store.close()
 
 
-@pytest.fixture
-def client(workspace):
-    with served(workspace) as client:
-        yield client
-
-
 def form(client, button):
     return shown(client, TIDY if button == "Tidy as chosen" else PROMOTE).named(button)
 

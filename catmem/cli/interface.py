@@ -109,7 +109,7 @@ def _callback(row: OperationRow) -> Callable[..., None]:
         show(asked, done)
         say_all(done.notes)
         worst = print_unreadable(done.problems)
-        ctx.exit(worst if done.status is None else done.status)
+        ctx.exit(done.status or worst)
 
     return run
 

@@ -430,7 +430,7 @@ def replay(
     from catmem.audit.rebuilding import replay
 
     done: Replay = replay(call.root, Path(folder), entity, heads_only=heads)
-    return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else None)
+    return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
 
 
 # --- as it happens ---------------------------------------------------------------------------------------------------

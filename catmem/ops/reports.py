@@ -59,7 +59,7 @@ def status(
     if adopted:
         found = next_steps(call.root, as_of)
     more = {"adopted": [each._asdict() for each in adopted]} if adopt else {}
-    status = None if found.unreadable else int(check and bool(found.steps))
+    status = 0 if found.unreadable else int(check and bool(found.steps))
     return Outcome(found, {**found.to_dict(), **more}, problems=found.unreadable, status=status)
 
 

@@ -240,7 +240,7 @@ class Outcome:
     value: Any
     data: Any = None
     problems: Sequence[CatmemError] = ()
-    status: int | None = None
+    status: int = 0
     notes: Sequence[str] = ()
     revision: str | None = None
     unrecorded: str | None = None

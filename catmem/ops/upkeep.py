@@ -39,7 +39,7 @@ def fsck(
     from catmem.workspace import upkeep
 
     report = upkeep.fsck(call.root, repair=repair)
-    return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else None)
+    return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def anchor(
     # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
     lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
     said = {"held": not checked.faults, **jsonable(checked)}
-    return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else None)
+    return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
 
 
 @dataclass(frozen=True, slots=True)

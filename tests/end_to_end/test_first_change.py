@@ -176,7 +176,7 @@ def test_a_new_operation_has_every_door(change):
 
     names, (own, other) = anyio.run(talk)
     assert "memory_count" in names
-    assert (own["success"], own["entries"]) == (True, 4)
+    assert (own["success"], own["entries"]) == (True, 3)
     assert (other["success"], other["reason"]) == (False, "unknown_name")
 
 

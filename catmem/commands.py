@@ -1,101 +1,76 @@
-"""The commands of the core: under which headings they stand, what each does in a line, and which module has it."""
+"""The commands of the core: under which headings they stand, which module of ``catmem.ops`` has each, and its line.
+
+It is read where no operation need be imported: a new operation is a row of its module, and a line here.
+"""
 
 from __future__ import annotations
 
 GROUPS = {
     "Every day": {
-        "init": "Make a root: a catmem.yaml, profiles, and homes for memory files.",
-        "show": "Show what a memory file says, or what a profile sees of it.",
-        "list": "List the entries that a profile sees.",
-        "prompt": "Print the text for a specialist's system prompt.",
-        "add": "Add an entry.",
-        "replace": "Give an entry other words or tags.",
-        "remove": "Remove an entry.",
-        "move": "Put an entry into another category.",
-        "verify": "Say that an entry still holds.",
-        "search": "Find what a profile sees, the best and newest first.",
-        "status": "Print what is next, each with the command for it.",
-        "help": "Print the commands by group, with --all the rare ones too.",
+        "init": ("setup", "Make a root: a catmem.yaml, profiles, and homes for memory files."),
+        "show": ("reading", "Show what a memory file says, or what a profile sees of it."),
+        "list": ("reading", "List the entries that a profile sees."),
+        "prompt": ("prompts", "Print the text for a specialist's system prompt."),
+        "add": ("entries", "Add an entry."),
+        "replace": ("entries", "Give an entry other words or tags."),
+        "remove": ("entries", "Remove an entry."),
+        "move": ("entries", "Put an entry into another category."),
+        "verify": ("entries", "Say that an entry still holds."),
+        "search": ("reading", "Find what a profile sees, the best and newest first."),
+        "status": ("reports", "Print what is next, each with the command for it."),
+        "help": ("cli.help", "Print the commands by group, with --all the rare ones too."),
     },
     "Keep facts true": {
-        "proposals": "Approve or reject what agents propose.",
-        "review": "Walk through the facts that are stale, expired or unverified.",
-        "lint": "Find what is wrong in memory files, profiles and configuration.",
-        "rule": "Print the page of a lint rule.",
-        "schema": "Print a JSON schema of what catmem reads and prints.",
-        "undo": "Take back what was written last.",
-        "seed": "Copy slices of one profile's memory to others, again and again.",
-        "promote": "Bring what a specialist added or reworded to the profile that it is seeded from.",
-        "branches": "List the branches of a file that are not merged yet.",
-        "merge": "Bring branches together with the file.",
-        "fmt": "Put memory files into one layout.",
-        "migrate": "Turn labels in the text of entries into sections and tags.",
+        "proposals": ("proposals", "Approve or reject what agents propose."),
+        "review": ("review", "Walk through the facts that are stale, expired or unverified."),
+        "lint": ("linting", "Find what is wrong in memory files, profiles and configuration."),
+        "rule": ("linting", "Print the page of a lint rule."),
+        "schema": ("schemas", "Print a JSON schema of what catmem reads and prints."),
+        "undo": ("history", "Take back what was written last."),
+        "seed": ("seeding", "Copy slices of one profile's memory to others, again and again."),
+        "promote": ("promoting", "Bring what a specialist added or reworded to the profile that it is seeded from."),
+        "branches": ("branches", "List the branches of a file that are not merged yet."),
+        "merge": ("branches", "Bring branches together with the file."),
+        "fmt": ("layout", "Put memory files into one layout."),
+        "migrate": ("layout", "Turn labels in the text of entries into sections and tags."),
     },
     "Look": {
-        "access": "Print who reads and who may write which category, and why.",
-        "stats": "Print what each prompt saves beside flat files, and what it keeps out.",
-        "log": "List the revisions of a file, or of one entry.",
-        "blame": "Say who wrote each entry, and who verified it.",
-        "diff": "Show what changed between revisions of a file.",
-        "watch": "Print what is new, as it happens.",
+        "access": ("reports", "Print who reads and who may write which category, and why."),
+        "stats": ("reports", "Print what each prompt saves beside flat files, and what it keeps out."),
+        "log": ("history", "List the revisions of a file, or of one entry."),
+        "blame": ("history", "Say who wrote each entry, and who verified it."),
+        "diff": ("history", "Show what changed between revisions of a file."),
+        "watch": ("history", "Print what is new, as it happens."),
     },
     "Connect agents": {
-        "mcp": "Serve the memory of a profile to an MCP client.",
-        "serve": "Serve memory over HTTP, to agents and to a person's browser.",
-        "token": "Make, list and remove the tokens with which callers use the server.",
-        "export": "Write memory files for other programs.",
+        "mcp": ("cli.serving", "Serve the memory of a profile to an MCP client."),
+        "serve": ("cli.serving", "Serve memory over HTTP, to agents and to a person's browser."),
+        "token": ("credentials", "Make, list and remove the tokens with which callers use the server."),
+        "export": ("exports", "Write memory files for other programs."),
     },
     "Look after the store": {
-        "fsck": "Check the history and the files, and mend what is safe to mend.",
-        "doctor": "Say what the folders give the store, and what they lack.",
-        "reconcile": "Bring back what a file lacks of a recovery copy.",
-        "repair": "Mend a file that holds what no tool wrote.",
-        "restore": "Write a file as it was at a revision.",
-        "purge": "Erase an entry everywhere, from the history too.",
-        "store": "Say what the store keeps, or copy it to another with its history.",
+        "fsck": ("upkeep", "Check the history and the files, and mend what is safe to mend."),
+        "doctor": ("upkeep", "Say what the folders give the store, and what they lack."),
+        "reconcile": ("copies", "Bring back what a file lacks of a recovery copy."),
+        "repair": ("upkeep", "Mend a file that holds what no tool wrote."),
+        "restore": ("history", "Write a file as it was at a revision."),
+        "purge": ("upkeep", "Erase an entry everywhere, from the history too."),
+        "store": ("upkeep", "Say what the store keeps, or copy it to another with its history."),
     },
     "Many writers and control": {
-        "audit": "List every attempt to write: who, what, and how it ended.",
-        "write": "Write what an envelope holds, as an agent sent it.",
-        "envelope": "Make an envelope, signed, for catmem write.",
-        "key": "Make, list and remove the keys that agents sign with.",
-        "role-hash": "Print the digest of a profile, which envelopes name.",
-        "rollout": "Show which refusals are enforced, and what was let pass.",
-        "merge-driver": "Merge a memory file by entry, for git.",
-        "replay": "Write every revision out as a file.",
-        "anchor": "Print where the history stands, or check one that you kept.",
+        "audit": ("audit", "List every attempt to write: who, what, and how it ended."),
+        "write": ("envelopes", "Write what an envelope holds, as an agent sent it."),
+        "envelope": ("envelopes", "Make an envelope, signed, for catmem write."),
+        "key": ("credentials", "Make, list and remove the keys that agents sign with."),
+        "role-hash": ("envelopes", "Print the digest of a profile, which envelopes name."),
+        "rollout": ("audit", "Show which refusals are enforced, and what was let pass."),
+        "merge-driver": ("git", "Merge a memory file by entry, for git."),
+        "replay": ("history", "Write every revision out as a file."),
+        "anchor": ("upkeep", "Print where the history stands, or check one that you kept."),
     },
 }
-"""The commands with their one-line help, in the order and under the headings of ``catmem help --all``."""
-
-COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
-
-MODULES = {
-    "serving": ("serve", "mcp"),
-}
-"""The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
-
-OPERATION_MODULES: dict[str, tuple[str, ...]] = {
-    "memory": (),
-    "recall": (),
-    "history": ("log", "blame", "diff", "undo", "restore", "replay", "watch"),
-    "reports": ("status", "access", "stats"),
-    "copies": ("reconcile",),
-    "prompts": ("prompt",),
-    "reading": ("show", "list", "search"),
-    "proposals": ("proposals",),
-    "linting": ("lint", "rule"),
-    "branches": ("branches", "merge"),
-    "audit": ("audit", "rollout"),
-    "credentials": ("key", "token"),
-    "envelopes": ("write", "envelope", "role-hash"),
-    "exports": ("export",),
-    "git": ("merge-driver",),
-    "upkeep": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
-    "entries": ("add", "replace", "remove", "move", "verify"),
-    "layout": ("fmt", "migrate"),
-    "promoting": ("promote",),
-    "review": ("review",),
-    "setup": ("init",),
-    "schemas": ("schema",),
-}
+"""The commands in the order of ``catmem help --all``."""
+OTHERS = ("memory", "recall")
+"""Modules whose operations are no commands."""
+MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
+COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}

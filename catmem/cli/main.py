@@ -11,7 +11,7 @@ import click
 from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
-from catmem.commands import COMMANDS, GROUPS, MODULES, OPERATION_MODULES
+from catmem.commands import COMMANDS, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.registry import registry, unloaded
@@ -21,24 +21,16 @@ if TYPE_CHECKING:
 
 
 def _load(name: str) -> click.Command:
-    """The command, which is the function of its name: ``role_hash``, and ``list_`` where Python has that word."""
+    """The command of an operation, or of a family of them."""
     from catmem.cli.door import command_of
-    from catmem.ops.table import OPERATIONS, import_rows
+    from catmem.ops.table import import_rows
 
-    if name not in COMMANDS:
+    if name in MODULES:
+        module = MODULES[name]
+        import_module(f"catmem.{module}" if "." in module else f"catmem.ops.{module}")
+    else:
         import_rows(name, registry().commands[name].module)
-        return command_of(name)
-    group = next((group for group, names in OPERATION_MODULES.items() if name in names), None)
-    if group is not None:
-        import_module(f"catmem.ops.{group}")
-        return command_of(name)
-    module = next((module for module, names in MODULES.items() if name in names), f"{name}_command")
-    loaded = import_module(f"catmem.cli.{module}")
-    if name in OPERATIONS:
-        return command_of(name)
-    function = f"{name}_" if name in {"help", "list"} else name.replace("-", "_")
-    command: click.Command = getattr(loaded, function)
-    return command
+    return command_of(name)
 
 
 def _is_command(name: str) -> bool:
@@ -48,8 +40,8 @@ def _is_command(name: str) -> bool:
 def _groups() -> Iterator[tuple[str, dict[str, str]]]:
     """The headings of ``catmem --help`` with the commands below each, those of plugins last."""
     for title, commands in GROUPS.items():
-        added = {name: each.said for name, each in registry().commands.items() if each.heading == title}
-        yield title, commands | added
+        own = {name: said for name, (_, said) in commands.items()}
+        yield title, own | {name: each.said for name, each in registry().commands.items() if each.heading == title}
 
 
 class _LazyGroup(Group):

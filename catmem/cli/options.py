@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from catmem.cli.door import (
-    _day,
     _file_text,
     _length,
     _moment,
@@ -86,9 +85,6 @@ def common_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what c
     return root_option(format_option(command))
 
 
-as_of_option = click.option(
-    "--as-of", callback=_day, metavar="DATE", help="The day to judge dates by, YYYY-MM-DD. By default today."
-)
 target_option = click.option(
     "-t", "--target", type=click.Choice(["user", "memory"]), help="Only USER.md or only MEMORY.md."
 )
@@ -96,12 +92,6 @@ category_option = click.option("-c", "--category", metavar="SLUG", help="Only th
 
 entity_argument = click.argument("entity")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Write nothing; show what would change.")
-replace_cloned_option = click.option(
-    "--replace-cloned",
-    is_flag=True,
-    help="Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
-    "that the source has too and that no seed put there. What the source does not have stays.",
-)
 expected_option = click.option(
     "--expected",
     metavar="REVISION|DIGEST",
@@ -156,14 +146,6 @@ def whose_options(command: Any) -> Any:  # noqa: ANN401 - a function, or what cl
 def _whose(command: Any, **target: Any) -> Any:  # noqa: ANN401 - as above
     option = click.option("-t", "--target", type=click.Choice(["user", "memory"]), **target)
     return profile_option(required=True)(actor_option(option(command)))
-
-
-secret_option = click.option(
-    "--allow-secret",
-    is_flag=True,
-    help="Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
-    "refused elsewhere; see secrets in catmem.yaml.",
-)
 
 
 def refuse_undeclared(workspace: Workspace, category: str | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from catmem.errors import MergeConflictError
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
-from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, without_texts
+from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive, without_texts
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def merge(
         bool,
         P("In conflicts, keep both versions; of two tags, categories or titles that of the file.", at=ONLY_COMMAND),
     ] = False,
-    interactive: Annotated[bool, P("Show each conflict, and ask.", "-i --interactive", at=ONLY_COMMAND)] = False,
+    interactive: Interactive = False,
     drop: Annotated[
         bool,
         P(

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.names import is_declared, is_name
-from catmem.ops.shared import CATEGORY, PROFILE, REVISION, AsOf, EntityId, Target
-from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Outcome, P, Tool, Wire, operation
+from catmem.ops.shared import REVISION, AsOf, EntityId
+from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
@@ -307,152 +307,3 @@ def _contrary(header: str, field: str) -> RequestError:
         code="bad_precondition",
         hint=f"Nothing was written. Give the same, or leave {header} out.",
     )
-
-
-# --- transitional ----------------------------------------------------------------------------------------------------
-
-
-_SEED_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
-_Fit = Annotated[bool, P("Leave out what would put a file over its limit.")]
-_OneFile = Annotated[Target | None, P("Keep to one of the files: user or memory.")]
-
-
-@operation(
-    "seed-plan",
-    command=False,
-    people=(
-        "look at what a seed would do",
-        "It quotes files of other profiles, so it is for a person.",
-    ),
-    http=Http(
-        "GET",
-        "/seed",
-        "What a seed would do",
-        "Entry by entry; nothing is written. For a person.",
-        "SeedPlan",
-        refusals=(400, 404, 422),
-        statuses=_SEED_STATUSES,
-    ),
-)
-def seed_plan(
-    call: Call,
-    *,
-    source: Annotated[str, P("Whose files are copied from.", form=PROFILE)],
-    targets: Annotated[list[str] | None, P("Who gets a slice, separated by commas.")] = None,
-    target: _OneFile = None,
-    categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
-    category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
-    fit: _Fit = False,
-    as_of: AsOf = None,
-) -> Any:  # noqa: ANN401 - a plan
-    """Say what a seed would do, entry by entry; nothing is written."""
-    kept = _categories(categories, category)
-    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=kept, fit=fit)
-
-
-def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
-    """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
-    if named is not None and one is not None:
-        raise RequestError(
-            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
-        )
-    return named if one is None else [one]
-
-
-@dataclass(frozen=True, slots=True)
-class SeedTold:
-    """What a seed did: for a person all, for an agent numbers and no texts."""
-
-    data: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.data
-
-    def for_model(self) -> dict[str, Any]:
-        """What the memory tool answers."""
-        return self.data
-
-
-@operation(
-    "http seed",
-    command=False,
-    tool=Tool(
-        "memory_seed",
-        "Seed other profiles",
-        "Copy slices of your files to profiles seeded from you (tier 1 only).",
-        {"files": "array"},
-        action="seed",
-        writes=True,
-        repeats=True,
-        destroys=True,
-    ),
-    http=Http(
-        "POST",
-        "/seed",
-        "Seed other profiles",
-        "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
-        "are seeded.",
-        "Seeded",
-        body="Seed",
-        body_said="Whose slices go to whom.",
-        refusals=(*WRITES, 404),
-        statuses=_SEED_STATUSES,
-    ),
-)
-def seed(
-    call: Call,
-    *,
-    source: Annotated[str, P(form=PROFILE, caller=ONLY_TOOL)],
-    targets: Annotated[
-        list[str] | None,
-        P(
-            "By default all that name the source in seed_from, but those of tier 3.",
-            form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
-            brief="Profiles; by default all seeded from you.",
-        ),
-    ] = None,
-    target: Annotated[
-        Target | None, P("Keep to one of the files.", brief="user: facts on the user; memory: notes. Default: both.")
-    ] = None,
-    categories: Annotated[
-        list[str] | None,
-        P(
-            "Only these; entries of other categories are neither copied nor removed.",
-            form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
-            brief="Only these.",
-        ),
-    ] = None,
-    category: Annotated[str | None, P("The same for one category.", form=CATEGORY, brief="Only this category.")] = None,
-    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_TOOL)] = None,
-    fit: Annotated[
-        bool,
-        P(
-            "Leave out what would put a file over its limit.",
-            brief="Leave out what is over a file's limit.",
-        ),
-    ] = False,
-) -> Outcome:
-    """Seed other profiles; a file that was refused makes the whole a 409, and the others are seeded."""
-    from catmem.errors import ForbiddenError
-    from catmem.seeding.applying import seed_answer
-
-    kept = _categories(categories, category)
-    if call.actor is None:
-        plan = call.root.plan_seed(source, targets, target=target, resolve=resolve, categories=kept, fit=fit)
-        answer = call.root.apply_seed(plan).to_dict()
-        errors = [*(each["error"] for each in answer["refused"]), *answer["unreadable"]]
-        if errors:
-            answer |= {"code": errors[0]["code"], "message": "some files were not seeded"}
-        return Outcome(SeedTold(answer), conflict=bool(errors))
-    if call.session is not None and call.session.proposes:
-        raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
-    if source != call.actor or resolve is not None:
-        raise ForbiddenError(
-            f"{call.actor} may not seed that",
-            hint="A profile of tier 1 seeds from its own files, and settles nothing.",
-        )
-    answer = seed_answer(call.root, call.actor, targets, target, kept, fit=fit)
-    if not answer["success"] and call.door == "http":
-        answer |= {"code": answer["reason"], "message": answer["error"]}
-    return Outcome(SeedTold(answer), conflict=not answer["success"])

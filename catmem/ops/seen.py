@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from catmem.ops.branches import Branches, Merged
     from catmem.ops.history import Log
     from catmem.ops.memory import ContentRead, EntityRead, Head
+    from catmem.ops.seeding import SeedTold
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
     from catmem.writing.written import Written
@@ -127,12 +128,18 @@ def _branches(value: Branches, _: Call) -> dict[str, Any]:
 
 
 def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What was made for the caller alone: proposals as far as it may know of them, its own prompt, what a seed did."""
+    """What was made for the caller alone: proposals as far as it may know of them, its own prompt."""
     return value.to_dict()
+
+
+def _seed_told(value: SeedTold, _: Call) -> dict[str, Any]:
+    """Numbers, and no texts."""
+    said = value.for_model()
+    return said if said["success"] else {**said, "code": said["reason"], "message": said["error"]}
 
 
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "Head": _head, "EntityRead": _entity_read, "ContentRead": _content_read, "Log": _log, "Written": _written,
     "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "Proposals": _plain, "PromptRead": _plain,
-    "SeedTold": _plain, "Branches": _branches,
+    "SeedTold": _seed_told, "Branches": _branches,
 }  # fmt: skip

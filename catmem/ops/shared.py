@@ -69,6 +69,7 @@ NarrowCategory = Annotated[
     P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this category."),
 ]
 DryRun = Annotated[bool, P("Write nothing; show what would change.", at=ONLY_COMMAND)]
+Interactive = Annotated[bool, P("Show each conflict, and ask.", "-i --interactive", at=ONLY_COMMAND)]
 AllowSecret = Annotated[
     bool,
     P(

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.commands import COMMANDS, OPERATION_MODULES
+from catmem.commands import COMMANDS, MODULES, OTHERS
 from catmem.config.json_schema import nearest, shown
 from catmem.errors import CatmemError, ConfigError, ForbiddenError
 from catmem.registry import at, bad_plugin, registry
@@ -352,8 +352,9 @@ STREAMED = object()
 
 def load_all() -> None:
     """Import every row: those of catmem, and those of plugins."""
-    for group in OPERATION_MODULES:
-        import_module(f"catmem.ops.{group}")
+    for group in dict.fromkeys((*OTHERS, *MODULES.values())):
+        if "." not in group:  # those of the command line alone have no other interface
+            import_module(f"catmem.ops.{group}")
     for name, added in registry().commands.items():
         try:
             import_rows(name, added.module)

@@ -16,7 +16,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
-from catmem.seeding.planner import plan_seed, plan_within, refuse_bounded, refuse_unmerged, replanned
+from catmem.seeding.planner import plan_within, refuse_unmerged, replanned
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key
@@ -27,7 +27,7 @@ from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.seed_lock import SeedLock
@@ -153,25 +153,14 @@ _MOST_ROWS = 50
 _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
-def seed_answer(  # noqa: PLR0913 - what is asked for
-    workspace: Root,
-    name: str,
-    targets: Sequence[str] | None,
-    only: str | None,
-    categories: Sequence[str] | None = None,
-    *,
-    fit: bool = False,
-) -> dict[str, Any]:
-    """Seed the profiles ``targets`` (by default all that name it) from the files of the profile ``name``, and tell."""
-    refuse_bounded(workspace, name)
-    plan = plan_seed(workspace, name, targets, target=only, actor=name, categories=categories, fit=fit)
-    result = apply_seed(workspace, plan)
+def seed_answer(plan: SeedPlan, result: SeedResult) -> dict[str, Any]:
+    """What a profile that seeded others from its own files is told of it."""
     # What needs a look comes first, then what changed.
     files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, result.refused), *map(_row, files)]
     left_out = len(rows) - _MOST_ROWS
     success = not (result.refused or result.unreadable)
-    answer: dict[str, Any] = {"success": success, "action": "seed", "source": name, "files": rows[:_MOST_ROWS]}
+    answer: dict[str, Any] = {"success": success, "action": "seed", "source": result.source, "files": rows[:_MOST_ROWS]}
     answer |= {"files_left_out": left_out} if left_out > 0 else {}
     answer |= {"note": _NOTED} if plan.lock.notes else {}
     answer |= {"warnings": list(plan.warnings)} if plan.warnings else {}

@@ -48,9 +48,10 @@ class SeedRefusal(NamedTuple):
 class SeedPlan:
     """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
 
-    ``warnings`` are the ``notes`` that are about files. ``unreadable`` is what is wrong with profiles that may be
-    targets too, where the targets were not named. ``clocks`` say by target and by the key of their words how old
-    entries without a date of their own are; with them stands what the plan was made of.
+    ``warnings`` are the ``notes`` that are about files; ``starved``: no entry of a file of the source has a category.
+    ``unreadable`` is what is wrong with profiles that may be targets too, where the targets were not named. ``clocks``
+    say by target and by the key of their words how old entries without a date of their own are; with them stands what
+    the plan was made of.
     """
 
     asked: SeedRequest = field(repr=False)
@@ -58,6 +59,7 @@ class SeedPlan:
     refused: tuple[SeedRefusal, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    starved: bool
     parts: Mapping[str, Parts] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
@@ -78,7 +80,7 @@ class SeedPlan:
     @property
     def in_sync(self) -> bool:
         """Whether there is nothing to do, nothing refused, no open conflict, and a whole lock."""
-        whole = not (self.lock.notes or self.unreadable)
+        whole = not (self.lock.notes or self.unreadable or self.starved)
         return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
 
     @property

@@ -188,6 +188,8 @@ class _Planning:
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
         self.slips: list[str] = []
+        self.starved: list[str] = []
+        """Files that get nothing, since no entry of the source's has a category."""
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -231,6 +233,7 @@ class _Planning:
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
             warnings=tuple(warnings),
+            starved=bool(self.starved),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -328,6 +331,8 @@ class _Planning:
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
+        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
+            self.starved.append(entity)
         replaces = self.asked.replace_cloned and not _is_flat(offered)
         if record is None and not (parts.slice or replaces):
             return None
@@ -390,6 +395,13 @@ class _Planning:
         """Categories that are misspelt, clones, and categories that are asked for and that some targets do not read."""
         notes = [*dict.fromkeys(self.slips)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
+        if self.starved:
+            name, kept = self.source.name, dict.fromkeys(each.partition("/")[2] for each in self.starved)
+            notes.append(
+                f"no entry of {' and '.join(f'{name}/{target}' for target in kept)} has a category, so nothing of it "
+                f"goes to {few(self.starved)}: catmem sort -p {name} gives each one, include_uncategorized: true in a "
+                "profile lets it have them all"
+            )
         for category in self.asked.categories or ():
             names = [
                 name

@@ -66,7 +66,7 @@ _DONE = {
 _ROWS = {
     **{action: ("entries", action) for action in (*_DONE, BATCH)},
     **{action: ("recall", f"memory {action}") for action in ("list", "search", "proposals", "withdraw")},
-    "seed": ("memory", "http seed"),
+    "seed": ("seeding", "seed"),
     "prompt": ("prompts", "prompt"),
 }
 """The module and the name of the row of each action."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
-from catmem.ops.shared import AsOf, DryRun
+from catmem.ops.seeding import ReplaceCloned, settled, settlements
+from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 
 if TYPE_CHECKING:
@@ -168,17 +169,11 @@ def sync(
             "--all",
         ),
     ] = False,
-    replace_cloned: Annotated[
-        bool,
-        P(
-            "Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
-            "that the source has too and that no seed put there. What the source does not have stays."
-        ),
-    ] = False,
+    replace_cloned: ReplaceCloned = False,
     resolve: Annotated[
         Sequence[str], P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE")
     ] = (),
-    interactive: Annotated[bool, P("Show each conflict, and ask.", "-i --interactive")] = False,
+    interactive: Interactive = False,
     home: _Home = None,
     dry_run: DryRun = False,
     as_of: AsOf = None,
@@ -190,7 +185,6 @@ def sync(
     changes, and it needs no provider.
     """
     from catmem import clock
-    from catmem.cli.seed_conflicts import SeedDialogue, settled, settlements
     from catmem.plugins.hermes.setup_homes import all_homes, find_home
     from catmem.plugins.hermes.sync import plan_sync
     from catmem.seeding.plan import SeedPlan
@@ -209,10 +203,11 @@ def sync(
     status = 0
     with closing(workspace.store):
         homes = list(all_homes(found).values())
-        dialogue = SeedDialogue(workspace, {"actor": None, "allow_secret": False}) if interactive else None
+        answers = {"actor": None, "allow_secret": False}
+        settle_in = call.dialogue("seed")(workspace, answers).plan if interactive else partial(settled, settling)
         for each in [source] if source is not None else _sources(workspace, homes):
             how: dict[str, Any] = {"as_of": as_of or clock.today(), "replace_cloned": replace_cloned}
-            plan = settled(dialogue or settling, partial(plan_sync, workspace, homes, each, names or None, **how))
+            plan = settle_in(partial(plan_sync, workspace, homes, each, names or None, **how))
             unreadable = plan.unreadable
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
-from catmem.cli.seed_command import plan_diff, say_refused
-from catmem.cli.seed_conflicts import conflict_lines, next_steps
+from catmem.cli.texts.seeding import conflict_lines, plan_diff, say_refused
 from catmem.plugins.hermes.operations import Applied, Synced
 from catmem.plugins.hermes.setup import SetupStep
 from catmem.seeding.plan import SeedPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from catmem.ops.table import Call
     from catmem.plugins.hermes.setup_status import HomeStatus
@@ -67,7 +66,7 @@ def _plan(plan: SeedPlan, call: Call) -> None:
         in_sync = not each.changes and not each.conflicts
         emit(printable(f"{each.target}: in sync\n") if in_sync else plan_diff(each) + conflict_lines(each))
     say_refused(plan.refused)
-    say_all(next_steps(plan.files))
+    say_all(_next_steps(plan.files))
 
 
 def _synced(done: Synced, call: Call) -> None:
@@ -84,7 +83,21 @@ def _synced(done: Synced, call: Call) -> None:
         emit(printable(f"{where}: {_said(each.plan, each.revision)}\n") + conflict_lines(each.plan))
         say_all(f"{where}: {note}" for note in each.notes)
     say_refused(result.refused, shown)
-    say_all([*result.notes, *next_steps(each.plan for each in result.files)])
+    say_all([*result.notes, *_next_steps(each.plan for each in result.files)])
+
+
+def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
+    """How to settle the conflicts that are open after a sync, a line for each source."""
+    names: dict[str, dict[str, None]] = {}
+    for plan in plans:
+        if plan.conflicts:
+            source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
+            names.setdefault(source, {})[target] = None
+    return [
+        f"Conflicts are left to you: 'catmem hermes sync {source} {' '.join(targets)} --interactive' asks who wins; "
+        "--resolve target keeps what is there for good, --resolve source takes the source's."
+        for source, targets in names.items()
+    ]
 
 
 def _said(plan: FilePlan, revision: str | None) -> str:

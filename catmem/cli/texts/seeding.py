@@ -1,0 +1,197 @@
+"""Seeds, what they would do and their conflicts, as people read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from catmem.cli.output import columns, emit, emit_text, first_line, print_error, printable, say, say_all, text_diff
+from catmem.ops.seeding import Seeds
+from catmem.seeding.plan import OVER
+from catmem.seeding.slices import conflict_id
+from catmem.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from catmem.model.version import Conflict, Reason, Version
+    from catmem.ops.table import Call
+    from catmem.seeding.plan import SeedRefusal
+    from catmem.seeding.slices import FilePlan, State
+
+_WIDTH = 60
+_BEFORE = 20
+"""Characters of what both sides say that stand before the place where they differ."""
+GONE = "(not there)"
+_REASONS = {
+    "body": "both sides reworded it",
+    "removed": "one side changed what the other removed",
+    "tags": "both sides changed one tag",
+    "category": "it stands in two categories",
+    "title": "two titles",
+}
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+
+def _seeds(value: Seeds, call: Call) -> None:
+    if value.results:
+        _show_results(value)
+        return
+    check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
+    # Of all targets a line each is enough to see where to look.
+    shown = _line if check or (status and everybody) else _status if status else plan_diff
+    for plan in value.plans:
+        say_all(plan.notes)
+        for each in plan.files:
+            emit(shown(each))
+            emit(conflict_lines(each))
+            say_all(() if status else _left_out(each))
+        say_refused(plan.refused)
+    files = [each for plan in value.plans for each in plan.files]
+    if value.in_sync:
+        what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
+        say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
+        return
+    parts = [f"{counted(sum(each.changes for each in files), 'file')} would change"]
+    conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in value.plans)
+    parts += [f"{counted(conflicts, 'conflict')} {'is' if conflicts == 1 else 'are'} open"] if conflicts else []
+    parts += [f"{counted(refused, 'file')} would be refused"] if refused else []
+    say(f"Nothing was written. {', '.join(parts)}.")
+
+
+def plan_diff(plan: FilePlan) -> str:
+    """What would change in one file."""
+    return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
+
+
+def _line(plan: FilePlan, more: str = "") -> str:
+    return printable(f"{plan.target}: {_said(plan)}{more}\n")
+
+
+def _status(plan: FilePlan) -> str:
+    head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
+    found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
+    found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
+    return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
+
+
+def _left_out(plan: FilePlan) -> Iterator[str]:
+    """The entries that a target did not get for its limit."""
+    for each in plan.withheld:
+        if str(each.withheld).startswith(OVER):
+            text = first_line(each.version.body, _WIDTH)
+            yield f"{plan.target}: left out, {each.withheld}: {each.version.category}: {text}"
+
+
+_WORDS: dict[State, str] = {
+    "new": "added",
+    "changed_in_source": "changed",
+    "changed_in_both": "merged",
+    "removed_from_source": "removed",
+}
+_KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
+
+
+def _said(plan: FilePlan) -> str:
+    counts = Counter(row.state for row in plan.rows)
+    parts = [f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state]]
+    done = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    parts += [f"{done} settled"] if done else []
+    parts += [f"{len(plan.conflicts)} in conflict"] if plan.conflicts else []
+    if not plan.changes and not plan.conflicts:
+        parts = [f"{done} settled"] if done else ["in sync"]
+    parts = parts or [f"{plan.cloned} taken out"]
+    parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
+    kinds = Counter(
+        OVER if str(each.withheld).startswith(OVER) else str(each.withheld).partition(" ")[0].rstrip(":")
+        for each in plan.withheld
+    )
+    parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
+    return ", ".join(parts)
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def _show_results(value: Seeds) -> None:
+    for result in value.results:
+        for each in result.files:
+            revision = "" if each.revision is None else f" (revision {each.revision})"
+            emit(_line(each.plan, revision) + conflict_lines(each.plan))
+            say_all(_left_out(each.plan))
+            say_all(f"{each.plan.target}: {note}" for note in each.notes)
+        say_all(result.notes)
+        say_refused(result.refused)
+    done = [each for result in value.results for each in result.files]
+    written = sum(each.revision is not None for each in done)
+    refused = sum(len(result.refused) for result in value.results)
+    conflicts = sum(len(each.plan.conflicts) for each in done)
+    parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
+    parts += [f"{refused} refused"] if refused else []
+    if conflicts:
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
+    say(f"{', '.join(parts)}.")
+
+
+def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = str) -> None:
+    """Which files were refused, and why; ``shown`` says how a file is named."""
+    for each in refused:
+        say(f"{shown(each.target)}: refused")
+        print_error(each.error)
+
+
+# --- conflicts ------------------------------------------------------------------------------------------------------
+
+
+def conflict_lines(plan: FilePlan) -> str:
+    """The conflicts of one file, with what both sides say and said, from where they differ; empty if none is open."""
+    said = ""
+    for conflict in plan.conflicts:
+        said += conflict_head(conflict_id(plan.target, conflict), plan, conflict)
+        names, texts = zip(*sides_of(conflict), strict=True)
+        common = _common(texts)
+        # What both sides say otherwise than before in the same words is no difference between them.
+        apart = common if None in texts[1:] else _common(texts[1:])
+        begins = (common, apart, apart)
+        shown = [GONE if text is None else _excerpt(text, at) for text, at in zip(texts, begins, strict=True)]
+        said += columns([("   ", *row) for row in zip(names, shown, strict=True)])
+    return said
+
+
+def conflict_head(name: str, plan: FilePlan, conflict: Conflict) -> str:
+    """The line above the sides of a conflict."""
+    either = conflict.ours or conflict.theirs
+    where = f" in {either.category}" if either is not None and either.category else ""
+    return printable(f"  {plan.target}: conflict {name}{where}: {_REASONS[conflict.reason]}\n")
+
+
+def sides_of(conflict: Conflict) -> list[tuple[str, str | None]]:
+    """The whole texts of what both come from, of the target and of the source."""
+    sides = (("base", conflict.base), ("target", conflict.ours), ("source", conflict.theirs))
+    return [(name, None if side is None else _text(side, conflict.reason)) for name, side in sides]
+
+
+def _common(texts: Sequence[str | None]) -> int:
+    """How many characters the texts that are there have in common at their beginning; 0 of a single one."""
+    there = [text for text in texts if text is not None]
+    if len(there) < 2:  # noqa: PLR2004 - nothing to differ from
+        return 0
+    found = (at for at, letters in enumerate(zip(*there, strict=False)) if len(set(letters)) > 1)
+    return next(found, min(map(len, there)))
+
+
+def _excerpt(text: str, begin: int) -> str:
+    """A text as one line of about ``_WIDTH`` characters, from a word before ``begin`` where that would not be in it."""
+    first = 0 if begin < _WIDTH - _BEFORE else max(text.rfind(" ", 0, begin - _BEFORE) + 1, begin - 2 * _BEFORE)
+    shown = printable(text[first : first + _WIDTH])
+    return f"{'…' if first else ''}{shown}{'…' if first + _WIDTH < len(text) else ''}"
+
+
+def _text(side: Version, reason: Reason) -> str:
+    text = side.text if reason == "tags" else side.body
+    return f"{side.category}: {text}" if reason == "category" else text
+
+
+TEXTS = {str: lambda text, _: emit_text(text), Seeds: _seeds}

@@ -1,0 +1,430 @@
+"""Operations that copy slices of one profile's memory to others: seed, and what it would do."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+
+from catmem.errors import CatmemError, ForbiddenError, RequestError, UnknownNameError
+from catmem.files import shown_path
+from catmem.ops.memory import WRITES
+from catmem.ops.shared import CATEGORY, PROFILE, AllowSecret, AsOf, DryRun, Interactive, Target
+from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
+from catmem.seeding.slices import Choice, conflict_id
+
+if TYPE_CHECKING:
+    from catmem.model.version import Conflict
+    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.slices import FilePlan
+    from catmem.workspace.workspace import Workspace
+
+_Settlements: TypeAlias = tuple[Choice | None, Mapping[str, Choice]]
+"""What is said of all conflicts, and of some by the beginning of their ids."""
+_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
+ReplaceCloned = Annotated[
+    bool,
+    P(
+        "Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
+        "that the source has too and that no seed put there. What the source does not have stays.",
+        at=ONLY_COMMAND,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What seeds did, source by source; without ``results`` what they would do.
+
+    ``unreadable`` is what is wrong with other profiles.
+    """
+
+    plans: Sequence["SeedPlan"]
+    results: Sequence["SeedResult"]
+    unreadable: Sequence[CatmemError]
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether there was nothing to do."""
+        return all(plan.in_sync for plan in self.plans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = {"seeds": [each.to_dict() for each in self.results or self.plans]}
+        said |= {"unreadable": [error.to_dict() for error in self.unreadable]}
+        return said if self.results else {"in_sync": self.in_sync and not self.unreadable, **said}
+
+
+@dataclass(frozen=True, slots=True)
+class SeedTold:
+    """What a seed did: for a person all, for an agent numbers and no texts."""
+
+    plan: "SeedPlan"
+    result: "SeedResult"
+
+    @property
+    def errors(self) -> Sequence[CatmemError]:
+        """Why files were not seeded."""
+        return [*(each.error for each in self.result.refused), *self.result.unreadable]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        said = self.result.to_dict()
+        return said | ({"code": self.errors[0].code, "message": "some files were not seeded"} if self.errors else {})
+
+    def for_model(self) -> dict[str, Any]:
+        """What the memory tool answers."""
+        from catmem.seeding.applying import seed_answer
+
+        return seed_answer(self.plan, self.result)
+
+
+@operation(
+    "seed",
+    examples=(
+        "catmem seed orchestrator trinity neo --dry-run",
+        "catmem seed orchestrator neo -c talk",
+        "catmem seed orchestrator --all",
+        "catmem seed orchestrator --all --interactive",
+        "catmem seed --all --check",
+        "catmem seed orchestrator --ephemeral scout",
+    ),
+    http=Http(
+        "POST",
+        "/seed",
+        "Seed other profiles",
+        "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
+        "are seeded.",
+        "Seeded",
+        body="Seed",
+        body_said="Whose slices go to whom.",
+        refusals=(*WRITES, 404),
+        statuses=_STATUSES,
+    ),
+    tool=Tool(
+        "memory_seed",
+        "Seed other profiles",
+        "Copy slices of your files to profiles seeded from you (tier 1 only).",
+        {"files": "array"},
+        action="seed",
+        writes=True,
+        repeats=True,
+        destroys=True,
+    ),
+)
+def seed(
+    call: Call,
+    *,
+    source: Annotated[str | None, P(argument=True, form=PROFILE, caller=ONLY_TOOL, needed=True)] = None,
+    targets: Annotated[
+        list[str] | None,
+        P(
+            argument=True,
+            http="By default all that name the source in seed_from, but those of tier 3.",
+            form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
+            brief="Profiles; by default all seeded from you.",
+        ),
+    ] = None,
+    everybody: Annotated[
+        bool,
+        P(
+            "Every profile that names SOURCE in seed_from, but those of tier 3 that were never seeded. Without SOURCE: "
+            "every source in turn, from the top down.",
+            "--all",
+            at=ONLY_COMMAND,
+        ),
+    ] = False,
+    dry_run: DryRun = False,
+    check: Annotated[
+        bool, P("Write nothing; exit status 1 if anything is out of date (for CI).", at=ONLY_COMMAND)
+    ] = False,
+    status: Annotated[
+        bool,
+        P("Write nothing; show how each entry stands on both sides, or with --all each file.", at=ONLY_COMMAND),
+    ] = False,
+    ephemeral: Annotated[
+        bool, P("Print one target's slice as a memory file; nothing is written.", at=ONLY_COMMAND)
+    ] = False,
+    target: Annotated[
+        Target | None,
+        P(
+            "Only USER.md or only MEMORY.md.",
+            "-t --target",
+            http="Keep to one of the files.",
+            brief="user: facts on the user; memory: notes. Default: both.",
+        ),
+    ] = None,
+    categories: Annotated[
+        list[str] | None,
+        P(
+            "Only this category; may be given several times. Entries of others are neither copied nor removed.",
+            "-c --category",
+            metavar="SLUG",
+            http="Only these; entries of other categories are neither copied nor removed.",
+            form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
+            brief="Only these.",
+        ),
+    ] = None,
+    category: Annotated[
+        str | None, P("The same for one category.", form=CATEGORY, brief="Only this category.", at=NO_COMMAND)
+    ] = None,
+    settle: Annotated[
+        Sequence[str],
+        P(
+            "Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both; "
+            "ID=SIDE settles the one of that id. May be given several times.",
+            "--resolve",
+            metavar="[ID=]SIDE",
+            at=ONLY_COMMAND,
+        ),
+    ] = (),
+    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_COMMAND - ONLY_TOOL)] = None,
+    interactive: Interactive = False,
+    fit: Annotated[
+        bool,
+        P(
+            "Where a slice is over a target's limit, seed what fits and name the rest: expired and stale entries stay "
+            "out first, then those of the last category in the target's profile.",
+            http="Leave out what would put a file over its limit.",
+            brief="Leave out what is over a file's limit.",
+        ),
+    ] = False,
+    replace_cloned: ReplaceCloned = False,
+    on_drift: Annotated[
+        Literal["adopt", "refuse"] | None,
+        P(
+            "If another program changed a target: merge into what is there (adopt), or refuse that file once and keep "
+            "a copy. By default what catmem.yaml says, else adopt.",
+            at=ONLY_COMMAND,
+        ),
+    ] = None,
+    allow_secret: AllowSecret = False,
+    actor: Annotated[
+        str | None,
+        P("The profile that acts: one of tier 1. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
+    ] = None,
+    as_of: Annotated[
+        date | None,
+        P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE", at=ONLY_COMMAND),
+    ] = None,
+) -> Outcome:
+    """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
+
+    Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
+    changed is a conflict, which is reported and left to you (exit status 3): --interactive asks who wins, --resolve
+    says it. What was seeded stands in catmem.seed.lock; commit it with the files. Expired entries, and those that a
+    prompt would withhold, are not seeded; what expires after it was seeded expires in the copies.
+    With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
+    """
+    if call.door != "command":
+        categories = _categories(categories, category)
+        return _told(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
+    settling, named = settlements(settle), targets or []
+    _refuse_slips(call, settling)
+    filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
+    if ephemeral:
+        return _ephemeral(call, str(source), named[0], target, filters)
+    root = call.root
+    seeds, unreadable = _seeds(root, source, named, everybody=everybody)
+    how = {**filters, "fit": fit, "target": target, "every_entry": status, "replace_cloned": replace_cloned}
+    answers = {"actor": actor, "allow_secret": allow_secret}
+    settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
+    plans: list[SeedPlan] = []
+    results: list[SeedResult] = []
+    unknown: UnknownNameError | None = None
+    for each, profiles in seeds:
+        try:
+            plan = settle_in(partial(root.plan_seed, each, profiles, **how))
+        except UnknownNameError as error:
+            # Of all sources one may have a category that another has not.
+            if source is not None or error.code != "unknown_category":
+                raise
+            unknown = error
+            continue
+        plans.append(plan)
+        if not (dry_run or check or status):
+            results.append(root.apply_seed(plan, on_drift=on_drift))
+    if unknown is not None and not plans:
+        raise unknown
+    done = Seeds(plans, results, unreadable)
+    ended = int(not done.in_sync) if check else max(each.exit_status for each in results or plans)
+    return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
+
+
+def _told(
+    call: Call,
+    source: str,
+    targets: list[str] | None,
+    resolve: Literal["target", "source"] | None,
+    **how: Any,  # noqa: ANN401 - as plan_seed has it
+) -> Outcome:
+    """What a seed did, for a caller at another door than the command line."""
+    from catmem.seeding.planner import refuse_bounded
+
+    if call.actor is not None:
+        if call.session is not None and call.session.proposes:
+            raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
+        if source != call.actor or resolve is not None:
+            raise ForbiddenError(
+                f"{call.actor} may not seed that",
+                hint="A profile of tier 1 seeds from its own files, and settles nothing.",
+            )
+        refuse_bounded(call.root, call.actor)
+    plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
+    told = SeedTold(plan, call.root.apply_seed(plan))
+    return Outcome(told, conflict=bool(told.errors))
+
+
+def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
+    """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
+    if named is not None and one is not None:
+        raise RequestError(
+            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
+        )
+    return named if one is None else [one]
+
+
+def _ephemeral(call: Call, source: str, name: str, target: str | None, filters: Mapping[str, Any]) -> Outcome:
+    """The slice of one target, as a memory file."""
+    from catmem.seeding.planner import joined
+
+    root = call.root
+    texts = root.ephemeral_seed(source, name, **filters)
+    texts = {each: text for each, text in texts.items() if target in {None, each}}
+    about_user = root.path(source, "user")
+    if about_user in root.missing_files(source):
+        call.tell(f"warning: {shown_path(about_user)} is not there")
+    if not (any(texts.values()) or call.for_program):
+        call.tell(f"{source} has nothing that {name} may read.")
+        for note in root.plan_seed(source, name, target=target, **filters).notes:
+            call.tell(note)
+    return Outcome(joined(root, texts.values()), {"source": source, "target": name, **texts})
+
+
+def _refuse_slips(call: Call, settling: _Settlements) -> None:
+    """Raise ``UsageError`` for options that do not go together."""
+    (for_all, by_id), given = settling, call.values
+    source, everybody, ephemeral = (given[name] for name in ("source", "everybody", "ephemeral"))
+    targets, modes = given["targets"] or (), sum(given[name] for name in ("dry_run", "check", "status", "ephemeral"))
+    slips = {
+        "Use one of --dry-run, --check, --status and --ephemeral.": modes > 1,
+        "Name the targets, or give --all.": everybody and targets,
+        "--ephemeral prints the slice of one target: name it.": everybody and ephemeral,
+        "Name the source and the targets, or give --all.": source is None and not everybody,
+        f"Name the profiles that get a slice of {source}, or give --all.": not (everybody or targets),
+        "--ephemeral prints the slice of one target.": ephemeral and len(targets) != 1,
+        "--on-drift is for a seed that writes, and this one writes nothing.": given["on_drift"] and modes,
+        "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
+        "--ephemeral and --format json.": given["interactive"] and (for_all or by_id or modes or call.for_program),
+        "--resolve ID=SIDE goes with the SOURCE of that conflict.": by_id and source is None,
+        "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none.": ephemeral
+        and (for_all or by_id or given["fit"]),
+    }
+    for said, is_so in slips.items():
+        if is_so:
+            raise UsageError(said)
+
+
+def _seeds(
+    root: "Workspace", source: str | None, targets: Sequence[str], *, everybody: bool
+) -> tuple[Sequence[tuple[str, Sequence[str]]], Sequence[CatmemError]]:
+    """The sources with their targets, in the order in which they are seeded, and what is wrong with other profiles."""
+    from catmem.seeding.order import seed_order
+
+    if not everybody:
+        return [(str(source), targets)], ()
+    order, unreadable = seed_order(root)
+    if source is not None:
+        order = [each for each in order if each[0] == root.profile(source).name]
+    if unreadable and not order:
+        raise unreadable[0]
+    if not order and root.config.path is None:
+        where = shown_path(root.root)
+        raise UsageError(f"No catmem.yaml was found in {where} or above. Go to the root, or name it with --root.")
+    if not order:
+        said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
+        raise UsageError(f"There is no profile to seed: {said} (tier 3 does not count). Name the targets instead.")
+    return order, unreadable
+
+
+# --- conflicts -------------------------------------------------------------------------------------------------------
+
+
+def settlements(values: Sequence[str]) -> _Settlements:
+    """Read the values of --resolve. Raises ``UsageError``."""
+    for_all: Choice | None = None
+    by_id: dict[str, Choice] = {}
+    for value in values:
+        beginning, found, word = value.rpartition("=")
+        side = next((each for each in get_args(Choice) if each == word), None)
+        if side is None or (found and not beginning):
+            said = f"{value!r} is none of target, source, both, ID=target, ID=source and ID=both"
+            raise UsageError(f"Invalid value for '--resolve': {said}")
+        if beginning in by_id or (not found and for_all not in {None, side}):
+            raise UsageError("Invalid value for '--resolve': says two things of one conflict")
+        if found:
+            by_id[beginning] = side
+        else:
+            for_all = side
+    return for_all, by_id
+
+
+def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "SeedPlan":
+    """The plan with the conflicts settled of which it is said what becomes of them; the others are open in it.
+
+    Raises ``UnknownNameError`` (``unknown_conflict``) for an id that no open conflict has.
+    """
+    for_all, by_id = settling
+    if not by_id:
+        return planned(resolve=for_all)
+    found = [name for name, _, _ in open_conflicts(planned())]
+    chosen: dict[str, Choice] = {} if for_all is None else dict.fromkeys(found, for_all)
+    for beginning, side in by_id.items():
+        named = [name for name in found if name.startswith(beginning)]
+        if len(named) != 1:
+            there = ", ".join(named or found)
+            raise UnknownNameError(
+                f"{beginning!r} fits the ids of {len(named) or 'no'} open conflicts",
+                code="unknown_conflict",
+                hint=f"Nothing was seeded. {f'Name one of {there}.' if there else 'No conflict is open.'}",
+            )
+        chosen[named[0]] = side
+    return planned(resolve=chosen)
+
+
+def open_conflicts(plan: "SeedPlan") -> list[tuple[str, "FilePlan", "Conflict"]]:
+    """The open conflicts of a plan by their ids."""
+    return [(conflict_id(each.target, found), each, found) for each in plan.files for found in each.conflicts]
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+@operation(
+    "seed-plan",
+    command=False,
+    people=("look at what a seed would do", "It quotes files of other profiles, so it is for a person."),
+    http=Http(
+        "GET",
+        "/seed",
+        "What a seed would do",
+        "Entry by entry; nothing is written. For a person.",
+        "SeedPlan",
+        refusals=(400, 404, 422),
+        statuses=_STATUSES,
+    ),
+)
+def seed_plan(
+    call: Call,
+    *,
+    source: Annotated[str, P("Whose files are copied from.", form=PROFILE)],
+    targets: Annotated[list[str] | None, P("Who gets a slice, separated by commas.")] = None,
+    target: Annotated[Target | None, P("Keep to one of the files: user or memory.")] = None,
+    categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
+    category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
+    fit: Annotated[bool, P("Leave out what would put a file over its limit.")] = False,
+    as_of: AsOf = None,
+) -> Any:  # noqa: ANN401 - a plan
+    """Say what a seed would do, entry by entry; nothing is written."""
+    categories = _categories(categories, category)
+    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=categories, fit=fit)

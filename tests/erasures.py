@@ -6,4 +6,4 @@ from catmem.store.contract import Erasure
 
 
 def erasure_of(redact):
-    return Erasure(redact, redact, lambda each: redact(each.data) != each.data, lambda note, _: note)
+    return Erasure(redact, lambda each: redact(each.data) != each.data, lambda note, _: note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
@@ -174,7 +174,7 @@ class ConflictDialogue(Dialogue):
 
         Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
         """
-        from catmem.cli.options import asking_about_secrets
+        from catmem.cli.door import asking_about_secrets
         from catmem.merging.decisions import in_words
         from catmem.writing.terms import check_threats
 
@@ -182,7 +182,9 @@ class ConflictDialogue(Dialogue):
         words = self.words(answer, "" if like is None else like.body)
         try:
             warning = asking_about_secrets(
-                config, how, lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"])
+                lambda: config,
+                how,
+                lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"]),
             )
         except EditError as error:
             if not self.on_terminal:

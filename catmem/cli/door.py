@@ -8,7 +8,7 @@ import typing
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -33,11 +33,13 @@ from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stop
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from catmem.config.config import Config
     from catmem.ops.table import Opens, Operation, Parameter
     from catmem.workspace.workspace import Workspace
 
+T = TypeVar("T")
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
 FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
@@ -98,7 +100,7 @@ def _callback(row: Operation) -> Callable[..., None]:
         )  # fmt: skip
         try:
             values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
-            done = _asking_about_secrets(asked, values)
+            done = _called(asked, values)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None
         except Stopped as stop:
@@ -167,18 +169,27 @@ def _dialogue(name: str) -> Any:  # noqa: ANN401 - what the module of that name 
     return import_module(name if "." in name else f"catmem.cli.dialogues.{name}").DIALOGUE
 
 
-def _asking_about_secrets(asked: Call, values: Mapping[str, Any]) -> Outcome:
-    """What the call does; where it is refused for a secret, a person at a terminal may say yes to that."""
-    try:
+def _called(asked: Call, values: dict[str, Any]) -> Outcome:
+    if "allow_secret" not in asked.operation.parameters:
         return call(asked, values)
+    return asking_about_secrets(lambda: asked.root.config, values, lambda: call(asked, values))
+
+
+def asking_about_secrets(config: Callable[[], Config], how: dict[str, Any], write: Callable[[], T]) -> T:
+    """What ``write`` does with ``how``; where it is refused for a secret, a person at a terminal may say yes to that.
+
+    Then ``how`` has ``allow_secret``, and ``write`` is called once more.
+    """
+    try:
+        return write()
     except EditError as error:
-        can = "allow_secret" in asked.operation.parameters and error.code == "secret"
-        if not can or asked.root.config.secrets != "ask" or values.get("actor") or not sys.stdin.isatty():
+        if error.code != "secret" or how.get("actor") or config().secrets != "ask" or not sys.stdin.isatty():
             raise
         say(f"{error.message}. {error.hint}")
         if not click.confirm("Store it all the same? Prompts will withhold it.", err=True):
             raise
-        return call(asked, {**values, "allow_secret": True})
+        how["allow_secret"] = True
+        return write()
 
 
 # --- the root --------------------------------------------------------------------------------------------------------

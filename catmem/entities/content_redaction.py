@@ -1,7 +1,7 @@
 """Words that are to be forgotten, taken out of what a declared entity holds or held: its content, at any revision.
 
 Of a text the lines that hold them go; of a JSON value each text, number, true, false or null that holds them, and in
-old revisions keys. What is no JSON, such as half of a file, is taken as lines, in which JSON may spell any character.
+old revisions keys. What is no such content, as half of a file, goes whole; JSON may spell any character in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.digest import canonical_json
 from catmem.entities.contents import content_of
-from catmem.errors import CatmemError, EditError
+from catmem.errors import EditError, UnreadableError
 from catmem.model.document import parse
 from catmem.text import unify_newlines
 from catmem.workspace.redaction import PURGED, Redaction
@@ -47,10 +47,17 @@ class ContentRedaction(Redaction):
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes of an old revision, a branch or a copy without the words."""
-        return self._redacted(data).data
+        try:
+            return self._redacted(data).data
+        except UnreadableError:  # a person broke it, or a process was stopped
+            return canonical_json(PURGED) if self._declared.content == "json" else PURGED.encode()
 
     def without(self, data: bytes) -> bytes:
-        """The bytes of the present content without the words."""
+        """The bytes of the present content without the words.
+
+        Raises ``EditError`` (``in_key``) if a key holds them: programs look for it by its name; ``UnreadableError`` for
+        what is no such content.
+        """
         found, name = self._redacted(data), self._declared.name
         if found.keyed:
             message = f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}"
@@ -63,9 +70,11 @@ class ContentRedaction(Redaction):
         """Where the words are: JSON pointers, or lines."""
         return tuple(self._redacted(data).places)
 
-    def lines(self, data: bytes, *, with_text: bool = True) -> bytes:  # noqa: ARG002 - the words are all there is
-        """The bytes with a mark in the place of the lines that hold the words, however JSON spells them."""
-        return self._lines(data).data
+    def in_lines(self, data: bytes) -> bool:
+        """Whether bytes hold the words, however JSON spells them."""
+        return bool(self._spelled.search(data.decode(errors="surrogateescape")))
+
+    in_bytes = in_lines
 
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
@@ -75,15 +84,13 @@ class ContentRedaction(Redaction):
     # --- how ---------------------------------------------------------------------------------------------------------
 
     def _redacted(self, data: bytes) -> _Redacted:
-        if not self._spelled.search(data.decode(errors="surrogateescape")):
-            return _Redacted(data, [], [])
-        if self._declared.content == "text":
-            return self._lines(data)
-        try:
-            value = content_of(self._declared, data)
-        except CatmemError:
-            return self._lines(data)  # a person broke it, or a process was stopped
+        """Raises ``UnreadableError`` for what holds the words and is no such content."""
         found = _Redacted(data, [], [])
+        if not self.in_lines(data):
+            return found
+        value = content_of(self._declared, data)
+        if self._declared.content == "text":
+            return self._lines(value)
         rest = self._value(value, "", found)
         return found._replace(data=canonical_json(rest)) if found.places or found.keyed else found
 
@@ -105,8 +112,8 @@ class ContentRedaction(Redaction):
             return PURGED
         return value
 
-    def _lines(self, data: bytes) -> _Redacted:
-        text, places = data.decode(errors="surrogateescape"), []
+    def _lines(self, text: str) -> _Redacted:
+        places: list[str] = []
         # A mark and what stands around it may be the words anew, so it is looked again until there are none.
         while self._spelled.search(text):
             parts: list[str] = []
@@ -123,7 +130,7 @@ class ContentRedaction(Redaction):
                 end = len(text) if end < 0 else end
                 end -= text[match.end() : end].endswith("\r")
             text = "".join((*parts, text[end:]))
-        return _Redacted(text.encode(errors="surrogateescape"), places, [])
+        return _Redacted(text.encode(), places, [])
 
 
 def _spellings(character: str) -> str:

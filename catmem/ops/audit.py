@@ -1,7 +1,7 @@
 """Operations on the audit log and on the rollout: what was done, by whom, and which refusals are enforced."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,8 +26,9 @@ _Since = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """The lines of the log, and what is damaged in it, as they come."""
+    """What is said first, then the lines of the log, and what is damaged in it, as they come."""
 
+    notes: Sequence[str]
     lines: Iterator["AuditLine | Damage"]
 
 
@@ -79,7 +80,12 @@ def audit(
         raise UsageError("--since is not before --until, so nothing can lie between them.")
     wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
     if follow:
+<<<<<<< HEAD
         return Outcome(Following(_lines(call, wanted, limit or _FIRST_SHOWN)), STREAMED)
+=======
+        lines = follow_audit(call.root, wanted, limit or _FIRST_SHOWN, lambda: time.sleep(_LOOK_EVERY))
+        return Outcome(Following(unknown_names(call.root, wanted), lines), STREAMED)
+>>>>>>> wt-g
     found = read_audit(call.root, wanted, limit)
     notes = list(damage_notes(found.damaged))
     if not found.lines:

@@ -9,6 +9,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
 from catmem.model.edit import replace_entry, retag_entry
@@ -17,7 +18,6 @@ from catmem.model.version import Version
 from catmem.proposals.proposal import (
     ProposalReader,
     changes_of,
-    is_proposer_gone,
     may_decide,
     proposal,
     proposals,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Entry
     from catmem.model.edit import Edited
     from catmem.proposals.proposal import Proposal, ProposedChange, State
-    from catmem.store.contract import Current, Revision
+    from catmem.store.contract import Current
     from catmem.workspace.root import Root
 
 
@@ -80,7 +80,7 @@ def approve(
     ``UnknownNameError``, ``OverBudgetError``, and ``EditError`` for words that cannot be stored.
     """
     found = _open(workspace, name, actor, "approve")
-    if is_proposer_gone(workspace, found):
+    if found.agent != PERSON and found.agent not in profile_names(workspace.config.profiles_dir):
         raise ProposalError(
             f"{found.id} was proposed by {found.agent}, and there is no such profile any more",
             code="no_proposer",
@@ -173,11 +173,6 @@ def _copies(workspace: Root, found: Proposal) -> tuple[list[tuple[str, Entry, Pr
     return [(each.entity, each.entry, made[each.entry.body]) for each in there], unreadable
 
 
-def _record(workspace: Root, found: Proposal) -> Revision:
-    """The branch of a proposal, with its note."""
-    return next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
-
-
 def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
     """A proposal that ``actor`` may decide on now."""
     found = proposal(workspace, name, actor=actor)
@@ -237,7 +232,8 @@ class _ApprovedText:
             raise self._stale()
         self._base, self._branch = reader.document(found.base), reader.document(found.revision)
         self._limit = limit_of_entity(workspace, found.entity)
-        self.actions = list(_record(workspace, found).note.get("actions", ()))
+        record = next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
+        self.actions = list(record.note.get("actions", ()))
         """What it does to entries, as the record of the write would have said it."""
         if words is not None:
             self._reword(body_of(words))
@@ -334,19 +330,15 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
     def decide(current: Current) -> bytes:
         tips = [each.revision for each in workspace.store.branches(found.entity) if each.is_proposal]
         if found.revision not in tips:
-            raise _decided_meanwhile(found)
+            raise OperationCollisionError(found.id)
         return current.data if update is None else update(current)
 
     with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:
         try:
             written = trying.commit(None, decide, change, approved=True)
         except OperationCollisionError:
-            raise _decided_meanwhile(found) from None
+            raise ProposalError(
+                f"{found.id} was decided on at the same moment",
+                hint="Nothing was written. 'catmem proposals' shows what became of it.",
+            ) from None
     return Decided(found, verdict, written.revision, update is not None and update.changed)
-
-
-def _decided_meanwhile(found: Proposal) -> ProposalError:
-    return ProposalError(
-        f"{found.id} was decided on at the same moment",
-        hint="Nothing was written. 'catmem proposals' shows what became of it.",
-    )

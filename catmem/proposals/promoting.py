@@ -126,8 +126,9 @@ def promote_learned(
         for target in TARGETS:
             learned = _Learned(workspace, profile, source, target)
             entity = f"{source.name}/{target}"
-            there = waits[entity] = waits.get(entity, set()) or _waiting(workspace, entity)
-            rejected = _rejected(workspace, entity, profile.name) if dry_run else set()
+            reader = ProposalReader(workspace, entity)
+            there = waits[entity] = waits.get(entity, set()) or _proposed(reader.open(), "waiting")
+            rejected = _proposed(reader.past(profile.name), "rejected") if dry_run else set()
             among = {each.category for each in learned.entries}
             if selected.patterns:
                 among = set(filter(selected.matches, among))
@@ -191,18 +192,10 @@ def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict
     return {each: suggestion(each, known, "categories") for each in unmatched}
 
 
-def _waiting(workspace: Root, entity: str) -> set[str]:
-    """The words that wait to come into a file, from any proposer."""
-    return _proposed(each for each in ProposalReader(workspace, entity).open() if each.state == "waiting")
-
-
-def _rejected(workspace: Root, entity: str, agent: str) -> set[str]:
-    """The words of an agent that a person rejected lately: it does not propose them again."""
-    return _proposed(each for each in ProposalReader(workspace, entity).past(agent) if each.state == "rejected")
-
-
-def _proposed(some: Iterable[Proposal]) -> set[str]:
-    return {change.after.body for each in some for change in each.changes if change.after is not None}
+def _proposed(some: Iterable[Proposal], state: str) -> set[str]:
+    """The words of those proposals that are in a state."""
+    changes = (change for each in some if each.state == state for change in each.changes)
+    return {change.after.body for change in changes if change.after is not None}
 
 
 def source_of(workspace: Root, profile: Profile) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, refuse_no_root
 from catmem.digest import record_dict
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
-from catmem.store.contract import DECISION, PERSON, PROPOSAL, Revision, is_branch, revision_number, who, writer_of
+from catmem.store.contract import DECISION, PROPOSAL, Revision, is_branch, revision_number, who, writer_of
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.changed_entries import found_by
 from catmem.workspace.history import entity_of, parent_of
@@ -302,7 +302,10 @@ class ProposalReader:
         """The proposal that a branch is; ``after`` is the revision that came of it."""
         said = revision.note[PROPOSAL]
         base = str(said["base"])
-        changes = self._changes(base, revision, None if after else self.document(None))
+        actions = revision.note.get("actions", ())
+        names = [action.get("action") for action in actions]
+        head = None if after else self.document(None)
+        changes = changes_of(self.document(base), self.document(revision.revision), head, names)
         until = date.fromisoformat(said["until"])
         decision = None if after is None else self._decision(after)
         state: State = "waiting"
@@ -315,7 +318,6 @@ class ProposalReader:
             state = "expired"
         elif not changes or any(change.is_stale for change in changes):
             state = "stale"
-        actions = revision.note.get("actions", ())
         person = revision.note.get("person")
         return Proposal(
             id=str(said["id"]),
@@ -356,10 +358,6 @@ class ProposalReader:
         while revision_number(at) > revision_number(approval):
             at = str(records[at].note.get("restored", parent_of(records[at])))
         return at != approval
-
-    def _changes(self, base: str, revision: Revision, head: Document | None) -> tuple[ProposedChange, ...]:
-        names = [action.get("action") for action in revision.note.get("actions", ())]
-        return changes_of(self.document(base), self.document(revision.revision), head, names)
 
 
 def changes_of(
@@ -413,8 +411,3 @@ def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]
         same = there.get(was[index][:2])
         found[index] = same if same is not None else head[pairs[index]] if index in pairs else None
     return found
-
-
-def is_proposer_gone(workspace: Root, found: Proposal) -> bool:
-    """Whether the profile that made a proposal is there no more."""
-    return found.agent != PERSON and found.agent not in profile_names(workspace.config.profiles_dir)

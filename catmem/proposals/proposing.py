@@ -134,21 +134,17 @@ def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> b
     return _said(one) == _said(other)
 
 
-def _said(changes: Sequence[ProposedChange]) -> list[tuple[str, ...]]:
-    sides = [(each.before, each.after) for each in changes]
-    return sorted(tuple(part for side in pair for part in _parts(side)) for pair in sides)
+def _said(changes: Sequence[ProposedChange]) -> list[str]:
+    def said(side: Version | None) -> object:
+        return side and (*side[:2], sorted((key, each) for key, each in side.tags.items() if key != "created"))
 
-
-def _parts(side: Version | None) -> tuple[str, ...]:
-    if side is None:
-        return "", "", ""
-    return side.category, side.body, repr(sorted((key, said) for key, said in side.tags.items() if key != "created"))
+    return sorted(repr((said(each.before), said(each.after))) for each in changes)
 
 
 def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
     """Whether two proposals change the same entry."""
-    pinned = [(each.before.category, each.before.body) for each in one if each.before is not None]
-    return any(each.before is not None and (each.before.category, each.before.body) in pinned for each in other)
+    pinned = [each.before[:2] for each in one if each.before is not None]
+    return any(each.before is not None and each.before[:2] in pinned for each in other)
 
 
 def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[ProposedChange], reason: object) -> None:

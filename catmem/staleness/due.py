@@ -113,12 +113,12 @@ def answered_elsewhere(
     # entries of the entities that are looked at, `is_due` says it of one of these. A source that is not looked at
     # answers nothing, nor does one whose fact is a copy of this one.
     entry_id = key[1]
-    for source in copies.get(key, ()):
-        if (source in ids and not _comes_from(source, key, copies)) and (
-            entry_id not in ids[source] or is_due(source, entry_id)
-        ):
-            return True
-    return False
+    return any(
+        source in ids
+        and not _comes_from(source, key, copies)
+        and (entry_id not in ids[source] or is_due(source, entry_id))
+        for source in copies.get(key, ())
+    )
 
 
 def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, str], frozenset[str]]) -> bool:
@@ -131,24 +131,21 @@ def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, st
 
 
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:
-    parts = [] if future and not freshness.overdue else [_how_old(freshness, stale_after, as_of)]
-    words = {"verified_date": "verified", "created": "created"}
-    parts += [f"dated in the future: {words[key]} {day}" for key, day in future]
+    parts = [f"dated in the future: {key.removesuffix('_date')} {day}" for key, day in future]
+    if not future or freshness.overdue:
+        said, day = freshness.state if freshness.day is None else _AGES[freshness.basis or "first_seen"], freshness.day
+        ago = "" if day is None else f" {day}, {counted((as_of - day).days, 'day')} ago"
+        parts.insert(0, f"{said}{ago}" + (f"; stale after {stale_after}" if freshness.state == "stale" else ""))
     return "; ".join(parts)
 
 
-def _how_old(freshness: Freshness, stale_after: int, as_of: date) -> str:
-    if freshness.day is None:
-        return freshness.state
-    said = {
-        "verified_date": "stale: verified",
-        "created": "stale: created",
-        "expires": "expired",
-        "first_seen": "unverified: first seen",
-        "file_time": "unverified: in a file of",
-    }[freshness.basis or "first_seen"]
-    limit = f"; stale after {stale_after}" if freshness.state == "stale" else ""
-    return f"{said} {freshness.day}, {counted((as_of - freshness.day).days, 'day')} ago{limit}"
+_AGES = {
+    "verified_date": "stale: verified",
+    "created": "stale: created",
+    "expires": "expired",
+    "first_seen": "unverified: first seen",
+    "file_time": "unverified: in a file of",
+}
 
 
 # --- answers -------------------------------------------------------------------------------------------------------

@@ -100,15 +100,6 @@ def is_ahead(day: date, as_of: date) -> bool:
     return (day - as_of).days > 1
 
 
-def _dated_by(tags: Mapping[str, TagValue], as_of: date) -> tuple[OwnClock, date] | None:
-    """The tag that dates a fact on a day, and its date; a date that is none, or lies in the future, dates nothing."""
-    for key in DATED_BY:
-        day = read_date(tags.get(key))
-        if day is not None and not is_ahead(day, as_of):
-            return key, day
-    return None
-
-
 def dated_ahead(tags: Mapping[str, TagValue], as_of: date) -> tuple[tuple[str, date], ...]:
     """The tags that date a fact and name a day in the future, with that day."""
     days = [(key, read_date(tags.get(key))) for key in DATED_BY]
@@ -142,11 +133,12 @@ def freshness(
     expired = expired_on(tags, as_of)
     if expired is not None:
         return Freshness("expired", "expires", expired)
-    dated = _dated_by(tags, as_of)
-    if dated is None:
-        return UNVERIFIED if clock is None else Freshness("unverified", *clock)
-    old = (as_of - dated[1]).days > stale_after_days(entry.category, tags, profile, config)
-    return Freshness("stale" if old else "fresh", *dated)
+    for key in DATED_BY:
+        day = read_date(tags.get(key))
+        if day is not None and not is_ahead(day, as_of):
+            old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
+            return Freshness("stale" if old else "fresh", key, day)
+    return UNVERIFIED if clock is None else Freshness("unverified", *clock)
 
 
 def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:

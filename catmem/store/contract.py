@@ -430,13 +430,12 @@ RedactNote: TypeAlias = Callable[[Mapping[str, Any], bytes], Mapping[str, Any]]
 
 
 class Erasure(NamedTuple):
-    """What is to be erased: from revisions and backups, from a file beside with no form, and which texts hold it.
+    """What is to be erased from revisions and backups, and which texts hold it: others that do are removed.
 
     ``redact_note`` gives the note of a revision as it is to be.
     """
 
     redact: Redact
-    redact_moved: Redact
     holds: Callable[[Kept], bool]
     redact_note: RedactNote
 

@@ -1,14 +1,14 @@
 """Entries that are to be forgotten, found in any bytes: revisions, backups, files that are no text, lines of others.
 
-Entries are found as the root parses them, so that no header, delimiter or other entry is ever touched. Bytes that are
-no UTF-8 are read too: each bad byte stands as one private character while entries are looked for.
+Entries are found as the root parses them, so that no header, delimiter or other entry is ever touched. Bytes that
+cannot be parsed, such as those that are no UTF-8, are not taken apart: what holds such an entry goes whole.
 """
 
 from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Entry
@@ -18,42 +18,24 @@ from catmem.store.contract import DECISION
 from catmem.text import unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from catmem.model.document import Document
 
 PURGED = "[purged]"
 """What stands in old revisions where the text was."""
 
-_STAND_INS = {0xDC80 + byte: 0xF780 + byte for byte in range(0x80)}
-"""What Python reads a bad byte as, and the private character that stands for it while entries are looked for."""
-_STAND_IN = re.compile("[\uf780-\uf7ff]")
-
-_PIECES = re.compile("[\n\uf780-\uf7ff]")
 _MARKER = re.compile(r"[-*+] ")
-_LINE = re.compile(r"[^\n\0]*(?:[\n\0]|\Z)")
 _HALF = 2
 _FEW = 32
 
 
-class Read(NamedTuple):
-    """A document, and its text as it was: where bytes are no UTF-8, with surrogates in the place of stand-ins."""
-
-    document: Document
-    text: str
-
-
-def read(parse: Callable[[bytes | str], Document], data: bytes) -> Read | None:
-    """The bytes as a document, whatever they are; ``None`` if they are too large for one."""
+def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Document | None:
+    """The bytes as a document; ``None`` if they are no UTF-8, or too large for one."""
     try:
-        try:
-            document = parse(data)
-        except NotUtf8Error:
-            text = data.decode(errors="surrogateescape")
-            return Read(parse(text.translate(_STAND_INS)), text)
-    except TooLargeError:
+        return parse(data)
+    except (NotUtf8Error, TooLargeError):
         return None
-    return Read(document, document.text)
 
 
 def entries_near(document: Document, needle: bytes) -> Sequence[Entry]:
@@ -89,8 +71,7 @@ def needle_of(text: str) -> bytes:
     """
     lines = unify_newlines(text).strip().split("\n")
     lines[0] = _MARKER.sub("", lines[0], count=1)
-    pieces = [piece.strip() for line in lines for piece in _PIECES.split(line)]
-    return max((piece.encode(errors="replace") for piece in pieces), key=len)
+    return max((line.strip().encode(errors="replace") for line in lines), key=len)
 
 
 class Redaction:
@@ -103,41 +84,45 @@ class Redaction:
         *,
         needle: bytes,
         text: str | None = None,
+        is_own: bool = True,
     ) -> None:
         """``needle`` stands in all bytes that may hold one of the bodies.
 
-        ``text`` is what all of them hold, if they were chosen by that.
+        ``text`` is what all of them hold, if they were chosen by that; in files of others it stays in other words.
         """
         self.bodies = frozenset(bodies)
         self.text = text
         self._parse = parse
         self.needle = needle
-        """What stands in all bytes that may hold one of the bodies."""
+        self._is_own = is_own
         self._known: dict[str, bool] = {}
         self._held: dict[bytes, bool] = {}
         self._by_first_line: dict[str, list[list[str]]] = {}
-        parts = {line for body in self.bodies for line in body.split("\n") if _STAND_IN.search(line)}
-        for body in sorted(self.bodies | parts, key=len, reverse=True):
+        for body in self.bodies:
             lines = [line.strip() for line in body.split("\n")]
             self._by_first_line.setdefault(lines[0], []).append(lines)
 
-    # --- memory files -----------------------------------------------------------------------------------------------
+    def elsewhere(self) -> Redaction:
+        """The same for files of others."""
+        return Redaction(self._parse, self.bodies, needle=self.needle, text=self.text, is_own=False)
 
     def entries(self, data: bytes) -> list[Entry]:
         """The entries that are to be forgotten."""
         found = read(self._parse, data) if self.needle in data else None
-        return [entry for entry in entries_near(found.document, self.needle) if self._is_one(entry)] if found else []
+        return [entry for entry in entries_near(found, self.needle) if self._is_one(entry)] if found else []
 
     def __call__(self, data: bytes) -> bytes:
-        """The bytes with a mark in the place of each such entry; the same bytes if there is none."""
+        """The bytes with a mark in the place of each such entry, or of all if they cannot be parsed and hold one.
+
+        The same bytes if there is none.
+        """
         if self.needle not in data:
             return data
-        found = read(self._parse, data)
-        if found is None:
-            return self.lines(data)
-        near = entries_near(found.document, self.needle)
-        spans = [(entry.start, entry.end) for entry in near if self._is_one(entry)]
-        return _marked(found.text, spans) if spans else data
+        document = read(self._parse, data)
+        if document is None:
+            return PURGED.encode() if self.in_bytes(data) else data
+        entries = [entry for entry in entries_near(document, self.needle) if self._is_one(entry)]
+        return _marked(document.text, entries) if entries else data
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
         """The note of a revision without evidence and reasons for such entries, and without any that quote them."""
@@ -172,20 +157,23 @@ class Redaction:
         return known
 
     def without(self, data: bytes) -> bytes:
-        """The bytes without such entries, as if each had been removed by an edit. Raises ``TooLargeError``."""
-        found = read(self._parse, data) if self.needle in data else None
-        if found is None:
-            return self(data)
-        document, text = found
+        """The bytes without such entries, as if each had been removed by an edit.
+
+        Raises ``NotUtf8Error`` and ``TooLargeError`` for what holds one and cannot be parsed.
+        """
+        if not self.holds(data):
+            return data
+        document = self._parse(data)
+        text = document.text
         while entry := next((entry for entry in document.entries if self._is_one(entry)), None):
             try:
                 edited = remove_entry(document, entry)
             except EditError:
                 # Without it other entries would read otherwise: then the mark takes its place.
-                return self(text.encode(errors="surrogateescape"))
+                return self(text.encode())
             text = apply_edits(text, edited.edits)
             document = edited.document
-        return text.encode(errors="surrogateescape")
+        return text.encode()
 
     def _is_one(self, entry: Entry) -> bool:
         raw = entry.raw
@@ -196,54 +184,36 @@ class Redaction:
 
     # --- bytes that are no memory file, or half of one --------------------------------------------------------------
 
-    def lines(self, data: bytes, *, with_text: bool = False) -> bytes:
-        """The bytes with a mark in the place of lines that say the whole of such an entry, in any of its forms.
-
-        ``with_text``: of every line too that holds the text itself.
-        """
+    def in_lines(self, data: bytes) -> bool:
+        """Whether lines say the whole of such an entry, in any of its forms."""
         if self.needle not in data:
-            return data
-        text = data.decode(errors="surrogateescape")
-        seen = text.translate(_STAND_INS)
-        places = [match.span() for match in _LINE.finditer(seen) if match.end() > match.start()]
-        said = [seen[start:end].strip("\r\n\0").strip() for start, end in places]
-        spans: list[tuple[int, int]] = []
-        number = 0
-        while number < len(said):
-            count = self._whole_from(said, number)
-            if not count and with_text and self.text and self.text in said[number]:
-                count = 1
-            if count:
-                last = places[number + count - 1]
-                ending = len(seen[last[0] : last[1]].rstrip("\r\n\0"))
-                spans.append((places[number][0], last[0] + ending))
-            number += count or 1
-        return _marked(text, spans) if spans else data
+            return False
+        text = unify_newlines(data.decode(errors="replace"))
+        lines = [line.strip() for line in text.replace("\0", "\n").split("\n")]
+        return any(
+            len(lines) - number >= len(body) and all(map(_says_line, lines[number + 1 :], body[1:]))
+            for number, line in enumerate(lines)
+            for body in self._by_first_line.get(_first_line(line), ())
+        )
 
-    def _whole_from(self, said: list[str], number: int) -> int:
-        """How many lines from this one on say the whole of such an entry; 0 if they do not."""
-        first, *more = _bodies_of(said[number])
-        for lines in self._by_first_line.get(first, ()):
-            count = len(lines)
-            rest = said[number + 1 : number + count]
-            if not more and len(rest) == count - 1 and all(map(_says_line, rest, lines[1:])):
-                return count
-        return 0
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether bytes that cannot be parsed hold such an entry, or, of the own file, the text in any words."""
+        if self._is_own and self.text is not None:
+            return self.text.strip() in unify_newlines(data.decode(errors="replace"))
+        return self.in_lines(data)
 
     def holds_text(self, data: bytes) -> bool:
-        """Whether an entry holds the text by which the bodies were chosen, in these or in other words."""
-        if self.text is None or self.needle not in data:
+        """Whether an entry of the own file holds the text by which the bodies were chosen, in any words."""
+        if not self._is_own or self.text is None or self.needle not in data:
             return False
-        found = read(self._parse, data)
-        if found is None:
-            return self.text.encode() in data
-        near = entries_near(found.document, self.needle)
+        document = read(self._parse, data)
+        near = entries_near(document, self.needle) if document else ()
         return any(self.text in entry.body for entry in near if not is_purged(entry))
 
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""
-        found = read(self._parse, data)
-        last = found.document.entries[-1:] if found else ()
+        document = read(self._parse, data.decode(errors="ignore"))
+        last = document.entries[-1:] if document else ()
         return any(
             body.startswith(says(entry)) and len(says(entry)) * _HALF >= len(body)
             for entry in last
@@ -251,27 +221,19 @@ class Redaction:
         )
 
 
-def lines_with(text: str, data: bytes) -> Iterator[Entry]:
-    """The lines that hold a text, as entries, of a file that has no entries of its own."""
-    for line in data.decode(errors="surrogateescape").translate(_STAND_INS).split("\n"):
-        raw = line.strip()
-        if text in raw and raw != PURGED:
-            yield Entry(UNCATEGORIZED, 0, len(raw), raw)
-
-
-def _bodies_of(line: str) -> list[str]:
+def _first_line(line: str) -> str:
     """What a line says as the first one of an entry."""
-    return Entry(UNCATEGORIZED, 0, len(line), line).body.split("\n") if line else [""]
+    return says(Entry(UNCATEGORIZED, 0, len(line), line)) if line else ""
 
 
 def _says_line(line: str, body_line: str) -> bool:
-    return line == body_line or (line.startswith("\\") and line[1:] == body_line)
+    return line in {body_line, f"\\{body_line}"}
 
 
-def _marked(text: str, spans: list[tuple[int, int]]) -> bytes:
+def _marked(text: str, entries: Iterable[Entry]) -> bytes:
     parts: list[str] = []
     done = 0
-    for start, end in spans:
-        parts += (text[done:start], PURGED)
-        done = end
-    return "".join([*parts, text[done:]]).encode(errors="surrogateescape")
+    for entry in entries:
+        parts += (text[done : entry.start], PURGED)
+        done = entry.end
+    return "".join([*parts, text[done:]]).encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import assume, given
@@ -50,12 +49,12 @@ def test_no_text_number_or_key_holds_the_words(value: Any, words: str) -> None:
     assert len(list(texts(content_of(JSON, rest)))) == len(list(texts(value)))
 
 
-@given(st.text(CHARACTERS + "\r", max_size=40), WORDS, st.sampled_from([TEXT, JSON]))
-def test_no_line_holds_the_words(text: str, words: str, declared: DeclaredEntity) -> None:
-    data, redaction = text.encode(), ContentRedaction(declared, words)
-    rest = redaction.lines(data).decode()
+@given(st.text(CHARACTERS + "\r", max_size=40), WORDS)
+def test_no_line_holds_the_words(text: str, words: str) -> None:
+    data, redaction = text.encode(), ContentRedaction(TEXT, words)
+    rest = redaction(data).decode()
     assert words not in rest
-    assert redaction.lines(rest.encode()).decode() == rest
+    assert redaction(rest.encode()).decode() == rest
     spelled = [words, *(json.dumps(words, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))]
     assert words in text.replace("\r\n", "\n") or rest == text or any(each in text for each in spelled)
     kept = [line for line in rest.split("\n") if PURGED not in line]
@@ -69,9 +68,7 @@ def test_any_spelling_is_found_where_a_file_is_no_json(words: str, data: st.Data
         for each in words
     ]
     broken = f'{{"a":\n"x{"".join(forms)}y" broken\n}}'.encode()
-    rest = ContentRedaction(JSON, words)(broken).decode()
-    assert "".join(forms) not in rest
-    assert re.fullmatch(r'(\{"a":|\[purged\])\n\[purged\]\n\}', rest)
+    assert ContentRedaction(JSON, words)(broken) == b'"[purged]"'
 
 
 def _escaped(character: str) -> str:

@@ -336,10 +336,11 @@ def erase(outside: Outside, erasure: Erasure) -> Erased:
                 aside[each.path] = None
             elif each.kind in {"backup", "moved"} and not each.whole:
                 left.append(Left(each.path, UNREADABLE))
-            elif each.kind in {"backup", "moved"}:
-                redact = erasure.redact if each.kind == "backup" else erasure.redact_moved
-                if _rewrite(folder, each, redact):
-                    rewritten.append(each.path)
+            elif each.kind == "moved" and erasure.holds(each):
+                folder.system.unlink(each.path.name, folder=folder.descriptor)
+                removed.append(each.path)
+            elif each.kind == "backup" and _rewrite(folder, each, erasure.redact):
+                rewritten.append(each.path)
     for path in aside:
         _remove_aside(folder, path)
     folder.sync(folder.descriptor)

@@ -219,23 +219,7 @@ def test_an_agent_is_shown_its_own_as_every_interface_shows_it(place):
     assert re.search(r"  rejected, .*Z: No\.\n", proposals(place, "--as", "neo", "--all").stdout)
 
 
-def test_an_agent_is_shown_no_other(place):
-    put(place / "profiles" / "trinity.yaml", "user_memory_categories: [talk]\n")
-    name = propose(place, "tabs", "Uses spaces.")
-    assert name in proposals(place, "--as", "neo").stdout
-    assert proposals(place, "--as", "trinity").stdout == ""
-    assert error_of("proposals", name, "--as", "trinity", "--root", place)["code"] == "unknown_proposal"
-
-
 # --- deciding ------------------------------------------------------------------------------------------------------
-
-
-def test_approving(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    result = proposals(place, "--approve", name)
-    assert re.fullmatch(rf"approved {name} of neo in neo/user \(revision \d+\)\n", result.stdout)
-    assert "Uses spaces." in text(place)
-    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "decided"
 
 
 def test_several_go_on_after_one_that_is_refused(place):
@@ -377,10 +361,6 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     assert "error[bad_answer]: standard input:2: " in result.stderr
     assert "\x1b" not in result.stderr
     assert text(place) == USER
-
-
-def test_nothing_to_ask_about(place):
-    assert "No proposal is left." in proposals(place, "-i", input="y\n").stderr
 
 
 # --- the record ----------------------------------------------------------------------------------------------------

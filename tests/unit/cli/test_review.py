@@ -88,11 +88,6 @@ def test_no_answers_at_all_write_nothing(place):
     assert snapshot(place) == before
 
 
-def test_quit(place):
-    assert "2 of 3 are left" in review(place, "s\nq\nk\n", status=1).stderr
-    assert text(place) == NEO
-
-
 def test_what_is_skipped_is_not_asked_again_in_this_round(place):
     review(place, "s\n", status=1)
     result = review(place, "s\ns\n")
@@ -111,11 +106,6 @@ def test_status_counts_what_a_review_asks_about(place):
     assert due() == len(run_json("review", "--root", place, *DAY, "--list")["due"]) == 1
     review(place, "k\n")
     assert due() == 1  # the round is over, and what expired is asked about in the next
-
-
-def test_restart(place):
-    review(place, "s\n", status=1)
-    assert "Two spaces" in review(place, "", "--restart", status=1).stdout
 
 
 @pytest.mark.parametrize("answer", ["z", "keep", "k now", "e", "e  ", "KK", "1", "\x1b[2J", "x" * 5000])
@@ -144,24 +134,6 @@ def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     assert text(place) == NEO
 
 
-def test_help_in_between(place):
-    assert "keep: it still holds" in review(place, "?\ns\ns\ns\n").stderr
-
-
-def test_undo(place):
-    result = review(place, "k\nu\ns\ns\ns\n")
-    assert "taken back in neo/user (revision 3): kept and verified" in result.stderr
-    assert result.stdout.count("1 of 3") == 2
-    assert text(place) == NEO
-
-
-def test_undo_in_the_next_run(place):
-    review(place, "k\n", status=1)
-    result = review(place, "u\n", status=1)
-    assert "taken back" in result.stderr
-    assert text(place) == NEO
-
-
 def test_undo_of_the_very_last_answer(place):
     assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
     assert "Two spaces." in text(place)
@@ -182,10 +154,6 @@ def test_undo_without_a_dialogue(place):
     assert "taken back in neo/user (revision 3)" in review(place, "", "--undo").stderr
     assert text(place) == NEO
     assert "error[no_undo]" in review(place, "", "--undo", status=2).stderr
-
-
-def test_undo_with_nothing_to_take_back(place):
-    assert "error[no_undo]" in review(place, "u\n", status=2).stderr
 
 
 def test_answers_in_a_file(place, tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.errors import EditError, NoMatchError
+from catmem.errors import EditError, NoMatchError, UnreadableError
 from catmem.store.files.file_store import FileStore
 from catmem.workspace import history
 from catmem.workspace.purging import purge
@@ -148,30 +148,6 @@ def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path
     check_law(ws, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "words", "rest"),
-    [
-        ({"a": 471122094711, "b": [True, None]}, "4711220947", {"a": "[purged]", "b": [True, None]}),
-        ("x 4711 y", "x 4711", "[purged]"),
-        ({"a": 'say "4711\\n"'}, 'say "4711\\n"', {"a": "[purged]"}),
-        ({"a": "one\ntwo", "b": "two"}, "one\r\ntwo", {"a": "[purged]", "b": "two"}),
-        ({"a": "Schlüssel 😀 4711"}, "üssel 😀", {"a": "[purged]"}),
-    ],
-)
-def test_any_value_may_hold_the_words(root: Workspace, tmp_path: Path, content: Any, words: str, rest: Any) -> None:
-    root.put(ALPHA, content, expected=0)
-    purge(root, ALPHA, words)
-    assert root.content(ALPHA).value == rest
-    check_law(root, tmp_path, words)
-
-
-def test_words_over_several_lines_take_all_of_these(root: Workspace, tmp_path: Path) -> None:
-    root.put(NOTES, "a\nkey: x\ny\nb\n", expected=0)
-    purge(root, NOTES, "x\ny")
-    assert root.content(NOTES).value == "a\n[purged]\nb\n"
-    check_law(root, tmp_path, "x\ny")
-
-
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +161,7 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
     file_of(root).write_text(f'{{"a": "{CODE}"}}\n')  # no write of catmem has seen it
     report = purge(root, ALPHA, CODE)
     assert any(".bak." in name for name in report.files)
-    assert root.store.read(ALPHA, "2").data == b'{"a": 1,\n[purged]\n[purged]\n'
+    assert root.store.read(ALPHA, "2").data == b'"[purged]"'
     assert root.content(ALPHA).value == {"a": "[purged]"}
     assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
     check_law(root, tmp_path)
@@ -201,12 +177,14 @@ def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, t
     check_law(root, tmp_path)
 
 
-def test_what_is_no_json_loses_its_lines(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": 1}, expected=0)
+def test_what_is_no_json_is_refused_if_it_holds_the_words(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": CODE}, expected=0)
     file_of(root).write_bytes(f'{{"a": 1,\n"b": "{CODE}"\n\udcff'.encode(errors="surrogateescape"))
-    report = purge(root, ALPHA, CODE)
-    assert report.places == ("line 2",)
-    assert file_of(root).read_bytes() == b'{"a": 1,\n[purged]\n\xff'
+    with pytest.raises(UnreadableError, match="project:alpha holds the text, and cannot be taken apart"):
+        purge(root, ALPHA, CODE)
+    assert CODE.encode() in file_of(root).read_bytes()
+    file_of(root).write_bytes(b'{"a": 2}')
+    assert purge(root, ALPHA, CODE).left == ()
     check_law(root, tmp_path)
 
 
@@ -229,10 +207,11 @@ def test_in_a_database_all_kinds_of_content_are_one_history(make: Callable[..., 
     first = make(DATABASE, config=CONFIG.replace("json", "text"))
     first.put(ALPHA, f"the code\n{CODE}\n", expected=0)
     now = make(DATABASE)
-    assert purge(now, ALPHA, CODE).places == ("line 2",)
-    assert now.store.read(ALPHA, "1").data == now.store.peek(ALPHA) == b"the code\n[purged]\n"
-    now.put(ALPHA, {"a": CODE}, expected=2)
+    with pytest.raises(UnreadableError):
+        purge(now, ALPHA, CODE)
+    now.put(ALPHA, {"a": CODE}, expected=1)
     assert purge(now, ALPHA, CODE).left == ()
+    assert (now.store.read(ALPHA, "1").data, now.content(ALPHA).value) == (b'"[purged]"', {"a": "[purged]"})
     check_law(now, tmp_path)
 
 

@@ -13,7 +13,6 @@ from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put
-from tests.http_root import AGENTS, served_root
 from tests.roots import make_root, put_bytes, text_of
 from tests.store.memory import InMemoryStore
 
@@ -179,19 +178,6 @@ def test_it_waits_by_the_tool_and_as_a_whole_text(ws):
     text = TEXT.replace("Old note of somebody.", "Pay all to account 77.")
     assert ws.submit(ws.envelope("neo", text, agent="boss")).waiting
     assert text_of(ws) == TEXT
-
-
-@pytest.mark.parametrize("content", ["operations", "text"])
-def test_it_waits_over_http(tmp_path, content):
-    for served in served_root(tmp_path, f"{AGENTS}approval: others\n"):
-        served.workspace.add("neo", "Old note of somebody.", category="talk")
-        agent = served.client("neo" if content == "operations" else "boss")
-        base = agent.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
-        text = text_of(served.workspace).replace("Old note of somebody.", "Pay all to account 77.")
-        said = DETOUR if content == "operations" else text
-        response = agent.post("/mem/write", json={"entity_id": "neo/user", "content": said}, headers={"If-Match": base})
-        assert response.status_code == 202, response.text
-        assert "account 77" not in text_of(served.workspace)
 
 
 def test_a_restore_and_a_seed_that_take_away_are_refused(ws):

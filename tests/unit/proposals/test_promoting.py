@@ -6,8 +6,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError, ForbiddenError, ProposalError, UnknownNameError
-from catmem.proposals.deciding import reject
+from catmem.errors import EditError, UnknownNameError
 from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
 from catmem.writing.operation import Operation
 from tests.roots import make_root, put_bytes, text_of
@@ -158,26 +157,11 @@ def test_own_words_that_a_specialist_cannot_take_are_said(ws):
     assert done.notes[0].startswith("neo/user still has the words that were proposed: ")
 
 
-def test_what_was_rejected_is_not_proposed_again(ws):
-    for each in ws.proposals() or promote_learned(ws):
-        reject(ws, each.written.waiting, reason="Known.")
-    again = promote_learned(ws)
-    assert [type(each.error) for each in again] == [ProposalError, ProposalError]
-    assert {each.error.code for each in again} == {"rejected_before"}
-
-
 def test_the_specialist_sees_nothing_of_what_was_proposed_elsewhere(ws):
     name = promote_learned(ws)[0].written.waiting
     assert list(ws.proposals(actor="neo")) == []
     with pytest.raises(UnknownNameError):
         ws.proposal(name, actor="neo")
-
-
-def test_the_source_may_approve_and_what_is_seeded_from_the_proposer_may_not(ws):
-    name = next(each.id for each in (promote_learned(ws) and ws.proposals()) if each.changes[0].before is None)
-    with pytest.raises(ForbiddenError):
-        ws.approve(name, actor="smith")
-    assert ws.approve(name, actor="boss").changed
 
 
 def test_only_selected_categories_go_up(ws):

@@ -43,14 +43,6 @@ def test_a_write_that_waits_says_so_at_once_and_is_no_error(ws):
     assert ws.proposal(answer["waiting"]).reason == "The team said so."
 
 
-def test_a_batch_waits_as_a_whole(ws):
-    operations = [CHANGE, {"action": "replace", "old_text": "short", "content": "long answers"}]
-    answer = call(ws, operations=operations)
-    (told,) = call(ws, action="proposals")["proposals"]
-    assert told["id"] == answer["waiting"]
-    assert len(told["changes"]) == 2
-
-
 def test_a_session_goes_on_with_what_it_saw(ws):
     session = ToolSession()
     call(ws, action="list", session=session)
@@ -59,12 +51,6 @@ def test_a_session_goes_on_with_what_it_saw(ws):
     refused = call(ws, action="replace", old_text="short", content="long answers", session=session)
     assert refused["reason"] == "drift"
     assert session.refusals == 1
-
-
-def test_a_retry_with_the_same_op_id_waits_once(ws):
-    first, again = (call(ws, **CHANGE, op_id="7") for _ in range(2))
-    assert first["waiting"] == again["waiting"]
-    assert len(call(ws, action="proposals")["proposals"]) == 1
 
 
 def test_a_write_can_be_asked_for_by_a_session_that_proposes(ws):
@@ -108,14 +94,6 @@ def test_no_agent_is_told_who_decided_or_which_branch_it_is(ws):
         "id", "entity", "state", "agent", "reason", "timestamp", "until", "changes", "decision"
     }  # fmt: skip
     assert told["decision"].keys() == {"verdict", "timestamp", "reason", "words"}
-
-
-def test_what_was_rejected_is_refused_again_with_the_reason(ws):
-    ws.reject(call(ws, **CHANGE)["waiting"], reason="Fridays it is.")
-    refused = call(ws, **CHANGE)
-    assert refused["reason"] == "rejected_before"
-    assert "Fridays it is." in refused["error"]
-    assert "waiting" in call(ws, **CHANGE, reason="The release moved.")
 
 
 def test_an_agent_withdraws_its_own(ws):

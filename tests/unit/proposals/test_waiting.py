@@ -204,15 +204,6 @@ def test_approving_keeps_what_another_program_wrote(tmp_path):
     assert "31 days" in path.read_text()
 
 
-def test_several_operations_wait_together(tmp_path):
-    ws = root(tmp_path)
-    done = ws.write("neo", [SAYS["add"], SAYS["replace"]], actor="neo")
-    assert len(ws.proposal(done.waiting).changes) == 2
-    ws.approve(done.waiting)
-    assert "A new fact." in text_of(ws)
-    assert "Mondays" in text_of(ws)
-
-
 def test_a_verification_waits_with_its_evidence(tmp_path):
     ws = root(tmp_path, "all")
     name = ws.verify("neo", "Fridays", actor="neo", evidence="calendar of 20 November").waiting

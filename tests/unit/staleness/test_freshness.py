@@ -10,10 +10,7 @@ from catmem.clock import read_date
 from catmem.config.config import DEFAULT_STALE_AFTER, Category, Config, Taxonomy
 from catmem.config.profile import Profile
 from catmem.staleness.freshness import (
-    VERIFY_FIRST,
     Clock,
-    Freshness,
-    advice,
     freshness,
     stale_after_days,
     unverified,
@@ -41,13 +38,6 @@ def test_a_fact_is_stale_after_more_days_than_the_limit(age, expected):
     assert (found.state, found.basis, found.day, found.overdue) == (expected, "verified_date", day, age > 90)
 
 
-@together(("age", "expected"), [(0, "fresh"), (1, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
-def test_the_date_of_a_verification_defaults_to_the_day_it_was_created(age, expected):
-    day = DAY - timedelta(age)
-    found = state({"created": day.isoformat()})
-    assert (found.state, found.basis, found.day, found.overdue) == (expected, "created", day, age > 90)
-
-
 @together(
     ("tags", "left"),
     [
@@ -61,40 +51,9 @@ def test_other_words_are_not_fresher_for_the_loss_of_a_verification(tags, left):
     assert unverified(tags) == left
 
 
-def test_the_verified_date_goes_before_the_created_one():
-    assert state({"created": "2020-01-01", "verified_date": "2026-11-01"}).state == "fresh"
-    assert state({"created": "2026-11-01", "verified_date": "2020-01-01"}).state == "stale"
-
-
-def test_expires_is_inclusive():
-    tags = {"expires": "2026-11-21", "verified_date": "2026-11-01"}
-    assert state(tags, as_of=date(2026, 11, 21)).state == "fresh"
-    expired = state(tags, as_of=date(2026, 11, 22))
-    assert (expired.state, expired.basis, expired.day) == ("expired", "expires", date(2026, 11, 21))
-
-
-def test_expired_goes_before_stale():
-    assert state({"expires": "2026-01-01", "verified_date": "2020-01-01"}).state == "expired"
-
-
-def test_a_future_expires_verifies_nothing():
-    assert state({"expires": "2027-01-01"}).state == "unverified"
-
-
-@together("key", ["verified_date", "created"])
-def test_a_date_in_the_future_is_none(key):
-    assert state({key: "2999-12-31"}).state == "unverified"
-
-
 def test_it_may_be_tomorrow_already_further_east():
     assert state({"verified_date": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
     assert state({"verified_date": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
-
-
-@together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
-def test_without_a_date_a_fact_is_unverified(tags):
-    found = state(tags)
-    assert (found.state, found.basis, found.day) == ("unverified", None, None)
 
 
 BROKEN = [
@@ -201,17 +160,3 @@ def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, e
     clock = Clock("first_seen", DAY - timedelta(age))
     found = state(tags, stale_after=30, clock=clock)
     assert (found.basis, found.state) == (basis, expected)
-
-
-@together("states", [[], ["fresh"], ["fresh", "fresh"]])
-def test_what_is_fresh_needs_no_advice(states):
-    assert advice(states) == {}
-
-
-@together("state", ["stale", "unverified", "expired"])
-def test_one_fact_that_is_not_fresh_brings_the_advice(state):
-    assert advice(["fresh", state, "fresh"]) == {"advice": VERIFY_FIRST}
-
-
-def test_a_fact_without_any_clock_is_of_no_age():
-    assert state({}) == Freshness("unverified", None, None)

@@ -113,19 +113,6 @@ def test_what_nobody_holds_any_more_is_found_in_the_past(workspace):
     assert "No card." in kept(workspace)
 
 
-def test_a_revision_that_is_no_text_is_looked_through_as_bytes(workspace):
-    workspace.add("neo", "x", category="talk")
-    file = workspace.path("neo", "user")
-    file.write_bytes(file.read_bytes() + "§\n\udcff\n".encode(errors="surrogateescape"))
-    with pytest.raises(Exception, match="not UTF-8"):
-        workspace.add("neo", "y", category="talk")
-    file.write_text(TEXT, encoding="utf-8")
-    purge(workspace, "neo", "4711")
-    everything = [workspace.store.peek("neo/user"), *(data for _, data in workspace.store.replay("neo/user"))]
-    assert any(b"\xff" in data for data in everything)
-    assert not any(b"4711" in data for data in everything)
-
-
 @pytest.mark.parametrize(
     ("old_text", "error"),
     [("", EditError), (" \n", EditError), ("4712", NoMatchError), ("b2:" + "0" * 32, NoMatchError)],

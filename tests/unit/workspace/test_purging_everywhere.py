@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, NoMatchError
+from catmem.errors import BusyError, NoMatchError, UnreadableError
 from catmem.store.files.file_store import FileStore
 from catmem.workspace.purging import purge
 from catmem.workspace.repairing import apply_repair, plan_repair
@@ -56,32 +56,54 @@ def test_a_short_entry_takes_nothing_else_with_it(workspace, home):
     assert fsck(workspace).faults == ()
 
 
-def test_a_revision_that_is_no_text_keeps_its_other_bytes(workspace, home):
+def test_a_revision_that_is_no_text_goes_whole_if_it_holds_the_text(workspace, home):
     workspace.add("neo", "x", category="talk")
-    odd = TEXT.replace("short", "caf\udce9 4711").replace("\n", "\r\n").encode(errors="surrogateescape")
-    (home / "USER.md").write_bytes(odd)
+    odd = [TEXT.replace("short", f"caf\udce9 {word}").encode(errors="surrogateescape") for word in ("4711", "in")]
+    odd[1] = odd[1].replace(SECRET, b"Pay.")
+    for data in odd:
+        (home / "USER.md").write_bytes(data)
+        with pytest.raises(Exception, match="not UTF-8"):
+            workspace.add("neo", "y", category="talk")
+    (home / "USER.md").write_text(TEXT, encoding="utf-8")
+    assert purge(workspace, "neo", "The card is 4711").left == ()
+    assert odd[0] not in revisions(workspace)
+    assert {odd[1], b"[purged]"} <= set(revisions(workspace))
+    assert holding(home, b" 4711.") == []
+
+
+def test_what_no_text_that_can_be_read_holds_is_found_all_the_same(workspace, home):
+    workspace.add("neo", "x", category="talk")
+    (home / "USER.md").write_bytes(b"## Pay\ncaf\xe9 0815\n")
     with pytest.raises(Exception, match="not UTF-8"):
         workspace.add("neo", "y", category="talk")
     (home / "USER.md").write_text(TEXT, encoding="utf-8")
-    purge(workspace, "neo", "The card is 4711")
-    assert odd.replace(SECRET, b"[purged]") in revisions(workspace)
+    report = purge(workspace, "neo", "0815")
+    assert (report.entries, report.left, report.revisions > 0) == ((), (), True)
+    assert holding(home, b"0815") == []
 
 
-def test_the_present_file_may_be_no_text(workspace, home):
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_file_that_is_no_text_is_refused_if_it_holds_the_text(workspace, home, dry_run):
+    workspace.add("neo", "x", category="talk")
     odd = TEXT.encode() + b"\xc2\xa7\ncaf\xe9\n"
     (home / "USER.md").write_bytes(odd)
-    purge(workspace, "neo", "4711")
-    assert (home / "USER.md").read_bytes() == odd.replace(SECRET + b"\n\xc2\xa7\n", b"")
-    assert revisions(workspace)[-1] == (home / "USER.md").read_bytes()
+    with pytest.raises(UnreadableError, match="neo/user holds the text, and cannot be taken apart: not") as caught:
+        purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert (caught.value.code, "catmem repair" in caught.value.hint) == ("not_utf8", True)
+    put(workspace.path("ann", "user"), TEXT)
+    (left,) = purge(workspace, "ann", "4711", dry_run=dry_run).left
+    assert (left.path, left.why.startswith("neo/user holds the text")) == ("homes/neo/USER.md", True)
+    assert (home / "USER.md").read_bytes() == odd
+    (home / "USER.md").write_bytes(odd.replace(SECRET, b"Pay."))
+    assert purge(workspace, "neo", "4711", dry_run=dry_run).left == ()
 
 
 # --- every place --------------------------------------------------------------------------------------------------
 
 
 def as_backup(workspace, home):
-    data = TEXT.replace("\n", "\r\n").encode() + b"\xc2\xa7\r\n\xff\r\n"
-    (home / "USER.md.bak.20261121T120000Z").write_bytes(data)
-    return {"USER.md.bak.20261121T120000Z": data.replace(SECRET, b"[purged]")}
+    (home / "USER.md.bak.20261121T120000Z").write_bytes(TEXT.encode() + b"\xc2\xa7\r\n\xff\r\n")
+    return {"USER.md.bak.20261121T120000Z": b"[purged]"}
 
 
 def as_other_backup(workspace, home):
@@ -91,7 +113,7 @@ def as_other_backup(workspace, home):
 
 def as_moved(workspace, home):
     (home / "USER.moved.md").write_bytes(b"one\n\nThe card is 4711.\ncaf\xe9 4711\nlast\n")
-    return {"USER.moved.md": b"one\n\n[purged]\n[purged]\nlast\n"}
+    return {"USER.moved.md": None}
 
 
 def as_leftover(workspace, home):
@@ -183,8 +205,7 @@ def test_what_only_lies_beside_is_found(workspace, home, place):
     for retired in (home / ".catmem" / "gen").glob("0*"):
         retired.unlink()
     (home / "USER.md").write_text("## Talk\nin\n", encoding="utf-8")
-    report = purge(workspace, "neo", "4711")
-    assert report.entries
+    purge(workspace, "neo", "4711")
     assert holding(home, b" 4711") == []
     assert now_holds(home, expected) == expected
 
@@ -195,8 +216,7 @@ def test_what_a_repair_moved_goes(workspace, home):
     apply_repair(workspace, plan_repair(workspace, "neo", "move"))
     report = purge(workspace, "neo", "caf")
     assert holding(home, b"caf\xe9") == []
-    assert (home / "USER.moved.md").read_bytes() == b"[purged]\n[purged]\n"
-    assert "homes/neo/USER.moved.md" in report.files
+    assert "homes/neo/USER.moved.md" in report.removed
 
 
 # --- what is left, and named --------------------------------------------------------------------------------------

@@ -69,44 +69,8 @@ GROUPS = {
         "anchor": ("upkeep", "Print where the history stands, or check one that you kept."),
     },
 }
-<<<<<<< HEAD
 """The commands in the order of ``catmem help --all``."""
 OTHERS = ("memory", "recall")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}
-=======
-"""The commands with their one-line help, in the order and under the headings of ``catmem help --all``."""
-
-COMMANDS = {name: said for commands in GROUPS.values() for name, said in commands.items()}
-
-MODULES = {
-    "serving": ("serve", "mcp"),
-}
-"""The modules of several commands; every other command ``NAME`` has the module ``NAME_command``."""
-
-OPERATION_MODULES: dict[str, tuple[str, ...]] = {
-    "memory": (),
-    "recall": (),
-    "history": ("log", "blame", "diff", "undo", "restore", "replay", "watch"),
-    "reports": ("status", "access", "stats"),
-    "copies": ("reconcile",),
-    "prompts": ("prompt",),
-    "reading": ("show", "list", "search"),
-    "proposals": ("proposals",),
-    "linting": ("lint", "rule"),
-    "branches": ("branches", "merge"),
-    "audit": ("audit", "rollout"),
-    "credentials": ("key", "token"),
-    "envelopes": ("write", "envelope", "role-hash"),
-    "exports": ("export",),
-    "git": ("merge-driver",),
-    "upkeep": ("fsck", "doctor", "anchor", "repair", "purge", "store"),
-    "entries": ("add", "replace", "remove", "move", "verify"),
-    "layout": ("fmt", "migrate"),
-    "promoting": ("promote",),
-    "review": ("review",),
-    "setup": ("init",),
-    "schemas": ("schema",),
-}
->>>>>>> wt-g

@@ -183,7 +183,7 @@ class ConflictDialogue(Dialogue):
         try:
             warning = asking_about_secrets(
                 lambda: config,
-                how,
+                cast("dict[str, Any]", how),
                 lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"]),
             )
         except EditError as error:

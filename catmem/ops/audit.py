@@ -80,12 +80,7 @@ def audit(
         raise UsageError("--since is not before --until, so nothing can lie between them.")
     wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
     if follow:
-<<<<<<< HEAD
         return Outcome(Following(_lines(call, wanted, limit or _FIRST_SHOWN)), STREAMED)
-=======
-        lines = follow_audit(call.root, wanted, limit or _FIRST_SHOWN, lambda: time.sleep(_LOOK_EVERY))
-        return Outcome(Following(unknown_names(call.root, wanted), lines), STREAMED)
->>>>>>> wt-g
     found = read_audit(call.root, wanted, limit)
     notes = list(damage_notes(found.damaged))
     if not found.lines:

@@ -1,7 +1,7 @@
 """Operations on the audit log and on the rollout: what was done, by whom, and which refusals are enforced."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,9 +26,8 @@ _Since = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What is said first, then the lines of the log, and what is damaged in it, as they come."""
+    """The lines of the log, and what is damaged in it, as they come."""
 
-    notes: Sequence[str]
     lines: Iterator["AuditLine | Damage"]
 
 

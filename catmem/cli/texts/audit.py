@@ -38,7 +38,6 @@ def _audit(found: Audit, call: Call) -> None:
 
 def _following(value: Following, call: Call) -> None:
     with suppress(KeyboardInterrupt):
-        say_all(value.notes)
         for each in value.lines:
             if isinstance(each, Damage):
                 say_all(damage_notes([each]))

@@ -43,8 +43,8 @@ GROUPS = {
         "watch": ("history", "Print what is new, as it happens."),
     },
     "Connect agents": {
-        "mcp": ("cli.serving", "Serve the memory of a profile to an MCP client."),
-        "serve": ("cli.serving", "Serve memory over HTTP, to agents and to a person's browser."),
+        "mcp": ("cli.servers", "Serve the memory of a profile to an MCP client."),
+        "serve": ("cli.servers", "Serve memory over HTTP, to agents and to a person's browser."),
         "token": ("credentials", "Make, list and remove the tokens with which callers use the server."),
         "export": ("exports", "Write memory files for other programs."),
     },

@@ -174,7 +174,7 @@ class ConflictDialogue(Dialogue):
 
         Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
         """
-        from catmem.cli.door import asking_about_secrets
+        from catmem.cli.interface import asking_about_secrets
         from catmem.merging.decisions import in_words
         from catmem.writing.terms import check_threats
 

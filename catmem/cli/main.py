@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def _load(name: str) -> click.Command:
     """The command of an operation, or of a family of them."""
-    from catmem.cli.door import command_of
+    from catmem.cli.interface import command_of
     from catmem.ops.table import import_rows
 
     if name in MODULES:
@@ -109,7 +109,7 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:
     """The error for an option that there is not; it may be a text that begins with ``-``, where a command takes one."""
-    from catmem.cli.door import takes_text
+    from catmem.cli.interface import takes_text
 
     if error.ctx is None or not takes_text(error.ctx.command):
         return error

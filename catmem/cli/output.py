@@ -245,7 +245,7 @@ def _undo_line(written: Written) -> str:
 def _root_words() -> str:
     from shlex import quote
 
-    from catmem.cli.door import given_root
+    from catmem.cli.interface import given_root
 
     root = given_root()
     return f" --root {quote(root)}" if root else ""

@@ -41,7 +41,9 @@ class ContentRedaction(Redaction):
             raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
         self._words, self._declared = said, declared
         self._plain = re.compile("".join(r"\r?\n" if each == "\n" else re.escape(each) for each in said))
-        self._spelled = re.compile("".join(map(_spellings, said)))
+        spelled = "".join(map(_spellings, said))
+        self._spelled = re.compile(spelled)
+        self._line = re.compile(rf"(?m)^[^\n]*?{spelled}[^\n]*?(?=\r?(?:\n|\Z))")
 
     holds_text = Redaction.holds
 
@@ -116,20 +118,12 @@ class ContentRedaction(Redaction):
         places: list[str] = []
         # A mark and what stands around it may be the words anew, so it is looked again until there are none.
         while self._spelled.search(text):
-            parts: list[str] = []
-            end, line = 0, 1
-            for match in self._spelled.finditer(text):
-                if match.start() < end:
-                    continue  # its line is gone
-                start = max(text.rfind("\n", 0, match.start()) + 1, end)
-                line += text.count("\n", end, start)
-                parts += (text[end:start], PURGED)
+            line, end = 1, 0
+            for each in self._line.finditer(text):
+                line += text.count("\n", end, each.start())
+                end = each.start()
                 places.append(f"line {line}")
-                line += text.count("\n", start, match.end())
-                end = text.find("\n", match.end())
-                end = len(text) if end < 0 else end
-                end -= text[match.end() : end].endswith("\r")
-            text = "".join((*parts, text[end:]))
+            text = self._line.sub(PURGED, text)
         return _Redacted(text.encode(), places, [])
 
 

@@ -11,13 +11,14 @@ from catmem.config.json_schema import nearest, shown
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.table import OPERATIONS, Call, call, load_all
+from catmem.ops.table import OPERATIONS, Call, UsageError, call, load_all
+from catmem.tools.arguments import bad_arguments
 from catmem.tools.memory_tool import GIVEN_TAGS, memory_tool, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from catmem.ops.table import Operation, Parameter
+    from catmem.ops.table import OperationRow, Parameter
     from catmem.ops.table import Tool as Offer
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
@@ -30,7 +31,7 @@ _MOST_NAMED = 64
 _ORDER = ("search", "list", "add", "replace", "remove", "move", "verify", "seed", "prompt")
 
 
-def _rows() -> dict[str, tuple[Operation, Offer]]:
+def _rows() -> dict[str, tuple[OperationRow, Offer]]:
     """The rows that have a tool, by its name; those of the memory tool first."""
     load_all()
     found = [(row, row.tool) for row in OPERATIONS.values() if row.tool is not None]
@@ -38,11 +39,11 @@ def _rows() -> dict[str, tuple[Operation, Offer]]:
     return {offer.name: (row, offer) for row, offer in found}
 
 
-def _takes(row: Operation, offer: Offer) -> list[Parameter]:
+def _takes(row: OperationRow, offer: Offer) -> list[Parameter]:
     return [each for each in row.at("tool") if each.called not in offer.without]
 
 
-def _tool(row: Operation, offer: Offer, rights: Rights | None = None, *, waits: bool = True) -> Tool:
+def _tool(row: OperationRow, offer: Offer, rights: Rights | None = None, *, waits: bool = True) -> Tool:
     """``waits``: a write may have to wait for a person."""
     properties: dict[str, Any] = {}
     for each in _takes(row, offer):
@@ -147,5 +148,7 @@ def call_tool(
     asked = Call(row, lambda _: workspace, "tool", profile, profile, frozenset(values), session=session)
     try:
         return {"success": True, **call(asked, values).seen_by(asked)}
+    except UsageError as error:
+        return refusal(bad_arguments(error.message))
     except CatmemError as error:
         return refusal(error)

@@ -121,7 +121,7 @@ def titled_sides(*sides: Document) -> Iterator[Document]:
     return map(titled, sides) if any(side.scan.headers for side in sides) else iter(sides)
 
 
-class Outcome(NamedTuple):
+class MergeOutcome(NamedTuple):
     """What becomes of one entry of the base."""
 
     versions: list[Version]
@@ -193,49 +193,49 @@ class Merging:
         elif leaving and here is not None:
             self.slots[here].versions += leaving
 
-    def _outcome(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+    def _outcome(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         if near is None or far is None:
             return self.removal(base, near, far)
         if far.says(base) or far.says(near):
-            return Outcome([near], None)
+            return MergeOutcome([near], None)
         if near.says(base):
-            return Outcome([far], None)
+            return MergeOutcome([far], None)
         return self.both_changed(base, near, far)
 
-    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         """What becomes of an entry that one side removed: it stays if the other changed it."""
         left = near or far
         if left is None or left.says(base):
-            return Outcome([], None)
+            return MergeOutcome([], None)
         said = self.decide("removed", base, near, far)
         if said.instead is not None:
             left = said.instead
         elif said.hand is not None:
             left = near if said.hand == "near" else far
-        return Outcome([] if left is None else [left], "removed", said.is_open)
+        return MergeOutcome([] if left is None else [left], "removed", said.is_open)
 
-    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+    def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
         """What becomes of an entry that both sides changed, each in its way."""
         if base.body not in (near.body, far.body) and near.body != far.body:
             said = self.decide("body", base, near, far)
             if said.instead is not None:
-                return Outcome([said.instead], "body", is_open=False)
+                return MergeOutcome([said.instead], "body", is_open=False)
             both = [near, far] if said.hand is None else [near if said.hand == "near" else far]
-            return Outcome(both, "body", said.is_open)
+            return MergeOutcome(both, "body", said.is_open)
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
         tags, clash = merged_tags(base, near, far)
         moved_apart = base.category not in (near.category, far.category) and near.category != far.category
         if not (moved_apart or clash):
-            return Outcome([made(category, body, tags, near, far)], None)
+            return MergeOutcome([made(category, body, tags, near, far)], None)
         reason: Reason = "category" if moved_apart else "tags"
         said = self.decide(reason, base, near, far)
         if said.instead is not None:
-            return Outcome([said.instead], reason, is_open=False)
+            return MergeOutcome([said.instead], reason, is_open=False)
         if said.hand == "far":
             tags, _ = merged_tags(base, near, far, prefer_far=True)
             category = far.category if moved_apart else category
-        return Outcome([made(category, body, tags, near, far)], reason, said.is_open)
+        return MergeOutcome([made(category, body, tags, near, far)], reason, said.is_open)
 
     def decide(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> Decision:
         """Who wins a conflict, if anyone does."""
@@ -405,17 +405,17 @@ def merged_base(base: Document, one: Document, other: Document) -> str:
 class _Earlier(Merging):
     """The merge of two bases."""
 
-    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         return self._as_before(base, super().removal(base, near, far))
 
-    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+    def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
         return self._as_before(base, super().both_changed(base, near, far))
 
-    def _as_before(self, base: Version, outcome: Outcome) -> Outcome:
+    def _as_before(self, base: Version, outcome: MergeOutcome) -> MergeOutcome:
         if outcome.reason is None:
             return outcome
         self.instead[base.body] += 1  # it may stand on neither side
-        return Outcome([base], None)
+        return MergeOutcome([base], None)
 
 
 def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.model.merge import Merge, Merging, Outcome, Sides, titled_sides
+from catmem.model.merge import Merge, MergeOutcome, Merging, Sides, titled_sides
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Conflict, Version
 
@@ -41,20 +41,20 @@ def links_of(held: Document | None, base: Document, ours: Document, theirs: Docu
 class _Bringing(Merging):
     """One such merge: ``near`` is ours."""
 
-    def removal(self, base: Version, near: Version | None, far: Version | None) -> Outcome:
+    def removal(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         if near is None and far is not None and only_verified(base, far):
-            return Outcome([], None)
+            return MergeOutcome([], None)
         return super().removal(base, near, far)
 
-    def both_changed(self, base: Version, near: Version, far: Version) -> Outcome:
+    def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
         if near.body in {base.body, far.body}:
             return super().both_changed(base, near, far)
         if only_verified(base, far):
-            return Outcome([near], None)
+            return MergeOutcome([near], None)
         said = self.decide("body", base, near, far)
         if said.instead is not None:
-            return Outcome([said.instead], "body")
-        return Outcome([near, far] if said.hand is None else [near if said.hand == "near" else far], "body")
+            return MergeOutcome([said.instead], "body")
+        return MergeOutcome([near, far] if said.hand is None else [near if said.hand == "near" else far], "body")
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""

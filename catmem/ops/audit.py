@@ -104,7 +104,7 @@ def _lines(call: Call, wanted: "Filter", limit: int) -> Iterator["AuditLine | Da
 
 
 def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:
-    """What people are told of damaged lines."""
+    """What people read of damaged lines."""
     return (f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from catmem.merging.merging_all import JoinedAll
 
 CONFLICT = 3
-"""The exit status where somebody has to decide."""
+"""The exit status where a person has to decide."""
 
 
 @dataclass(frozen=True, slots=True)
-class Branches:
-    """Branches that are not merged yet."""
+class BranchList:
+    """BranchList that are not merged yet."""
 
     found: Sequence["Branch"]
 
@@ -65,13 +65,13 @@ def branches(
     elif call.actor is not None:
         refuse_bounded(call.root, call.actor, "look at branches")
     if entity is not None:
-        return Outcome(Branches(call.root.branches(entity)))
+        return Outcome(BranchList(call.root.branches(entity)))
     found = branches_of_all(call.root)
-    return Outcome(Branches(found.branches), problems=found.unreadable)
+    return Outcome(BranchList(found.branches), problems=found.unreadable)
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class BranchMerge:
     """What a merge of one entity did; ``elsewhere`` is an entity that has branches, where this one has none."""
 
     joined: "Joined"
@@ -196,12 +196,12 @@ def merge(
         raise UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
     words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}
     sides = [word for word, given in words.items() if given]
-    if (precedence is not None) + len(sides) + interactive + (drop and call.door == "command") > 1:
+    if (precedence is not None) + len(sides) + interactive + (drop and call.interface == "command") > 1:
         raise UsageError("--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other.")
     if interactive and call.for_program:
         raise UsageError("--interactive is for people; programs decide with --precedence, --ours or --theirs.")
     chosen: How = sides[0] if sides else precedence
-    if drop and not branches and call.door == "command":
+    if drop and not branches and call.interface == "command":
         raise UsageError("Name the branches that --drop closes.")
     root = call.root
     if interactive:
@@ -221,7 +221,7 @@ def merge(
             error.conflicts = tuple(map(without_texts, error.conflicts))
         raise
     others = [] if joined.plan.merged or branches or call.for_program else branches_of_all(root)[0]
-    value = Merged(joined, dry_run, others[0].entity if others else None)
+    value = BranchMerge(joined, dry_run, others[0].entity if others else None)
     status = CONFLICT if joined.plan.conflicts else 0
-    data = joined.to_dict() if call.door == "http" else None
+    data = joined.to_dict() if call.interface == "http" else None
     return Outcome(value, data, status=status, revision=joined.revision)

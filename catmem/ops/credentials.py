@@ -166,7 +166,7 @@ def token_new(
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CredentialList:
     """The tokens of an agent, or all; ``wanted`` says why the root wants some, where it has none ``there``."""
 
     path: Path
@@ -180,14 +180,14 @@ class Listed:
 
 
 @operation("token list", examples=("catmem token list", "catmem token list trinity --format json"), opens="root")
-def token_list(call: Call, *, agent: _AnyAgent = None, tokens_path: _Tokens = None) -> Listed:
+def token_list(call: Call, *, agent: _AnyAgent = None, tokens_path: _Tokens = None) -> CredentialList:
     """List the tokens of AGENT or of all: their ids, and what they are good for."""
     from catmem.envelopes.tokens import read_tokens, why_wanted
 
     config, path = _place(call, tokens_path)
     there = read_tokens(path)
     tokens = [token for token in there if agent in {None, token.label}]
-    return Listed(path, None if there else why_wanted(config, path), tokens, bool(there))
+    return CredentialList(path, None if there else why_wanted(config, path), tokens, bool(there))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, How, NarrowCategory, Profile, Target
+from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, Target, WriteOptions
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
 from catmem.writing.matching import is_digest
 from catmem.writing.operation import Operation, placed_expected
@@ -26,7 +26,7 @@ def write(
     profile: str,
     operations: Sequence[Operation],
     target: str | None,
-    **how: Any,  # noqa: ANN401 - see How
+    **how: Any,  # noqa: ANN401 - see WriteOptions
 ) -> Outcome:
     """Make changes as one revision: as the command line says, or as a model in its conversation."""
     from catmem.writing.write import write_operations
@@ -82,7 +82,7 @@ def several(
     profile: Profile,
     actor: Actor = None,
     target: FoundTarget = None,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Make several changes as one revision."""
     return write(call, profile, operations, target, actor=actor, **how)
@@ -139,16 +139,15 @@ def add(
         P("The day for its tag created, YYYY-MM-DD. By default today.", metavar="DATE", at=ONLY_COMMAND),
     ] = None,
     allow_secret: AllowSecret = False,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Add an entry with the words of TEXT, which may be - for stdin.
 
     The same words are not added to a category twice. A TEXT that begins with - goes behind -- or comes from stdin.
     """
-    given = {key: value for key, value in (tags or {}).items() if value is not None}
-    if len(given) != len(tags or {}):
+    if call.interface == "command" and None in (tags or {}).values():
         raise UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
-    operation = Operation("add", content=content, category=category, tags=given or None, as_of=as_of)
+    operation = Operation("add", content=content, category=category, tags=tags, as_of=as_of)
     return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
 
 
@@ -205,7 +204,7 @@ def replace(
         ),
     ] = False,
     allow_secret: AllowSecret = False,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Give the entry that holds OLD the words of NEW. Its tags stay, but for verified_date: new words are not verified.
 
@@ -240,7 +239,7 @@ def remove(
     actor: Actor = None,
     target: FoundTarget = None,
     category: NarrowCategory = None,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Remove the entry that holds OLD: a piece of its text that no other entry holds, its id, or - for stdin.
 
@@ -275,7 +274,7 @@ def move(
     source: Annotated[
         str | None, P("Look for the entry in this category only.", "--from", metavar="SLUG", at=ONLY_COMMAND)
     ] = None,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 
@@ -369,7 +368,7 @@ def verify(
         ),
     ] = None,
     allow_secret: AllowSecret = False,
-    **how: Unpack[How],
+    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Say that the entry that holds OLD still holds: its tag verified_date becomes the day.
 
@@ -406,7 +405,7 @@ def _tell_of_source(call: Call, done: Sequence["Written"]) -> None:
     """Where to verify the sources of seeded copies: a review asks there, and a seed brings the answer to all copies."""
     from catmem.seeding.lockfile import copies_in
 
-    for written in () if call.for_program or call.door != "command" else done:
+    for written in () if call.for_program or call.interface != "command" else done:
         said = {(entry.category, entry.body) for entry in written.entries}
         before = call.root.parse(written.before).entries
         copies = copies_in(

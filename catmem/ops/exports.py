@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ExportedSnapshot:
     """A file with the rows of all entities, and their number."""
 
     path: Path
@@ -90,7 +90,7 @@ def export(
         if profiles or target is not None or form is not None or output != "-":
             raise UsageError("--snapshot takes all rows, to its PATH: leave out -p, -t, --format and -o.")
         path = Path(snapshot)
-        return Outcome(Snapshot(path, exporting.write_snapshot(call.root, path, overwrite=overwrite)))
+        return Outcome(ExportedSnapshot(path, exporting.write_snapshot(call.root, path, overwrite=overwrite)))
     if form is None:
         raise UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
     if overwrite and output == "-":

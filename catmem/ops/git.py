@@ -20,7 +20,7 @@ _File = Annotated[str, P(argument=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class FileMerged:
     """The text of a merge, and what a person has to look at in it."""
 
     path: str
@@ -79,21 +79,21 @@ def merge_driver(
     return Outcome(done, STREAMED, status=_CONFLICT if done.conflicts else 0)
 
 
-def _merged(call: Call, name: str, *sides: Path) -> Merged:
+def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
     from catmem.files import read_bounded
     from catmem.seeding.lockfile import LOCK_LIMIT
     from catmem.seeding.seed_lock import LOCK_NAME
     from catmem.text import DEFAULT_LIMITS
 
     if Path(name).name == LOCK_NAME:
-        return Merged(name, _merged_locks(*(read_bounded(path, LOCK_LIMIT) for path in sides)))
+        return FileMerged(name, _merged_locks(*(read_bounded(path, LOCK_LIMIT) for path in sides)))
     texts = [read_bounded(path, DEFAULT_LIMITS.file_bytes) for path in sides]
     from catmem.model.merge import merge
 
     parse = _reader(call, name)
     documents = [parse(text) for text in texts]
     conflicts = merge(*documents).conflicts
-    return Merged(name, merge(*documents, precedence=_marked).text, conflicts)
+    return FileMerged(name, merge(*documents, precedence=_marked).text, conflicts)
 
 
 def _marked(conflict: "Conflict") -> "Version | Side":

@@ -109,8 +109,8 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """Revisions of an entity, the newest first; ``limit`` are told of."""
+class RevisionLog:
+    """Revisions of an entity, the newest first; ``limit`` are shown."""
 
     entity: str
     revisions: Iterator["Revision"]
@@ -169,7 +169,7 @@ def log(
     graph: Annotated[
         bool, P("Draw how the revisions follow each other, one column a line of them.", at=ONLY_COMMAND)
     ] = False,
-) -> Log | Logged:
+) -> RevisionLog | Logged:
     """List the revisions of ENTITY, the newest first.
 
     A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
@@ -179,9 +179,9 @@ def log(
     stands beside the file: it was made on an older revision, and a merge says what it brought in. --entry follows an
     entry through new words and moves, also one that is gone.
     """
-    if call.door == "http":
+    if call.interface == "http":
         named = entity_for(call, entity)
-        return Log(named, call.root.store.log(named), limit or 100)
+        return RevisionLog(named, call.root.store.log(named), limit or 100)
     if graph and call.for_program:
         raise UsageError("--graph draws for people; in JSON each revision names its parents.")
     if graph and wanted is not None:
@@ -270,7 +270,7 @@ def blame(call: Call, *, entity: _Entity) -> BlamedFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RevisionDiff:
     """What changed between two revisions; ``new`` is ``None`` for the file as it is now."""
 
     entity: str
@@ -311,7 +311,7 @@ def diff(
         bool,
         P("Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).", "--git"),
     ] = False,
-) -> Difference | GitText:
+) -> RevisionDiff | GitText:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
@@ -334,7 +334,7 @@ def diff(
     shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
     difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
-    return Difference(entity, old, new, before != after, difference)
+    return RevisionDiff(entity, old, new, before != after, difference)
 
 
 def _latest(store: "Store", entity: str) -> tuple[str, str | None]:

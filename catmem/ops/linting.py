@@ -24,7 +24,7 @@ def _codes(values: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixesMade:
     """What fixes made of files: the new texts by name, how many findings they end, and what could not be written."""
 
     linter: "Linter"
@@ -40,7 +40,7 @@ class Linted:
 
     linter: "Linter"
     found: "LintResult"
-    fixed: Fixed | None
+    fixed: FixesMade | None
 
 
 @operation(
@@ -104,7 +104,7 @@ def lint(
     from catmem.linting.diagnostic import Related, rank
     from catmem.linting.root_lint import Linter
 
-    if call.door == "http":
+    if call.interface == "http":
         return Outcome(_all_findings(Linter.open(call.root.root, search=False, as_of=as_of)))
     chosen: dict[str, Any] = {
         "select": select or (),
@@ -143,7 +143,7 @@ def lint(
     return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
 
 
-def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> Fixed:
+def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
     """What fixes make of the files, which are written if that is wanted."""
     with call.progress() as linter.begins:
         fixed = linter.fix(unsafe=unsafe)
@@ -153,7 +153,7 @@ def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> Fixed
             linter.write(name, linter.text(name) or "", text)
         except CatmemError as error:
             failed.append(error)
-    return Fixed(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
+    return FixesMade(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
 
 
 def _all_findings(linter: "Linter") -> dict[str, Any]:

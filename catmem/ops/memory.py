@@ -50,7 +50,7 @@ def entity_for(call: Call, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class EntityHead:
     """Which revision an entity is at; ``recorded`` is false after an external change."""
 
     entity: str
@@ -90,7 +90,7 @@ def head(call: Call, *, entity_id: EntityId) -> Outcome:
     if found is not None and now.revision not in {None, found.revision}:
         # The head may be ahead of the file, and a write on it would drop what the caller has not read.
         found = next(each for each in store.log(entity) if each.revision == now.revision)
-    return Outcome(Head(entity, found, now.revision is not None), revision=now.revision, unrecorded=now.digest)
+    return Outcome(EntityHead(entity, found, now.revision is not None), revision=now.revision, unrecorded=now.digest)
 
 
 @dataclass(frozen=True, slots=True)

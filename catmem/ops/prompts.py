@@ -136,13 +136,13 @@ def prompt(
     if profile is None and source is None:
         raise UsageError("Missing argument PROFILE.")
     profile = profile or str(source)
-    if call.door != "command":
+    if call.interface != "command":
         _refuse_others(call, profile, source)
     else:
         _look_over(call, categories or (), source or profile)
     memory = read_memory(call.root, profile, source=source).narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
-    if call.door == "command":
+    if call.interface == "command":
         return Outcome(Built(made, memory), STREAMED)
     return Outcome(PromptRead(_role_and_text(call, made, memory)))
 

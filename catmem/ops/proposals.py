@@ -21,7 +21,7 @@ _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Proposals:
+class ProposalList:
     """Proposals, as data of which the caller is given what it may know; ``next`` is what to do with them."""
 
     found: Sequence[dict[str, Any]]
@@ -90,8 +90,8 @@ def proposals(
     """
     from catmem.proposals.deciding import expire as close_late
 
-    if call.door == "http":
-        return _told(call)
+    if call.interface == "http":
+        return _as_known(call)
     ways = {
         "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "expire": expire, "all": ended,
     }  # fmt: skip
@@ -134,12 +134,12 @@ def _are_ids(which: Sequence[str]) -> bool:
     return bool(which) and all(map(_ID.fullmatch, which))
 
 
-def _told(call: Call) -> Outcome:
+def _as_known(call: Call) -> Outcome:
     """What the API tells: as far as the caller may know."""
     from catmem.proposals.disclosure import disclosed_all
 
     known, unreadable = disclosed_all(call.root, call.actor)
-    return Outcome(Proposals(list(map(_of_entity, known))), problems=unreadable)
+    return Outcome(ProposalList(list(map(_of_entity, known))), problems=unreadable)
 
 
 def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
     said = [shown(call.root, each, actor) for each in found]
-    return Outcome(Proposals(said, () if has_ids else _next(found, actor)), problems=wrong)
+    return Outcome(ProposalList(said, () if has_ids else _next(found, actor)), problems=wrong)
 
 
 def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:

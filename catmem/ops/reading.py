@@ -23,7 +23,7 @@ _LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFile:
     """What a memory file says, as data, with its document and its problems."""
 
     said: dict[str, Any]
@@ -58,7 +58,7 @@ def show(
     file: Annotated[str | None, P(argument=True)] = None,
     profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
     target: OneFile = None,
-) -> Shown | Outcome:
+) -> ShownFile | Outcome:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
     In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml
@@ -79,7 +79,7 @@ def show(
         return _seen(call, profile, target or "user")
     workspace, document = _read(call, str(file))
     problems = workspace.problems(document)
-    return Shown(document.form(document.title, document.by_category, problems), document, problems)
+    return ShownFile(document.form(document.title, document.by_category, problems), document, problems)
 
 
 def _content(call: Call, entity: str) -> Outcome:
@@ -93,7 +93,7 @@ def _content(call: Call, entity: str) -> Outcome:
     return Outcome(ShownContent(content, declared.content == "text"), said)
 
 
-def _seen(call: Call, profile: str, target: str) -> Shown:
+def _seen(call: Call, profile: str, target: str) -> ShownFile:
     """What a profile may see of its file; for a program with what names the text that was read."""
     from catmem.config.access import visible
     from catmem.workspace.profile_memory import seen_file
@@ -102,12 +102,12 @@ def _seen(call: Call, profile: str, target: str) -> Shown:
     if not call.for_program:
         view = root.view(profile, target)
         problems = view.problems(root.problems(view.document))
-        return Shown(view.to_dict(problems), view.document, problems)
+        return ShownFile(view.to_dict(problems), view.document, problems)
     file = seen_file(root, profile, target)
     tell_of_file(call, file)
     view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
     problems = view.problems(root.problems(file.document))
-    return Shown({**view.to_dict(problems), "files": {target: file.to_dict()}}, file.document, problems)
+    return ShownFile({**view.to_dict(problems), "files": {target: file.to_dict()}}, file.document, problems)
 
 
 def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
@@ -134,7 +134,7 @@ def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class EntryList:
     """The entries that a profile sees; of several files, entries with their copies (``profile`` is ``None``)."""
 
     profile: str | None
@@ -172,16 +172,16 @@ def list_(
 
         _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
-        return Outcome(Listed(None, folded(found)), problems=unreadable)
+        return Outcome(EntryList(None, folded(found)), problems=unreadable)
     tell_of_rows(call, profile, target)
     if not call.for_program:
-        return Outcome(Listed(profile, call.root.list(profile, **narrowed)))
+        return Outcome(EntryList(profile, call.root.list(profile, **narrowed)))
     from catmem.workspace.seen_entry import list_with_files
 
     entries, files = list_with_files(call.root, profile, **narrowed)
     for file in files.values():
         tell_of_file(call, file)
-    return Outcome(Listed(profile, entries, {each: file.to_dict() for each, file in files.items()}))
+    return Outcome(EntryList(profile, entries, {each: file.to_dict() for each, file in files.items()}))
 
 
 def _tell_of_all(call: Call, target: str | None) -> None:

@@ -52,7 +52,7 @@ def status(
     from catmem.workspace.overview import next_steps
 
     found = next_steps(call.root, as_of)
-    if call.door == "http":
+    if call.interface == "http":
         unreadable = [error.to_dict() for error in found.unreadable]
         return Outcome({**found.to_dict(), "unreadable": unreadable})
     adopted = _adopt(call, found.overview.outside) if adopt else []

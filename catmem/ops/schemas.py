@@ -26,7 +26,7 @@ class SchemaText:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SchemaPlace:
     """A file or a folder."""
 
     path: str
@@ -55,7 +55,7 @@ def schema(
     from catmem.resources import schema as parsed
 
     if where:
-        return Place(str(schemas_folder() if name is None else schema_path(name)))
+        return SchemaPlace(str(schemas_folder() if name is None else schema_path(name)))
     if name is not None:
         return Outcome(SchemaText(schema_text(name)), STREAMED)
     rows = []

@@ -56,7 +56,7 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedTold:
+class SeedSeen:
     """What a seed did: for a person all, for an agent numbers and no texts."""
 
     plan: "SeedPlan"
@@ -216,9 +216,9 @@ def seed(
     prompt would withhold, are not seeded; what expires after it was seeded expires in the copies.
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
-    if call.door != "command":
+    if call.interface != "command":
         categories = _categories(categories, category)
-        return _told(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
+        return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
@@ -251,14 +251,14 @@ def seed(
     return Outcome(done, problems=unreadable, status=None if unreadable else ended)
 
 
-def _told(
+def _of_agent(
     call: Call,
     source: str,
     targets: list[str] | None,
     resolve: Literal["target", "source"] | None,
     **how: Any,  # noqa: ANN401 - as plan_seed has it
 ) -> Outcome:
-    """What a seed did, for a caller at another door than the command line."""
+    """What a seed did, for a caller at another interface than the command line."""
     from catmem.seeding.planner import refuse_bounded
 
     if call.actor is not None:
@@ -271,8 +271,8 @@ def _told(
             )
         refuse_bounded(call.root, call.actor)
     plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
-    told = SeedTold(plan, call.root.apply_seed(plan))
-    return Outcome(told, conflict=bool(told.errors))
+    done = SeedSeen(plan, call.root.apply_seed(plan))
+    return Outcome(done, conflict=bool(done.errors))
 
 
 def _categories(named: list[str] | None, one: str | None) -> list[str] | None:

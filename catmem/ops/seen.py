@@ -1,7 +1,7 @@
-"""What an agent may be told of each kind of outcome: the one place that decides it.
+"""What an agent may see of each kind of outcome: the one place that decides it.
 
-An agent is told no digest of a whole memory file, no text of an entry that its profile does not see, none in which the
-threat scan finds something, and no person's name. Of a declared entity every reader is told all.
+An agent sees no digest of a whole memory file, no text of an entry that its profile does not see, none in which the
+threat scan finds something, and no person's name. Of a declared entity every reader sees all.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from catmem.writing.written import advice_on
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from catmem.ops.branches import Branches, Merged
-    from catmem.ops.history import Log
-    from catmem.ops.memory import ContentRead, EntityRead, Head
-    from catmem.ops.seeding import SeedTold
+    from catmem.ops.branches import BranchList, BranchMerge
+    from catmem.ops.history import RevisionLog
+    from catmem.ops.memory import ContentRead, EntityHead, EntityRead
+    from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
     from catmem.writing.written import Written
 
 
-def told(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What the agent that calls may be told of a value: by its rule, or else what the value's own ``told`` says.
+def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What the agent that calls may see of a value: by its rule, or else what the value's own ``seen`` says.
 
     Raises ``ForbiddenError`` for a kind that has neither.
     """
     rule = _RULES.get(type(value).__name__)
-    if rule is None and hasattr(value, "told"):
-        return value.told(call)
+    if rule is None and hasattr(value, "seen"):
+        return value.seen(call)
     if rule is None:
         raise ForbiddenError(
-            f"{call.actor} may not be told of {call.operation.name}", hint="It is for a person.", code="forbidden"
+            f"{call.actor} may not see {call.operation.name}", hint="It is for a person.", code="forbidden"
         )
     return rule(value, call)
 
 
-def _head(value: Head, _: Call) -> dict[str, Any]:
+def _head(value: EntityHead, _: Call) -> dict[str, Any]:
     said = value.to_dict()
     if is_declared(value.entity):
         return said
@@ -62,8 +62,8 @@ def _content_read(value: ContentRead, _: Call) -> dict[str, Any]:
     return value.to_dict()
 
 
-def _log(value: Log, call: Call) -> dict[str, Any]:
-    """A bounded profile is told of the revisions that it wrote itself, and no profile what they did.
+def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
+    """A bounded profile sees the revisions that it wrote itself, and no profile what they did.
 
     Their notes may name categories that it does not see. What waits for a person, and what became of it, is not among
     them: the name of its branch would tell of others.
@@ -109,7 +109,7 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
     }
 
 
-def _merged(merged: Merged, call: Call) -> dict[str, Any]:
+def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
     """Of a merge an agent is given no texts: its selectors say what it is shown."""
     value = merged.joined
     said = value.to_dict()
@@ -122,7 +122,7 @@ def _merged(merged: Merged, call: Call) -> dict[str, Any]:
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 
 
-def _branches(value: Branches, _: Call) -> dict[str, Any]:
+def _branches(value: BranchList, _: Call) -> dict[str, Any]:
     rows = value.to_dict()["branches"]
     return {"branches": [{name: said for name, said in row.items() if name != "person"} for row in rows]}
 
@@ -132,14 +132,23 @@ def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
     return value.to_dict()
 
 
-def _seed_told(value: SeedTold, _: Call) -> dict[str, Any]:
+def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
     """Numbers, and no texts."""
     said = value.for_model()
     return said if said["success"] else {**said, "code": said["reason"], "message": said["error"]}
 
 
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
-    "Head": _head, "EntityRead": _entity_read, "ContentRead": _content_read, "Log": _log, "Written": _written,
-    "Merged": _merged, "Decided": _plain, "Disclosed": _plain, "Proposals": _plain, "PromptRead": _plain,
-    "SeedTold": _seed_told, "Branches": _branches,
-}  # fmt: skip
+    "EntityHead": _head,
+    "EntityRead": _entity_read,
+    "ContentRead": _content_read,
+    "RevisionLog": _log,
+    "Written": _written,
+    "BranchMerge": _merged,
+    "Decided": _plain,
+    "Disclosed": _plain,
+    "ProposalList": _plain,
+    "PromptRead": _plain,
+    "SeedSeen": _seed_seen,
+    "BranchList": _branches,
+}

@@ -100,7 +100,7 @@ Expected = Annotated[
 ]
 
 
-class How(TypedDict, total=False):
+class WriteOptions(TypedDict, total=False):
     """How a write is made; see ``catmem.writing.written.How``."""
 
     expected: Expected

@@ -1,8 +1,8 @@
 """The table of operations: everything that is said of one thing that a caller can do, and the call of it.
 
-A row is a function with typed keyword parameters. ``operation`` reads its signature; the doors (command line, HTTP,
-tools of a model) are made of what it says. Its first parameter is the ``Call``: who asks, and of which root. What it
-gives is an ``Outcome``, or a value that becomes one. ``docs/first-change.md`` writes a row.
+A row is a function with typed keyword parameters. ``operation`` reads its signature; the interfaces (command line,
+HTTP, tools of a model) are made of what it says. Its first parameter is the ``Call``: who asks, and of which root.
+What it gives is an ``Outcome``, or a value that becomes one. ``docs/first-change.md`` writes a row.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from catmem.writing.drift_guard import ToolSession
 
 LOG = logging.getLogger("catmem.plugins")
-Door: TypeAlias = Literal["command", "http", "tool"]
+Interface: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
-"""How a command opens its root: to read its files, with its store, or with that and no word of what nobody reads."""
+"""How a command opens its root: to read its files, with its store, or with that without a note on unread files."""
 Schema: TypeAlias = dict[str, Any]
 _KINDS = (str, int, float, bool, date, datetime, timedelta)
 REQUIRED = object()
@@ -42,11 +42,11 @@ REQUIRED = object()
 
 @dataclass(frozen=True, slots=True)
 class P:
-    """What the doors say of a parameter, beside its name, type and default: those stand in the signature.
+    """What the interfaces say of a parameter, beside its name, type and default: those stand in the signature.
 
     ``names`` are those of an option, such as ``-c --category``; without a long one the parameter's own name is it. An
     ``argument`` has none. ``brief`` is for models, and ``http`` for the API, where these say another thing. ``at`` are
-    the doors that have the parameter; at others it has its default.
+    the interfaces that have the parameter; at others it has its default.
     """
 
     said: str = ""
@@ -76,23 +76,23 @@ class P:
     http: str | None = None
     called: str | None = None
     """Its name over HTTP and for models, where Python has that word or another one is known there."""
-    at: frozenset[Door] = frozenset({"command", "http", "tool"})
+    at: frozenset[Interface] = frozenset({"command", "http", "tool"})
     unbounded: bool = False
     """A tool offers it to a profile of tier 1 alone."""
     where_writes_wait: bool = False
     """A tool offers it where ``catmem.yaml`` has writes wait for a person, and takes it everywhere."""
     needed: bool = False
-    """At other doors it has to be there, though the command may go without it."""
-    caller: frozenset[Door] = frozenset()
-    """Doors at which it is not given: there it names the profile that calls."""
+    """At other interfaces it has to be there, though the command may go without it."""
+    caller: frozenset[Interface] = frozenset()
+    """Interfaces at which it is not given: there it names the profile that calls."""
     read: Callable[[Any], Any] | None = None
     """Makes the value of what the command line gives. Raises ``UsageError``."""
 
 
-ONLY_COMMAND: frozenset[Door] = frozenset({"command"})
-ONLY_TOOL: frozenset[Door] = frozenset({"tool"})
-NO_TOOL: frozenset[Door] = frozenset({"command", "http"})
-NO_COMMAND: frozenset[Door] = frozenset({"http", "tool"})
+ONLY_COMMAND: frozenset[Interface] = frozenset({"command"})
+ONLY_TOOL: frozenset[Interface] = frozenset({"tool"})
+NO_TOOL: frozenset[Interface] = frozenset({"command", "http"})
+NO_COMMAND: frozenset[Interface] = frozenset({"http", "tool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """A row: what a caller can do, at which doors. ``people`` says what a profile may not do here, and why."""
+class OperationRow:
+    """A row: what a caller can do, at which interfaces. ``people`` says what a profile may not do here, and why."""
 
     name: str
     run: Callable[..., Any]
@@ -210,20 +210,26 @@ class Operation:
         """Whether it changes anything over HTTP."""
         return self.http is not None and self.http.method == "POST"
 
-    def at(self, door: Door) -> list[Parameter]:
-        """The parameters that a door has."""
-        return [each for each in self.parameters.values() if door in each.said.at - each.said.caller]
+    def at(self, interface: Interface) -> list[Parameter]:
+        """The parameters that an interface has."""
+        return [each for each in self.parameters.values() if interface in each.said.at - each.said.caller]
 
 
-class UsageError(CatmemError):
-    """What was asked for cannot be meant: options that exclude each other, a value that is none."""
+class UsageError(Exception):
+    """What was asked for cannot be meant: options that exclude each other, a value that is none.
 
-    code = "bad_parameter"
+    Each interface says it in its own way: the command line with the usage, HTTP and tools with a code.
+    """
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        return str(self)
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What was done or found, for every door.
+    """What was done or found, for every interface.
 
     ``value`` is what renderers know; ``data`` is JSON-ready, by default what its ``to_dict`` says. ``problems`` could
     not be looked at, and are said in the end, after ``notes``; ``status`` is the exit status, by default the worst of
@@ -248,12 +254,12 @@ class Outcome:
         return self.data
 
     def seen_by(self, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-        """What the caller may be told of it. An agent is told nothing of a type that ``seen`` has no rule for."""
+        """What the caller may see of it. An agent sees nothing of a type that ``catmem.ops.seen`` has no rule for."""
         if call.actor is None:
             return self.to_json()
-        from catmem.ops.seen import told
+        from catmem.ops.seen import seen
 
-        return told(self.value, call)
+        return seen(self.value, call)
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
@@ -289,9 +295,9 @@ class Call:
     ``opener`` gives the root. ``given`` are the names of what the caller said. ``for_program``: JSON is asked for.
     """
 
-    operation: Operation
+    operation: OperationRow
     opener: Callable[[Opens], Workspace]
-    door: Door = "command"
+    interface: Interface = "command"
     actor: str | None = None
     agent: str | None = None
     """The name under which the caller writes, where it is another than the actor's."""
@@ -342,7 +348,7 @@ def option_of(parameter: Parameter) -> str:
     return named[-1] if named else f"--{parameter.name.replace('_', '-')}"
 
 
-OPERATIONS: dict[str, Operation] = {}
+OPERATIONS: dict[str, OperationRow] = {}
 """The rows that are imported, by name; ``catmem.commands`` says which module has which."""
 FAMILIES: dict[str, tuple[str, Sequence[str]]] = {}
 """Commands that only hold others, such as ``key`` of ``key new``: what they say of themselves, and examples."""
@@ -367,13 +373,13 @@ def family(name: str, said: str, examples: Sequence[str]) -> None:
     FAMILIES[name] = said, examples
 
 
-def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: ANN401 - as Operation has them
-    """Make a function a row. Raises ``TypeError``, with its place, for a parameter that no door could read."""
+def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: ANN401 - as OperationRow has them
+    """Make a function a row. Raises ``TypeError``, with its place, for a parameter that no interface could read."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
         if name in OPERATIONS:
             raise TypeError(f"{_place(run)}: there is an operation {name!r} already")
-        OPERATIONS[name] = made = Operation(name, run, _parameters(name, run), **row)
+        OPERATIONS[name] = made = OperationRow(name, run, _parameters(name, run), **row)
         run.operation = made  # type: ignore[attr-defined]
         return run
 
@@ -402,7 +408,7 @@ def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, defau
     if typing.get_origin(kind) is dict:
         kind = dict
     if not (many and kind is Any) and kind not in {*_KINDS, dict} and typing.get_origin(kind) is not Literal:
-        raise TypeError(f"{place}: {called} of the operation {name!r} is of a type that no door can read: {hint}")
+        raise TypeError(f"{place}: {called} of the operation {name!r} is of a type that no interface can read: {hint}")
     return Parameter(called, kind, many, default, hint.__metadata__[0])
 
 
@@ -438,7 +444,7 @@ def _added(rows: set[str], families: set[str]) -> list[tuple[dict[str, Any], set
 
 
 def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
-    """Do what is asked: decide who may, fill in the caller and defaults, and run. Every door comes through here."""
+    """Do what is asked: decide who may, fill in the caller and defaults, and run. Every interface calls this."""
     row = asked.operation
     if row.people is not None and asked.actor is not None:
         verb, why = row.people
@@ -450,7 +456,7 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
         each.name: values.get(each.name, None if each.required else each.default) for each in row.parameters.values()
     }
     for each in row.parameters.values():
-        if asked.door in each.said.caller:
+        if asked.interface in each.said.caller:
             complete[each.name] = asked.actor
     asked.values = complete
     done = row.run(asked, **complete)
@@ -465,7 +471,7 @@ def untaken(what: str, name: str, takes: Mapping[str, Any]) -> str:
 
 
 def ask(root: Workspace, name: str, actor: str | None = None, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data
-    """The library's door: what an operation tells the caller, a profile, or a person."""
+    """The library's interface: what an operation tells the caller, a profile, or a person."""
     if name not in OPERATIONS:
         load_all()
     asked = Call(OPERATIONS[name], lambda _: root, "http", actor, actor, frozenset(values), for_program=True)

@@ -154,7 +154,7 @@ _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken a
 
 
 def seed_answer(plan: SeedPlan, result: SeedResult) -> dict[str, Any]:
-    """What a profile that seeded others from its own files is told of it."""
+    """What a profile that seeded others from its own files sees of it."""
     # What needs a look comes first, then what changed.
     files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, result.refused), *map(_row, files)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from catmem import clock
@@ -45,8 +45,12 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     age = partial(freshness, profile=profile, config=workspace.config, as_of=as_of)
     found = {entry.start: age(entry) for entry in entries}
     undated = [entry for entry in entries if found[entry.start].day is None]
-    clocks = _clocks(workspace, entity, document, undated, reader, as_of) if undated else {}
-    found |= {entry.start: age(entry, clock=clocks.get(entry.start)) for entry in undated}
+    if undated:
+        (history,) = histories_of(workspace, entity, [reader])
+        moments, clock_of = history.of(document, undated), cache(partial(_clock, as_of=as_of))
+        clocks = [clock_of(moments.get(entry.start)) for entry in undated]
+        by_file = clock_of(_file_moment(workspace, entity)) if None in clocks else None
+        found |= {entry.start: age(entry, clock=own or by_file) for entry, own in zip(undated, clocks, strict=True)}
     return [found[entry.start] for entry in entries]
 
 
@@ -94,29 +98,10 @@ def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]
     return histories.of(workspace.store, taxonomy.parse, entity, rights)
 
 
-def _clocks(  # noqa: PLR0913, PLR0917 - whose entries of what, who asks, and the day
-    workspace: Root,
-    entity: str,
-    document: Document,
-    entries: Sequence[Entry],
-    reader: Profile | None,
-    as_of: date,
-) -> dict[int, Clock]:
-    """The clock of each entry, by its start: the journal's, else the time of the file."""
-    (history,) = histories_of(workspace, entity, [reader])
-    moments = history.of(document, entries)
-    known = {moment: _clock(moment, as_of) for moment in set(moments.values())}
-    clocks = {start: clock for start, moment in moments.items() if (clock := known[moment]) is not None}
-    left = [entry.start for entry in entries if entry.start not in clocks]
-    written = _file_moment(workspace, entity) if left else None
-    by_file = None if written is None else _clock(written, as_of)
-    return clocks if by_file is None else clocks | dict.fromkeys(left, by_file)
-
-
-def _clock(moment: Moment, as_of: date) -> Clock | None:
+def _clock(moment: Moment | None, as_of: date) -> Clock | None:
     """The clock that a moment is on a day; ``None`` for one after it."""
-    day = _day(moment)
-    return None if day is None or day > as_of else Clock(moment.basis, day)
+    day = None if moment is None else _day(moment)
+    return None if moment is None or day is None or day > as_of else Clock(moment.basis, day)
 
 
 def _file_moment(workspace: Root, entity: str) -> Moment | None:

@@ -315,7 +315,8 @@ class Review:
         self._look_again(due.entity)
         passed = self._passed_with(due.entity, written, answer)
         made, digest = (written.revision, written.digest) if written.changed else (None, None)
-        self._remember(LastAnswer(answer, due.entity, made, passed, digest))
+        self.round.last = LastAnswer(answer, due.entity, made, passed, digest)
+        self.round.write()
         return Answered(answer, due.entity, written.revision, (*answering.notes, *written.notes, *written.warnings))
 
     def _passed_with(self, entity: str, written: Written, answer: Answer) -> str | None:
@@ -330,12 +331,9 @@ class Review:
 
     def _pass(self, answer: Answer, due: Due, notes: tuple[str, ...]) -> Answered:
         self.round.passed[due.key] += 1
-        self._remember(LastAnswer(answer, due.entity, None, due.entry.id))
-        return Answered(answer, due.entity, None, notes)
-
-    def _remember(self, last: LastAnswer) -> None:
-        self.round.last = last
+        self.round.last = LastAnswer(answer, due.entity, None, due.entry.id)
         self.round.write()
+        return Answered(answer, due.entity, None, notes)
 
     def _look_again(self, entity: str) -> bool:
         """Read a file of these profiles again; whether it has changed."""

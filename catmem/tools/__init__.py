@@ -1,1 +1,1 @@
-"""The door of models: the memory tool, and the tools that an MCP server offers."""
+"""The interface of models: the memory tool, and the tools that an MCP server offers."""

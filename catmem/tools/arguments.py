@@ -49,11 +49,11 @@ def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
     given = _fitting(arguments)
     action = BATCH if BATCH in given else given.pop("action", None)
     if action is None:
-        raise _bad("the action is missing", "Give action, or several changes as operations.")
+        raise bad_arguments("the action is missing", "Give action, or several changes as operations.")
     if action == BATCH:
         beside = [name for name in _OF_ONE_CHANGE if name in given and name not in TAKES[BATCH]]
         if beside:
-            raise _bad(
+            raise bad_arguments(
                 f"operations stand beside {beside[0]}",
                 "Put every change into operations, and leave out what belongs to a single one.",
             )
@@ -64,9 +64,9 @@ def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
     elif action in get_args(Action):
         _operation({**given, "action": action}, None)
     if action == "search" and "query" not in given:
-        raise _bad("search needs query", "Give the words to look for.", "query")
+        raise bad_arguments("search needs query", "Give the words to look for.", "query")
     if "category" in given and "categories" in given:
-        raise _bad("category stands beside categories", "Put every category into categories.", "category")
+        raise bad_arguments("category stands beside categories", "Put every category into categories.", "category")
     whole = {name: int(given[name]) for name in ("offset", "budget") if name in given}  # 3.0 is a number of entries too
     return action, given | whole
 
@@ -75,7 +75,7 @@ def _fitting(arguments: object) -> dict[str, Any]:
     """The arguments that are used, if they fit the schema."""
     _Look().over(arguments)
     if not isinstance(arguments, dict):
-        raise _bad("the arguments must be an object", "Give action, and what it needs, by name.")
+        raise bad_arguments("the arguments must be an object", "Give action, and what it needs, by name.")
     given = _used(arguments)
     if isinstance(given.get("operations"), list):
         given["operations"] = [_used(each) if isinstance(each, dict) else each for each in given["operations"]]
@@ -86,9 +86,9 @@ def _fitting(arguments: object) -> dict[str, Any]:
         asked = reduce(getitem, fault.key, value) if fault.key[-1:] == ("action",) else None
         if asked in _OF_PEOPLE:
             hint = "Go on without it, and say what a person should look at."
-            raise _bad(f"there is no action {asked!r} here: a person does that", hint, key_text(fault.key))
+            raise bad_arguments(f"there is no action {asked!r} here: a person does that", hint, key_text(fault.key))
         meant = _OTHER_NAMES.get(str(fault.key[-1])) if fault.key else None
-        raise _bad(fault.message, f"Did you mean {meant!r}?" if meant else fault.hint, key_text(fault.key))
+        raise bad_arguments(fault.message, f"Did you mean {meant!r}?" if meant else fault.hint, key_text(fault.key))
     return given
 
 
@@ -106,7 +106,7 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     refuse_untaken(given["action"], own, takes, "bad_arguments", key)
     moves = given["action"] == "move"
     if moves and "category" not in given:
-        raise _bad("move needs category", "Name the category that the entry goes to.", key)
+        raise bad_arguments("move needs category", "Name the category that the entry goes to.", key)
     operation = Operation(
         action=given["action"],
         content=given.get("content"),
@@ -137,7 +137,7 @@ class _Look:
         """Refuse what no JSON text that a model writes holds, what is nested too deep to be meant, and what is huge."""
         self._count(2)
         if depth > _DEEPEST:
-            raise _bad("the arguments are nested too deep", "Give plain values.")
+            raise bad_arguments("the arguments are nested too deep", "Give plain values.")
         if isinstance(value, str):
             self._text(value)
         elif isinstance(value, dict):
@@ -148,15 +148,17 @@ class _Look:
                 self.over(inner, depth + 1, key)
         elif isinstance(value, int):
             if abs(value) > _LARGEST:
-                raise _bad("the arguments hold a number that is too large", "Give plain values.", key)
+                raise bad_arguments("the arguments hold a number that is too large", "Give plain values.", key)
         elif value is not None and not isinstance(value, float):
-            raise _bad(f"the arguments hold a {type(value).__name__}, which is not JSON", "Give plain values.")
+            raise bad_arguments(f"the arguments hold a {type(value).__name__}, which is not JSON", "Give plain values.")
 
     def _named(self, values: Mapping[object, object], depth: int, key: str | None) -> None:
         self._refuse_many(len(values), _MOST_NAMES, "names", key)
         for name, inner in values.items():
             if not isinstance(name, str):
-                raise _bad(f"the name of an argument is {shown(name)}, and must be text", "Give each argument by name.")
+                raise bad_arguments(
+                    f"the name of an argument is {shown(name)}, and must be text", "Give each argument by name."
+                )
             self._text(name)
             self.over(inner, depth + 1, key or name)
 
@@ -169,15 +171,16 @@ class _Look:
         self.bytes += size
         self.values += values
         if self.bytes > _MOST_BYTES or self.values > _MOST_VALUES:
-            raise _bad(
+            raise bad_arguments(
                 f"the arguments are too large: a call has at most {_MOST_BYTES >> 10} KiB and {_MOST_VALUES:,} values",
                 "Give less in one call.",
             )
 
     def _refuse_many(self, count: int, most: int, what: str, key: str | None) -> None:
         if count > most:
-            raise _bad(f"{count:,} {what} are too many, at most {most} may be given", "Give fewer.", key)
+            raise bad_arguments(f"{count:,} {what} are too many, at most {most} may be given", "Give fewer.", key)
 
 
-def _bad(message: str, hint: str | None, key: str | None = None) -> EditError:
+def bad_arguments(message: str, hint: str | None = None, key: str | None = None) -> EditError:
+    """The refusal of arguments."""
     return EditError(message, code="bad_arguments", key=key, hint=hint or "See the schema of this tool.")

@@ -22,9 +22,9 @@ from catmem.errors import (
 )
 from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
-from catmem.ops.table import OPERATIONS, Call, call
+from catmem.ops.table import OPERATIONS, Call, UsageError, call
 from catmem.resources import schema
-from catmem.tools.arguments import BATCH, read_arguments
+from catmem.tools.arguments import BATCH, bad_arguments, read_arguments
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import rules_in, texts_of
 from catmem.writing import gate
@@ -33,7 +33,7 @@ from catmem.writing.written import advice_on
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.ops.table import Operation
+    from catmem.ops.table import OperationRow
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Crowded, Written
 
@@ -73,7 +73,7 @@ _ROWS = {
 _READS = frozenset({"list", "search", "prompt", "proposals"})
 
 
-def row_of(action: str) -> Operation:
+def row_of(action: str) -> OperationRow:
     """The row of an action."""
     module, name = _ROWS[action]
     import_module(f"catmem.ops.{module}")
@@ -124,7 +124,10 @@ class _Turn:
         self.asked = Call(
             row, lambda _: self.workspace, "tool", self.profile, self.profile, frozenset(values), session=self.session
         )  # fmt: skip
-        done = call(self.asked, values)
+        try:
+            done = call(self.asked, values)
+        except UsageError as error:
+            raise bad_arguments(error.message) from None
         if self.action in {*_DONE, BATCH}:
             return self._written(done.value)
         answer: dict[str, Any] = done.value if isinstance(done.value, dict) else done.value.for_model()

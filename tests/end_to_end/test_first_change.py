@@ -154,8 +154,8 @@ def test_a_new_importer_imports(change, tmp_path):
 
 @on("an operation")
 def test_a_new_operation_has_every_door(change):
-    assert change.run("count", "neo/user") == "entity: neo/user\nentries: 3\n"
-    assert json.loads(change.run("count", "neo/user", "--format", "json"))["entries"] == 3
+    assert change.run("count", "neo/user") == "entity: neo/user\nentries: 4\n"
+    assert json.loads(change.run("count", "neo/user", "--format", "json"))["entries"] == 4
     ask = "import json; from catmem.server.api.openapi import document; print(json.dumps(document()['paths']['/mem/count']))"
     path = json.loads(change.python("-c", ask))
     assert [each["name"] for each in path["get"]["parameters"]] == ["entity_id", "If-None-Match"]
@@ -176,7 +176,7 @@ def test_a_new_operation_has_every_door(change):
 
     names, (own, other) = anyio.run(talk)
     assert "memory_count" in names
-    assert (own["success"], own["entries"]) == (True, 3)
+    assert (own["success"], own["entries"]) == (True, 4)
     assert (other["success"], other["reason"]) == (False, "unknown_name")
 
 

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 import catmem.cli.main
-import catmem.cli.serving
+import catmem.cli.servers
 from catmem.resources import install_command
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
@@ -262,7 +262,7 @@ def test_requests_that_are_not_as_the_protocol_has_them_are_answered_and_not_wai
 
 NOISE = """
 import atexit, ctypes, threading
-import catmem.cli.door as door, catmem.tools.memory_tool as tool
+import catmem.cli.interface as door, catmem.tools.memory_tool as tool
 
 def noisy(function, word):
     def called(*arguments, **options):
@@ -389,7 +389,7 @@ def test_without_the_extra_it_says_how_to_get_it(root):
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
-    monkeypatch.setattr(catmem.cli.serving, "_serve_stdio", raising)
+    monkeypatch.setattr(catmem.cli.servers, "_serve_stdio", raising)
     result = CliRunner().invoke(catmem.cli.main.group, ["mcp", "-p", "neo", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 

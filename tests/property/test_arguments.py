@@ -14,7 +14,7 @@ from catmem.errors import EditError
 from catmem.mcp.tools import all_tools, call_tool
 from catmem.plugins.hermes.store_text import apply, read_text
 from catmem.plugins.page.site import CHANGES, VIEWS
-from catmem.server.api.door import endpoints
+from catmem.server.api.routes import endpoints
 from catmem.tools.arguments import TAKES
 from catmem.tools.memory_tool import _ROWS, TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession

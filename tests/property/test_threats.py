@@ -56,6 +56,13 @@ def test_the_letters_lead_back_to_where_they_came_from(text):
     assert len(folded.low) == len(text)
 
 
+@given(st.integers(-3, 3), st.sampled_from(["\u00e9", "\u00bd", "\u200b", "e\u0301"]))
+def test_a_long_text_is_folded_to_its_end(more, filler):
+    """The text is folded part by part, and no part is as long as this one."""
+    text = filler * ((1 << 13) + more) + "e"
+    assert Folded(text).letters == "".join(Folded(part).letters for part in (text[:999], text[999:]))
+
+
 @given(
     st.text(alphabet=st.characters(categories=["Cf", "Co", "Cc"], exclude_characters="\t\n\r" + VISIBLE), min_size=1)
 )

@@ -32,7 +32,7 @@ class Row:
 
 
 def load(name: str) -> dict[str, list[str]]:
-    """The corpus ``attacks`` or ``benign``: class name to texts."""
+    """The corpus ``attacks`` or ``benign``: class name to texts; or the ``findings`` of each attack."""
     corpus: dict[str, list[str]] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return corpus
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from catmem.names import is_entity, is_name, is_revision, key_file_parts
-from catmem.ops.shared import ENTITY, PROFILE, REVISION
+from catmem.ops import shared
 from catmem.resources import schema
 
 NAMES = ["neo", "0", "a-b_c", "a" * 64, "a" * 65, "", "Neo", "-a", "_a", "né", "a b", "a.b", "../a", "a\nb"]
@@ -31,14 +31,14 @@ def at(name, *keys):
         at("profile", "$defs", "name"),
         at("envelope", "properties", "agent_id"),
         at("envelope", "properties", "key_id"),
-        PROFILE["pattern"],
+        shared.PROFILE["pattern"],
     ],
 )
 def test_a_name_is_one_everywhere(pattern):
     assert [name for name in NAMES if re.search(pattern, name)] == [name for name in NAMES if is_name(name)]
 
 
-@pytest.mark.parametrize("pattern", [at("envelope", "properties", "entity_id"), ENTITY["pattern"]])
+@pytest.mark.parametrize("pattern", [at("envelope", "properties", "entity_id"), shared.ENTITY["pattern"]])
 def test_an_entity_is_one_everywhere(pattern):
     # The API takes a profile's name alone too: its user memory.
     named = [each for each in ENTITIES if "/" in each]
@@ -49,7 +49,9 @@ def test_an_entity_is_one_everywhere(pattern):
 def test_a_revision_is_one_everywhere():
     # Of an envelope, a revision that is a number is a JSON number.
     of_a_branch = at("envelope", "$defs", "revision", "anyOf", 1)
-    assert [each for each in REVISIONS if re.search(REVISION["pattern"], each)] == list(filter(is_revision, REVISIONS))
+    assert [each for each in REVISIONS if re.search(shared.REVISION["pattern"], each)] == list(
+        filter(is_revision, REVISIONS)
+    )
     letters = [each for each in REVISIONS if each and not each.isdigit()]
     assert [each for each in letters if re.search(of_a_branch, each)] == list(filter(is_revision, letters))
 

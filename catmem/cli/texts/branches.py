@@ -1,4 +1,4 @@
-"""Branches and merges, as people read them."""
+"""BranchList and merges, as people read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.cli.output import CONFLICT_REASONS, columns, conflict_lines, emit, printable, say, text_diff
-from catmem.ops.branches import Branches, Merged, MergedAll
+from catmem.ops.branches import BranchList, BranchMerge, MergedAll
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _DAY = 24 * _HOUR
 _IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
 
 
-def _branches(value: Branches, _: Call) -> None:
+def _branches(value: BranchList, _: Call) -> None:
     found = value.found
     now = clock.now()
     emit(columns([_row(branch, now) for branch in found]))
@@ -55,7 +55,7 @@ def _age(timestamp: str, now: datetime) -> str:
     return f"{seconds // _HOUR} h" if seconds < _DAY else f"{seconds // _DAY} d"
 
 
-def _merged(value: Merged, _: Call) -> None:
+def _merged(value: BranchMerge, _: Call) -> None:
     _show_merged(value.joined, dry_run=value.dry_run)
     if value.elsewhere is not None:
         say(f"{value.elsewhere} has some: catmem merge {value.elsewhere}")
@@ -127,4 +127,4 @@ def conflict_line(found: Disagreement) -> str:
     return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
 
 
-TEXTS = {Branches: _branches, Merged: _merged, MergedAll: _merged_all}
+TEXTS = {BranchList: _branches, BranchMerge: _merged, MergedAll: _merged_all}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, shown_path
 from catmem.envelopes.agents import Key
-from catmem.ops.credentials import Keys, Listed, NewToken, RemovedKeys, RemovedTokens
+from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedKeys, RemovedTokens
 
 if TYPE_CHECKING:
     from catmem.envelopes.tokens import Token
@@ -55,7 +55,7 @@ def _new_token(value: NewToken, call: Call) -> None:
     say("Send it as: Authorization: Bearer TOKEN. A server that runs without tokens has to be started again.")
 
 
-def _tokens(value: Listed, call: Call) -> None:
+def _tokens(value: CredentialList, call: Call) -> None:
     if not value.there:
         say(f"No tokens in {shown_path(value.path)}.")
     elif not value.tokens:
@@ -82,6 +82,6 @@ def _as_whom(token: Token) -> str:
 
 
 TEXTS = {
-    Key: _new_key, Keys: _keys, RemovedKeys: _removed_keys, NewToken: _new_token, Listed: _tokens,
+    Key: _new_key, Keys: _keys, RemovedKeys: _removed_keys, NewToken: _new_token, CredentialList: _tokens,
     RemovedTokens: _removed_tokens,
 }  # fmt: skip

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, emit_text, printable, say, shown_path
-from catmem.ops.exports import Exports, Snapshot
+from catmem.ops.exports import ExportedSnapshot, Exports
 from catmem.text import counted
 
 if TYPE_CHECKING:
     from catmem.ops.table import Call
 
 
-def _snapshot(value: Snapshot, call: Call) -> None:
+def _snapshot(value: ExportedSnapshot, call: Call) -> None:
     del call
     say(f"wrote {shown_path(value.path.absolute())} ({counted(value.count, 'row')})")
 
@@ -42,4 +42,4 @@ def _print(value: Exports) -> None:
         emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))
 
 
-TEXTS = {Snapshot: _snapshot, Exports: _exports}
+TEXTS = {ExportedSnapshot: _snapshot, Exports: _exports}

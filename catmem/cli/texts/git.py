@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, first_line, say_all
-from catmem.ops.git import Merged
+from catmem.ops.git import FileMerged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _SAID = {
 }
 
 
-def _merged(value: Merged, call: Call) -> None:
+def _merged(value: FileMerged, call: Call) -> None:
     if call.for_program:
         emit_json(value.to_dict())
     say_all(_lines(value.path, value.conflicts))
@@ -49,4 +49,4 @@ def _shown(conflict: Conflict, version: Version | None) -> str:
     return f"{version.category}: {first_line(version.text, _WIDTH)}"
 
 
-TEXTS = {Merged: _merged}
+TEXTS = {FileMerged: _merged}

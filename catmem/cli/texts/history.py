@@ -22,7 +22,7 @@ from catmem.cli.output import (
     shown_moment,
     shown_path,
 )
-from catmem.ops.history import BlamedFiles, Difference, GitText, Logged, LoggedFile, Watched
+from catmem.ops.history import BlamedFiles, GitText, Logged, LoggedFile, RevisionDiff, Watched
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted
 from catmem.writing.written import Written
@@ -150,7 +150,7 @@ def _maker(revision: Revision) -> str:
     return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who
 
 
-def _difference(value: Difference, _: Call) -> None:
+def _difference(value: RevisionDiff, _: Call) -> None:
     emit(value.diff)
     if not value.diff:
         end = "now" if value.new is None else f"revision {value.new}"
@@ -234,7 +234,7 @@ def _words(news: News, said: dict[str, Any]) -> str:
 TEXTS = {
     Logged: _logged,
     BlamedFiles: _blamed,
-    Difference: _difference,
+    RevisionDiff: _difference,
     GitText: lambda value, _: emit(value.text),
     Written: _written,
     Replay: _replayed,

@@ -10,14 +10,14 @@ from catmem import __version__
 from catmem.cli.output import columns, emit, print_unreadable, say, shown_path, text_diff
 from catmem.errors import ConfigError
 from catmem.files import os_errors
-from catmem.ops.linting import Fixed, Linted, Rules
+from catmem.ops.linting import FixesMade, Linted, Rules
 from catmem.text import plural
 
 if TYPE_CHECKING:
     from catmem.ops.table import Call
 
 
-def _fixed(value: Fixed, call: Call) -> None:
+def _fixed(value: FixesMade, call: Call) -> None:
     for name, codes in value.fighting.items():
         say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
     if call.values["diff"]:
@@ -83,4 +83,4 @@ def _rules(value: Rules, _: Call) -> None:
     emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
 
 
-TEXTS = {Fixed: _fixed, Linted: _linted, Rules: _rules}
+TEXTS = {FixesMade: _fixed, Linted: _linted, Rules: _rules}

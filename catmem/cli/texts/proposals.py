@@ -1,11 +1,11 @@
-"""Proposals and decisions, as people read them."""
+"""ProposalList and decisions, as people read them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import emit, print_error, printable, say, say_all, shown_moment
-from catmem.ops.proposals import Decisions, Proposals
+from catmem.ops.proposals import Decisions, ProposalList
 from catmem.store.contract import who
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
 
 
-def _proposals(value: Proposals, _: Call) -> None:
+def _proposals(value: ProposalList, _: Call) -> None:
     emit("".join(printable(f"{line}\n") for said in value.found for line in (*lines_of(said), "")))
     say_all(value.next)
 
@@ -66,4 +66,4 @@ def after(each: Decided) -> list[str]:
     return [*([undo] if each.verdict == "approved" else []), *each.notes]
 
 
-TEXTS = {Proposals: _proposals, Decisions: _decisions}
+TEXTS = {ProposalList: _proposals, Decisions: _decisions}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from catmem.cli.output import columns, emit, first_line, printable, printable_json, say, say_all
-from catmem.ops.reading import Found, Listed, Shown, ShownContent
+from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
 from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LIST_WIDTH = 72
 
 
-def _shown(value: Shown, _: Call) -> None:
+def _shown(value: ShownFile, _: Call) -> None:
     emit("".join(_shown_lines(value.said)))
     emit("\nproblems\n" if value.problems else "")
     for each in value.problems:
@@ -55,7 +55,7 @@ def _content(value: ShownContent, _: Call) -> None:
     emit(printable(value.content) if value.is_text else f"{printable_json(value.content)}\n")
 
 
-def _listed(value: Listed, _: Call) -> None:
+def _listed(value: EntryList, _: Call) -> None:
     if not value.entries:
         say("No entries in any file." if value.profile is None else "No entries that this profile can see.")
     emit(columns([_folded_row(each) if value.profile is None else _list_row(each) for each in value.entries]))
@@ -114,4 +114,4 @@ def _styled(snippet: Snippet) -> str:
     return "".join([*parts, printable(text[done:])])
 
 
-TEXTS = {Shown: _shown, ShownContent: _content, Listed: _listed, Found: _found}
+TEXTS = {ShownFile: _shown, ShownContent: _content, EntryList: _listed, Found: _found}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_text
-from catmem.ops.schemas import Place, Schemas, SchemaText
+from catmem.ops.schemas import SchemaPlace, Schemas, SchemaText
 
 if TYPE_CHECKING:
     from catmem.ops.table import Call
@@ -19,5 +19,5 @@ def _schemas(value: Schemas, _: Call) -> None:
 TEXTS = {
     Schemas: _schemas,
     SchemaText: lambda value, _: emit_text(value.text),
-    Place: lambda value, _: emit(f"{value.path}\n"),
+    SchemaPlace: lambda value, _: emit(f"{value.path}\n"),
 }

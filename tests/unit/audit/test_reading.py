@@ -8,9 +8,8 @@ import pytest
 
 from catmem.audit.log_queries import OTHER, Counts, Filter, follow_audit, read_audit
 from catmem.audit.rollout import rollout_report, rollout_state
-from catmem.errors import CatmemError, StoreError
+from catmem.errors import StoreError
 from catmem.store.audit_log import AuditLine, Damage
-from catmem.workspace.workspace import Workspace
 from catmem.writing.gate import audit_log, record
 from tests.unit.audit.audited import make_audited
 
@@ -102,13 +101,6 @@ def test_a_log_that_cannot_be_read_is_an_error_and_not_empty(workspace):
 def test_a_root_without_a_log_has_no_lines_and_gets_none_by_asking(tmp_path):
     assert read_audit(make_audited(tmp_path)).lines == ()
     assert not (tmp_path / ".catmem").exists()
-
-
-@pytest.mark.parametrize("ask", [read_audit, rollout_state, rollout_report])
-def test_a_folder_that_is_no_root_is_told(tmp_path, ask):
-    with pytest.raises(CatmemError) as refused:
-        ask(Workspace.open(tmp_path, search=False))
-    assert refused.value.code == "no_root"
 
 
 def test_the_log_is_in_the_root(workspace):

@@ -90,7 +90,7 @@ def test_a_result_that_cannot_be_written_stops_git(folder, monkeypatch):
     def merged(*_):
         (folder / "a").unlink()
         (folder / "a").mkdir()
-        return git.Merged("a", "text")
+        return git.FileMerged("a", "text")
 
     monkeypatch.setattr(git, "_merged", merged)
     result = run(*names, "USER.md")

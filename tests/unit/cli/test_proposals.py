@@ -290,7 +290,6 @@ def test_what_expired_is_closed(place, monkeypatch):
         ["--approve", "p-0000000000", "--reason", "Yes."],
         ["--expire", "neo"],
         ["--expire", "--as", "neo"],
-        ["--export", "a", "--merged", "a"],
         ["neo", "trinity"],
         ["--interactive", "--format", "json"],
     ],

@@ -68,11 +68,6 @@ def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the
     assert [entry["body"] for entry in view.to_dict()["categories"]["finance-rules"]] == ["rules", "more rules"]
 
 
-def test_the_last_selector_that_matches_wins():
-    assert see(user_memory_categories=("finance-*", "!finance-payroll")).categories == ("finance-rules",)
-    assert "finance-payroll" in see(user_memory_categories=("!finance-payroll", "finance-*")).categories
-
-
 @together("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
 def test_other_spellings_of_a_name_are_the_same_category(title):
     view = see(f"## {title}\nsecret\n", user_memory_categories=("*", "!finance-payroll"))

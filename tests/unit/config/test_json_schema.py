@@ -138,10 +138,6 @@ def test_an_error_is_the_first_fault_and_counts_the_rest():
     assert error.message.endswith("(and 2 more in this file)")
 
 
-def test_what_fits_has_no_fault():
-    assert validate({"name": "neo"}, "profile") == []
-
-
 def test_a_schema_that_does_not_exist():
     with pytest.raises(ConfigError):
         validate({}, "profiles")

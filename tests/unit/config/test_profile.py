@@ -135,20 +135,6 @@ def test_a_profile_can_be_made_in_code():
         profile.selectors("users")
 
 
-@together(
-    ("profile", "may"),
-    [
-        (Profile("a", tier=1), True),
-        (Profile("a", tier=2), False),
-        (Profile("a", tier=3), False),
-        (Profile("a", tier=1, may_verify=False), False),
-        (Profile("a", tier=2, may_verify=True), True),
-    ],
-)
-def test_who_may_verify(profile, may):
-    assert profile.verifies is may
-
-
 def test_selectors_take_a_taxonomy(write):
     root = write({"catmem.yaml": "taxonomy: {closed: true, categories: {a: {aliases: [b]}}}\n"})
     taxonomy = load_config(root).taxonomy

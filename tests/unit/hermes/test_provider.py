@@ -279,10 +279,6 @@ def test_the_tool_seeds_other_homes_in_the_layout_that_is_safe_there(provider, h
     assert is_shared(parse(text))
 
 
-def test_a_profile_below_tier_1_seeds_nobody(provider):
-    assert call(provider, action="seed")["reason"] == "forbidden"
-
-
 def test_a_session_that_only_reads_may_ask_for_a_slice(home):
     provider = Provider()
     provider.initialize("one", hermes_home=str(home.path), agent_context="cron")

@@ -230,15 +230,6 @@ def test_an_edit_by_an_editor_is_seen_at_once(place):
     workspace.store.close()
 
 
-def test_a_file_that_cannot_be_read_is_not_an_empty_one(place):
-    from catmem.errors import UnreadableError
-
-    file = place / "homes" / "neo" / "USER.md"
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(UnreadableError):
-        Workspace.open(place, search=False).search("neo", "Berlin")
-
-
 @pytest.mark.parametrize(
     "narrowing", [{}, {"target": "user"}, {"category": "talk"}, {"state": ["stale", "expired"]}, {"limit": 2}]
 )

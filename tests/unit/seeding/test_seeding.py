@@ -196,32 +196,10 @@ def clashing(workspace):
     return workspace
 
 
-def test_both_edited_is_a_conflict_with_the_targets_text_kept(clashing):
-    before = text_of(clashing)
-    result = seed(clashing, "neo")
-    assert text_of(clashing) == before
-    (conflict,) = result.files[0].plan.conflicts
-    assert (conflict.base.body, conflict.ours.body, conflict.theirs.body) == (
-        "Vendor is Acme.",
-        "Vendor is Core.",
-        "Vendor is Bolt.",
-    )
-    assert result.exit_status == 3
-
-
 def test_a_conflict_is_there_until_a_person_has_settled_it(clashing):
     for _ in range(3):
         assert states(seed(clashing, "neo")) == ["in_sync", "in_sync", "conflict"]
     assert not clashing.plan_seed("boss", ["neo"], as_of=DAY).in_sync
-
-
-@pytest.mark.parametrize(("resolve", "vendor"), [("target", "Vendor is Core."), ("source", "Vendor is Bolt.")])
-def test_a_conflict_is_settled_for_one_side_once_and_for_all(clashing, resolve, vendor):
-    assert seed(clashing, "neo", resolve=resolve).exit_status == 0
-    assert bodies(clashing)[-1] == vendor
-    assert clashing.plan_seed("boss", ["neo"], as_of=DAY).in_sync
-    assert seed(clashing, "neo").exit_status == 0
-    assert bodies(clashing)[-1] == vendor
 
 
 @pytest.fixture
@@ -258,12 +236,6 @@ def test_what_the_target_keeps_takes_the_place_of_the_entry_where_it_is_promoted
 def test_what_the_target_kept_and_then_removed_is_removed_in_it(kept):
     edit(kept, "We buy nothing from anybody until spring.", "", "neo/user")
     assert states(seed(kept, "neo"))[-1] == "removed_in_target"
-
-
-def test_other_changes_arrive_beside_a_conflict(clashing):
-    edit(clashing, "before ten", "before eleven")
-    seed(clashing, "neo")
-    assert bodies(clashing) == ["Likes tea.", "No calls before eleven.", "Vendor is Core."]
 
 
 # --- sources ---
@@ -320,16 +292,6 @@ def test_the_source_may_be_edited_by_hand_at_any_time(workspace):
     seed(workspace, "neo")
     put_bytes(workspace, "boss/user", TEXT.replace("\n", "\r\n").replace("## Talk", "##   Talk ##").encode())
     assert workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
-
-
-def test_a_target_that_is_a_source_hands_on_what_it_may(tmp_path):
-    workspace = seed_root(tmp_path, profiles={"pal": "seed_from: neo\nuser_memory_categories: ['*']\n"})
-    assert seed_order(workspace).sources == [("boss", ["ann", "neo"]), ("neo", ["pal"])]
-    for source, targets in seed_order(workspace).sources:
-        seed(workspace, *targets, source=source)
-    assert bodies(workspace, "pal/user") == bodies(workspace, "neo/user") == [
-        "Likes tea.", "No calls before ten.", "Vendor is Acme.",
-    ]  # fmt: skip
 
 
 # --- who, and whom ---
@@ -632,28 +594,6 @@ def test_a_lock_that_is_a_link_is_refused_and_leads_no_write_out_of_the_root(tmp
     with pytest.raises(UnreadableError) as caught:
         seed(workspace, "neo")
     assert (caught.value.code, text_of(workspace), outside.read_bytes()) == ("symlink", "", b"precious")
-
-
-# --- dry ---
-
-
-def test_a_plan_writes_nothing_and_says_what_would_change(workspace, tmp_path):
-    files = everything(tmp_path)
-    plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
-    assert (plan.changes, plan.in_sync) == (True, False)
-    assert next((each.target, each.before, each.after) for each in plan.files) == ("neo/user", "", NEO)
-    assert everything(tmp_path) == files
-    assert workspace.store.head("neo/user") is None
-
-
-def test_a_plan_can_be_told_as_json(workspace):
-    told = json.loads(json.dumps(workspace.plan_seed("boss", ["neo"], as_of=DAY).to_dict()))
-    assert told["files"][0]["counts"] == {"new": 3}
-    assert [each["body"] for each in told["files"][0]["entries"]] == [
-        "Likes tea.",
-        "No calls before ten.",
-        "Vendor is Acme.",
-    ]
 
 
 # --- ages ---

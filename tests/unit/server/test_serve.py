@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import catmem.cli.main
-import catmem.cli.serving
+import catmem.cli.servers
 from catmem.errors import ConfigError
 from catmem.resources import install_command
 from catmem.server.guard import ServerSettings
@@ -69,7 +69,7 @@ def test_an_address_that_is_not_here_is_an_error(host):
 
 
 def settings_of(root, *, tokens=None, hosts=()):
-    return catmem.cli.serving._settings(
+    return catmem.cli.servers._settings(
         Workspace.open(root, search=False).config, "127.0.0.1", tokens, hosts, page=True
     )
 
@@ -137,7 +137,7 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
     def fails(*_, **__):
         raise ImportError(name="catmem.nowhere")
 
-    monkeypatch.setattr(catmem.cli.serving, "_settings", fails)
+    monkeypatch.setattr(catmem.cli.servers, "_settings", fails)
     result = CliRunner().invoke(catmem.cli.main.group, ["serve", "--root", str(root)])
     assert isinstance(result.exception, ImportError)
 

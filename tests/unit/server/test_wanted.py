@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-import catmem.cli.serving
+import catmem.cli.servers
 from catmem.envelopes.tokens import MARK, new_token, read_tokens, remember_tokens, tokens_file, why_wanted
 from catmem.errors import ConfigError, UnreadableError
 from catmem.workspace.workspace import Workspace
@@ -28,7 +28,7 @@ def root(request, tmp_path, monkeypatch):
 
 def settings_of(root, **choices):
     config = Workspace.open(root, search=False).config
-    return catmem.cli.serving._settings(config, "127.0.0.1", None, (), page=True, **choices)
+    return catmem.cli.servers._settings(config, "127.0.0.1", None, (), page=True, **choices)
 
 
 def refusal_of(root, **choices):
@@ -99,7 +99,7 @@ def test_tokens_that_are_named_or_made_anew_serve_it(root):
     kept = run_json("token", "new", "neo", "--root", root)["path"]
     root = root.rename(root.with_name("elsewhere"))
     config = Workspace.open(root, search=False).config
-    named = catmem.cli.serving._settings(config, "127.0.0.1", kept, (), page=True)
+    named = catmem.cli.servers._settings(config, "127.0.0.1", kept, (), page=True)
     assert str(named.tokens) == kept
     made = run_json("token", "new", "neo", "--root", root)["path"]
     assert str(settings_of(root).tokens) == made != kept

@@ -225,7 +225,7 @@ def test_facts_with_dates_of_their_own_need_no_history(legacy, monkeypatch):
     workspace = legacy.open()
     document = workspace.view("neo", "user").document
     dated = [entry for entry in document.entries if entry.tags]
-    monkeypatch.setattr("catmem.staleness.ages._clocks", None)  # would be called, and cannot be
+    monkeypatch.setattr("catmem.staleness.ages.histories_of", None)  # would be called, and cannot be
     (found,) = freshness_of(workspace, workspace.profile("neo"), "neo/user", document, dated, as_of=LATER, reader=None)
     assert found.basis == "created"
 

@@ -31,11 +31,14 @@ def state(tags, *, as_of=DAY, stale_after=90, clock=None):
     return freshness(Tagged(tags), Profile("reader", stale_after=stale_after), None, as_of=as_of, clock=clock)
 
 
-@together(("age", "expected"), [(0, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")])
-def test_a_fact_is_stale_after_more_days_than_the_limit(age, expected):
+@together("basis", ["verified_date", "created"])
+@together(
+    ("age", "expected"), [(0, "fresh"), (1, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")]
+)
+def test_a_fact_is_stale_after_more_days_than_the_limit(basis, age, expected):
     day = DAY - timedelta(age)
-    found = state({"verified_date": day.isoformat()})
-    assert (found.state, found.basis, found.day, found.overdue) == (expected, "verified_date", day, age > 90)
+    found = state({basis: day.isoformat()})
+    assert (found.state, found.basis, found.day, found.overdue) == (expected, basis, day, age > 90)
 
 
 @together(
@@ -54,6 +57,11 @@ def test_other_words_are_not_fresher_for_the_loss_of_a_verification(tags, left):
 def test_it_may_be_tomorrow_already_further_east():
     assert state({"verified_date": "2026-05-02"}, as_of=date(2026, 5, 1)).state == "fresh"
     assert state({"verified_date": "2026-05-03"}, as_of=date(2026, 5, 1)).state == "unverified"
+
+
+@together("tags", [{}, {"source": "somebody"}, {"domain": ["a", "b"]}])
+def test_without_a_date_a_fact_is_unverified(tags):
+    assert state(tags) == Freshness("unverified", None, None)
 
 
 BROKEN = [
@@ -160,3 +168,13 @@ def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, e
     clock = Clock("first_seen", DAY - timedelta(age))
     found = state(tags, stale_after=30, clock=clock)
     assert (found.basis, found.state) == (basis, expected)
+
+
+@together("states", [[], ["fresh"], ["fresh", "fresh"]])
+def test_what_is_fresh_needs_no_advice(states):
+    assert advice(states) == {}
+
+
+@together("state", ["stale", "unverified", "expired"])
+def test_one_fact_that_is_not_fresh_brings_the_advice(state):
+    assert advice(["fresh", state, "fresh"]) == {"advice": VERIFY_FIRST}

@@ -17,7 +17,6 @@ from catmem.errors import (
     EditError,
     OverBudgetError,
     StaleError,
-    UnknownNameError,
 )
 from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
@@ -181,28 +180,9 @@ def test_a_part_of_it(place, choices, expected):
     assert bodies(opened(place, **choices)) == expected
 
 
-def test_an_unknown_profile(place):
-    with pytest.raises(UnknownNameError, match="noe"):
-        opened(place, profiles=["noe"])
-
-
-def test_a_folder_that_is_no_root(tmp_path):
-    """Whoever reviews nothing must not be told that nothing is due."""
-    with pytest.raises(ConfigError, match=r"no catmem\.yaml was found"):
-        opened(tmp_path)
-
-
 def test_two_profiles_with_one_file_are_asked_about_once(place):
     put(place / "profiles" / "zed.yaml", "memory_dir: homes/neo\nuser_memory_categories: ['*']\n")
     assert len(opened(place).due()) == 7
-
-
-def test_a_file_that_cannot_be_read_hides_no_other(place):
-    (place / "homes" / "boss" / "USER.md").write_bytes(b"\xff\n")
-    review = opened(place)
-    (error,) = review.unreadable
-    assert error.path is not None
-    assert len(review.due()) == 6
 
 
 def test_a_profile_that_is_not_right_hides_no_other(place):
@@ -320,20 +300,6 @@ def test_expire_leaves_what_is_expired(place):
     assert "gone by" not in bodies(review)
 
 
-def test_remove_and_the_history_keeps_it(place):
-    review = opened(place)
-    review.remove(at(review, "stale"))
-    assert "stale" not in text(place)
-    assert workspace_of(place).store.read("neo/user", "1").data.decode() == NEO
-
-
-def test_skip_writes_nothing(place):
-    review = opened(place)
-    review.skip(at(review, "stale"))
-    assert text(place) == NEO
-    assert "stale" not in bodies(review)
-
-
 def test_of_two_that_say_the_same_one_is_skipped(place):
     put(place / "homes" / "neo" / "USER.md", "## Talk\n[created: 2026-01-01] twice\n§\n[created: 2026-01-01] twice\n")
     review = opened(place, profiles=["neo"], category="talk")
@@ -412,12 +378,6 @@ def test_a_review_that_was_stopped_goes_on_and_begins_again_when_it_is_over(plac
         again.keep(due)
     again.finish()
     assert bodies(opened(place)) == ["gone by", "stale"]
-
-
-def test_restart_asks_again(place):
-    review = opened(place)
-    review.skip(at(review, "stale"))
-    assert "stale" in bodies(opened(place, restart=True))
 
 
 def test_the_end_of_one_part_leaves_the_others_as_they_were(place):

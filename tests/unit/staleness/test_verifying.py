@@ -6,11 +6,11 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError, ForbiddenError, NoMatchError, OperationCollisionError, StaleError, UnknownNameError
+from catmem.errors import EditError, ForbiddenError, NoMatchError, OperationCollisionError, StaleError
 from catmem.staleness import verifying
 from catmem.workspace.workspace import Workspace
 from catmem.writing.write import write_operations
-from tests.end_to_end.terminal import run, run_json
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 
 NEO = """\
@@ -220,11 +220,6 @@ def test_an_actor_verifies_what_it_sees(workspace, place):
     assert text(place).count("verified_date: 2026-11-01") == 3
 
 
-def test_an_unknown_profile(workspace):
-    with pytest.raises(UnknownNameError):
-        workspace.verify_all("noe", category="talk")
-
-
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
@@ -246,12 +241,6 @@ def test_the_command_tries_out(place):
     assert text(place) == NEO
 
 
-def test_the_command_as_json(place):
-    said = run_json("verify", "--root", place, "-p", "neo", "--all", "-c", "talk")
-    assert (said["verified"], said["dry_run"]) == (4, False)
-    assert [file["entity"] for file in said["files"]] == ["neo/user", "neo/memory"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -264,10 +253,4 @@ def test_the_command_as_json(place):
 )
 def test_the_command_with_a_mixture(place, arguments, message):
     assert message in run("verify", "--root", place, "-p", "neo", *arguments, status=2).stderr
-    assert text(place) == NEO
-
-
-@pytest.mark.parametrize("empty", [["--search", ""], ["--search", "  "]])
-def test_the_command_with_nothing_to_search_for(place, empty):
-    assert "error[" in run("verify", "--root", place, "-p", "neo", *empty, status=2).stderr
     assert text(place) == NEO

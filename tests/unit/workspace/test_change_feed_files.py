@@ -1,11 +1,13 @@
-"""A root of files that is watched: real files, real other programs."""
+"""A root in files, in a database or in any other store that is watched: real files, real other programs."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -13,6 +15,7 @@ from catmem.digest import bytes_digest
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import process, write_root
 from tests.golden.case import put
+from tests.roots import make_root
 from tests.unit.workspace.watched import watched
 
 OUTSIDE = "## Talk\nWritten outside.\n"
@@ -86,34 +89,6 @@ def test_a_write_of_another_process_is_told_with_what_it_adopted(workspace):
     assert told.said(written)["agent_id"] == "person"
 
 
-def test_a_write_of_its_own_process_is_told(workspace):
-    with watched(workspace) as told:
-        add(workspace, name="boss")
-        told.revision("1", "boss/user")
-
-
-def test_every_revision_is_told_in_its_order(workspace):
-    with watched(workspace) as told:
-        for number in range(20):
-            add(workspace, f"Number {number}.", "boss")
-        assert [told.revision(str(number), "boss/user").revision for number in range(1, 21)]
-
-
-def test_a_branch_is_told(workspace):
-    add(workspace, name="boss")
-    with watched(workspace) as told:
-        add(workspace, "Late.", "boss", expected="0", on_stale="branch")
-        assert told.revision("1a", "boss/user").record.is_branch
-
-
-def test_what_is_only_read_is_not_told(workspace):
-    add(workspace)
-    with watched(workspace) as told:
-        workspace.prompt("neo")
-        workspace.store.verify()
-        assert told.nothing_but(lambda: add(workspace, name="boss")) == []
-
-
 def test_a_profile_that_comes_is_watched(workspace):
     with watched(workspace) as told:
         put(workspace.root / "profiles" / "smith.yaml", "tier: 2\nuser_memory_categories: ['talk', 'rules']\n")
@@ -174,25 +149,6 @@ def test_a_history_that_is_gone_is_told(workspace, file):
 # --- profiles --------------------------------------------------------------------------------------------------------
 
 
-def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(workspace):
-    profile = workspace.root / "profiles" / "neo.yaml"
-    text = profile.read_text(encoding="utf-8")
-    with watched(workspace) as told:
-        profile.write_text("tier: [2\n", encoding="utf-8")
-        trouble = told.until(lambda news: news.profile == "neo")[0]
-        assert (trouble.kind, trouble.entity) == ("trouble", None)
-        said = told.said(trouble)
-        assert (said["profile"], said["code"], said["path"]) == ("neo", "yaml_syntax", str(profile))
-        assert said["line"]
-        assert said["hint"]
-        assert told.said(trouble, "boss") == {"profile": "neo", "code": "yaml_syntax"}
-        add(workspace, name="boss")
-        told.until(lambda news: news.entity == "boss/user")
-        profile.write_text(text, encoding="utf-8")
-        recovered = told.until(lambda news: news.kind == "recovered")[0]
-        assert told.said(recovered) == {"profile": "neo"}
-
-
 def test_a_profile_that_was_not_right_before_is_told_at_the_first_look(workspace):
     (workspace.root / "profiles" / "neo.yaml").write_text("memory_dir: /elsewhere\n", encoding="utf-8")
     with watched(workspace) as told:
@@ -204,3 +160,127 @@ def test_a_bounded_profile_hears_nothing_of_the_profiles_of_others(workspace):
     (workspace.root / "profiles" / "boss.yaml").write_text("tier: [2\n", encoding="utf-8")
     with watched(workspace) as told:
         assert told.said(told.until(lambda news: news.profile == "boss")[0], "neo") is None
+
+
+# --- in files and in databases -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["files", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def url(request, tmp_path):
+    if request.param == "postgresql":
+        from tests.sql import server
+
+        return server.url("watched")
+    return "files" if request.param == "files" else f"sqlite:///{tmp_path}/memory.db"
+
+
+@pytest.fixture
+def root(url, tmp_path):
+    write_root(tmp_path / "root", f"store: {url}\n")
+    found = Workspace.open(tmp_path / "root", search=False)
+    yield found
+    found.store.close()
+
+
+def test_what_is_written_from_the_very_first_on_is_told_in_its_order(root):
+    with watched(root) as told:
+        for number in range(20):
+            add(root, f"Number {number}.", "boss")
+        assert [told.revision(str(number), "boss/user").revision for number in range(1, 21)]
+        add(root)
+        told.until(lambda news: news.entity == "neo/user")
+
+
+def test_a_write_of_another_process_is_told(root):
+    add(root, name="boss")
+    with watched(root) as told:
+        process("add", "-p", "boss", "Another.", "-c", "rules", cwd=root.root)
+        assert told.said(told.revision("2", "boss/user"))["agent_id"] == "person"
+
+
+def test_a_branch_is_told(root):
+    add(root, name="boss")
+    with watched(root) as told:
+        add(root, "Late.", "boss", expected="0", on_stale="branch")
+        assert told.revision("1a", "boss/user").record.is_branch
+
+
+def test_what_is_only_read_is_not_told(root):
+    add(root)
+    with watched(root) as told:
+        root.prompt("neo")
+        root.store.verify()
+        assert told.nothing_but(lambda: add(root, name="boss")) == []
+
+
+def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(root):
+    profile = root.root / "profiles" / "neo.yaml"
+    text = profile.read_text(encoding="utf-8")
+    with watched(root) as told:
+        profile.write_text("tier: [2\n", encoding="utf-8")
+        trouble = told.until(lambda news: news.profile == "neo")[0]
+        assert (trouble.kind, trouble.entity) == ("trouble", None)
+        said = told.said(trouble)
+        assert (said["profile"], said["code"], said["path"]) == ("neo", "yaml_syntax", str(profile))
+        assert said["line"]
+        assert said["hint"]
+        assert told.said(trouble, "boss") == {"profile": "neo", "code": "yaml_syntax"}
+        add(root, name="boss")
+        told.until(lambda news: news.entity == "boss/user")
+        profile.write_text(text, encoding="utf-8")
+        recovered = told.until(lambda news: news.kind == "recovered")[0]
+        assert told.said(recovered) == {"profile": "neo"}
+
+
+DATABASES = pytest.mark.parametrize(
+    "url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)], indirect=True
+)
+
+
+def directly(url, statement):
+    """Run a statement as somebody who knows nothing of catmem."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as connection, connection:
+            connection.execute(statement)
+        return
+    from tests.sql import server
+
+    with server.admin(url) as connection:
+        connection.execute(statement)
+
+
+@DATABASES
+def test_a_change_of_rows_is_told_as_drift_and_then_as_adopted(root, url):
+    add(root)
+    with watched(root) as told:
+        directly(url, "UPDATE user_memories SET content = 'Changed by hand.'")
+        news = told.next()
+        assert (news.kind, news.entity, news.revision, news.recorded) == ("drift", "neo/user", "1", False)
+        add(root, "Another.")
+        assert told.revision("2").record.op == "adopt"
+        told.revision("3")
+
+
+@DATABASES
+def test_a_database_that_is_gone_for_a_while_is_told_once_and_what_came_after_it_too(root, url, tmp_path):
+    if not url.startswith("sqlite"):
+        pytest.skip("the server is everybody's: tests/end_to_end/test_live.py has one of its own")
+    add(root)
+    root.store.close()
+    database = tmp_path / "memory.db"
+    with watched(root) as told:
+        database.rename(tmp_path / "away.db")
+        database.write_text("this is no database\n" * 100, encoding="utf-8")
+        trouble = told.until(lambda news: news.kind == "trouble")[0]
+        assert trouble.entity is None
+        (tmp_path / "away.db").rename(database)
+        assert told.until(lambda news: news.kind == "recovered")[0].entity is None
+        add(root, "Another.")
+        told.until(lambda news: news.revision == "2")
+
+
+def test_any_store_is_looked_at(tmp_path):
+    workspace = make_root(tmp_path, profiles={"neo": "user_memory_categories: ['*']\n"}, files={"neo/user": "One.\n"})
+    with watched(workspace) as told:
+        workspace.add("neo", "Two.")
+        told.revision("2")

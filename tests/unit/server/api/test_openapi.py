@@ -9,8 +9,8 @@ from starlette.routing import Route
 from catmem.resources import schema
 from catmem.server import sse
 from catmem.server.api import openapi
-from catmem.server.api.door import endpoints
 from catmem.server.api.openapi import document
+from catmem.server.api.routes import endpoints
 
 
 def operations() -> set[tuple[str, str]]:

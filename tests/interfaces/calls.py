@@ -1,4 +1,4 @@
-"""The doors of an operation: the same values as a command line, a request, a tool call, or a call of the library."""
+"""The interfaces of an operation: the same values as a command line, a request, a tool call, or a call of the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.tools import call_tool
 from catmem.ops.table import STREAMED, Call, call, option_of
-from catmem.server.api.door import Endpoint
+from catmem.server.api.routes import Endpoint
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
@@ -27,11 +27,11 @@ from tests.same_as.compare import Plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.ops.table import Door, Operation
+    from catmem.ops.table import Interface, OperationRow
 
 
 class Told(NamedTuple):
-    """What a door answered: the code of the error, the JSON, and the bytes of every memory file then."""
+    """What a interface answered: the code of the error, the JSON, and the bytes of every memory file then."""
 
     code: str | None
     data: Any
@@ -46,20 +46,24 @@ def files_of(root: Path) -> dict[str, bytes]:
 def plain(data: Any, root: Path) -> Any:
     """JSON without what differs from call to call: times, ids, places."""
     if isinstance(data, dict):
-        data.pop(SHOWN, None)  # no door says it
+        data.pop(SHOWN, None)  # no interface says it
     return None if data is STREAMED else json.loads(Plain()(json.dumps(data).replace(str(root), "ROOT")))
 
 
-def by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None = None) -> Told:
-    """What the library answers, as a door would ask it, in the folder of the root."""
+def by_library(
+    row: OperationRow, root: Path, values: dict[str, Any], interface: Interface, actor: str | None = None
+) -> Told:
+    """What the library answers, as a interface would ask it, in the folder of the root."""
     with chdir(root):
-        return _by_library(row, root, values, door, actor)
+        return _by_library(row, root, values, interface, actor)
 
 
-def _by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, actor: str | None) -> Told:
+def _by_library(row: OperationRow, root: Path, values: dict[str, Any], interface: Interface, actor: str | None) -> Told:
     workspace = Workspace.open(root, search=False)
-    session = ToolSession() if door == "tool" else None
-    asked = Call(row, lambda _: workspace, door, actor, actor, frozenset(values), for_program=True, session=session)
+    session = ToolSession() if interface == "tool" else None
+    asked = Call(
+        row, lambda _: workspace, interface, actor, actor, frozenset(values), for_program=True, session=session
+    )
     with closing(workspace.store):
         if session is not None:
             session.begin(workspace, str(actor))
@@ -74,7 +78,7 @@ def _by_library(row: Operation, root: Path, values: dict[str, Any], door: Door, 
 # --- the command line --------------------------------------------------------------------------------------------------
 
 
-def words_of(row: Operation, values: dict[str, Any]) -> list[str]:
+def words_of(row: OperationRow, values: dict[str, Any]) -> list[str]:
     """The command line that says these values."""
     words, arguments = row.name.split(), []
     for each in row.at("command"):
@@ -102,7 +106,7 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date | datetime) else str(value)
 
 
-def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
+def by_command(row: OperationRow, root: Path, values: dict[str, Any]) -> Told:
     """What the command answers with ``--format json``."""
     name, *words = words_of(row, values)
     asked = [name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
@@ -124,7 +128,7 @@ def by_command(row: Operation, root: Path, values: dict[str, Any]) -> Told:
 # --- HTTP --------------------------------------------------------------------------------------------------------------
 
 
-def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | None = None) -> Told:
+def by_http(row: OperationRow, root: Path, values: dict[str, Any], actor: str | None = None) -> Told:
     """What the API answers a person, or the profile ``actor``."""
     assert row.http is not None
     workspace = Workspace.open(root, search=False)
@@ -151,7 +155,7 @@ def by_http(row: Operation, root: Path, values: dict[str, Any], actor: str | Non
 # --- tools -------------------------------------------------------------------------------------------------------------
 
 
-def by_tool(row: Operation, root: Path, values: dict[str, Any], actor: str) -> Told:
+def by_tool(row: OperationRow, root: Path, values: dict[str, Any], actor: str) -> Told:
     """What the tool answers to a model."""
     assert row.tool is not None
     workspace = Workspace.open(root, search=False)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.cli.door import open_root
+from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.shared import Profile

@@ -69,6 +69,12 @@ CASES: dict[str, list[Case]] = {
         good(profile="neo", old="15th", as_of=date(2026, 11, 21), evidence="the contract"),
         good(profile="neo", whole_category=True, category="rules", dry_run=True),
         bad("no_match", profile="neo", old="nothing of this kind"),
+        good(profile="neo", query="vendor", as_of=date(2026, 11, 21)),
+        good(profile="neo", whole_category=True, category="rules", target="user"),
+        bad("unknown_name", profile="nobody", whole_category=True, category="rules"),
+        bad("no_match", profile="neo", query="xyzzy"),
+        bad("empty_query", profile="neo", query=""),
+        bad("empty_query", profile="neo", query="  "),
     ],
     "show": [
         good(profile="neo"),
@@ -126,5 +132,10 @@ CASES: dict[str, list[Case]] = {
     "schema": [good(), good(name="tags", where=True), bad("unknown_schema", name="nothing")],
     "memory list": [good(), good(target="memory", offset=1)],
     "memory search": [good(query="vendor"), good(query="xyzzy", category="rules")],
+    "seed": [
+        good(source="orchestrator", targets=["neo"], target="user", categories=["rules"], fit=True),
+        bad("unknown_name", source="orchestrator", targets=["nobody"]),
+    ],
+    "seed-plan": [good(source="orchestrator", targets=["neo"]), bad("unknown_name", source="nobody")],
     "reconcile": [bad("not_a_copy", copy="nowhere.md")],
 }

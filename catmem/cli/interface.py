@@ -1,4 +1,4 @@
-"""The command line's door: a click command of a row of the table, from its words to what it prints."""
+"""The command line's interface: a click command of a row of the table, from its words to what it prints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from catmem.config.config import Config
-    from catmem.ops.table import Opens, Operation, Parameter
+    from catmem.ops.table import Opens, OperationRow, Parameter
     from catmem.workspace.workspace import Workspace
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def command_of(name: str) -> click.Command:
     return Group(name, help=said, examples=examples, commands=held)
 
 
-def command(row: Operation, held: Sequence[click.Command] = ()) -> click.Command:
+def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Command:
     """The command of a row, which may hold others, and then does its own work without one of them."""
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
@@ -79,7 +79,7 @@ def command(row: Operation, held: Sequence[click.Command] = ()) -> click.Command
     return Command(row.name.rpartition(" ")[2], examples=row.examples, **more)
 
 
-def _callback(row: Operation) -> Callable[..., None]:
+def _callback(row: OperationRow) -> Callable[..., None]:
     def run(ctx: click.Context, **words: Any) -> None:  # noqa: ANN401 - as the row has them
         if ctx.invoked_subcommand is not None:
             if any(ctx.get_parameter_source(name) != ParameterSource.DEFAULT for name in ("root", "form")):

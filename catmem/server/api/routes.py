@@ -1,4 +1,4 @@
-"""The door of HTTP: the routes of the table's rows, from a request to its answer."""
+"""The interface of HTTP: the routes of the table's rows, from a request to its answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from catmem.envelopes.caller import Caller
-    from catmem.ops.table import Http, Operation, Parameter, Schema
+    from catmem.ops.table import Http, OperationRow, Parameter, Schema
     from catmem.server.requests import Place
     from catmem.writing.drift_guard import ToolSession
 
@@ -58,7 +58,7 @@ _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"
 class Endpoint(NamedTuple):
     """A row with its path."""
 
-    row: Operation
+    row: OperationRow
     http: Http
 
     @property
@@ -226,7 +226,7 @@ def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
         try:
             done = call(asked, values)
         except UsageError as error:
-            raise bad_parameter(error.message, error.hint or "See /openapi.json.") from None
+            raise bad_parameter(error.message, "See /openapi.json.") from None
         data = done.seen_by(asked)
         shown = frozenset(shown_in(data))
         return _encoded(endpoint, done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session

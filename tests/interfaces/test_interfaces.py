@@ -1,6 +1,6 @@
-"""Every operation through every door that it has: the same outcome as the call of the library.
+"""Every operation through every interface that it has: the same outcome as the call of the library.
 
-What is said here is not said again for each door. A row without a case fails, so a new operation gets its own.
+What is said here is not said again for each interface. A row without a case fails, so a new operation gets its own.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.ops.table import OPERATIONS, load_all
 from catmem.workspace.workspace import Workspace
-from tests.doors.cases import CASES, SETUP, Case
-from tests.doors.doors import by_command, by_http, by_library, by_tool, copied, files_of
 from tests.golden.case import put
+from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of
+from tests.interfaces.cases import CASES, SETUP, Case
 from tests.same_as import roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from catmem.ops.table import Door, Operation, Parameter
+    from catmem.ops.table import Interface, OperationRow, Parameter
 
 load_all()
 WITHOUT = frozenset({"watch", "memory proposals", "memory withdraw", "operations", "submit"})
@@ -32,7 +32,7 @@ WITHOUT = frozenset({"watch", "memory proposals", "memory withdraw", "operations
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory) -> tuple[Path, str]:
     """The root of the cases, and the proposal that waits in it."""
-    root = tmp_path_factory.mktemp("doors") / "root"
+    root = tmp_path_factory.mktemp("interfaces") / "root"
     for name, text in {"catmem.yaml": roots.CONFIG, **roots.PROFILES, **roots.of_all()}.items():
         put(root / name, text)
     for line in SETUP:
@@ -44,23 +44,23 @@ def stage(tmp_path_factory) -> tuple[Path, str]:
     return root, proposal.id
 
 
-def cases(door: Door) -> list[Any]:
-    return [*_cases(door)]
+def cases(interface: Interface) -> list[Any]:
+    return [*_cases(interface)]
 
 
-def _cases(door: Door) -> Iterator[Any]:
+def _cases(interface: Interface) -> Iterator[Any]:
     for name, found in CASES.items():
         row = OPERATIONS[name]
-        for number, case in enumerate(found if _has(row, door) else ()):
-            known = {each.name for each in row.at(door)} | {
-                each.name for each in row.parameters.values() if door in each.said.caller
+        for number, case in enumerate(found if _has(row, interface) else ()):
+            known = {each.name for each in row.at(interface)} | {
+                each.name for each in row.parameters.values() if interface in each.said.caller
             }
             if set(case.values) <= known:
                 yield pytest.param(name, case, id=f"{name}-{number}")
 
 
-def _has(row: Operation, door: Door) -> bool:
-    return {"command": row.command, "http": row.http is not None, "tool": row.tool is not None}[door]
+def _has(row: OperationRow, interface: Interface) -> bool:
+    return {"command": row.command, "http": row.http is not None, "tool": row.tool is not None}[interface]
 
 
 def filled(case: Case, proposal: str) -> dict[str, Any]:
@@ -102,8 +102,10 @@ def test_the_api_does_what_the_library_does(stage, tmp_path, name, case, actor):
 @pytest.mark.parametrize(("name", "case"), cases("tool"))
 def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
     root, proposal = stage
-    row, actor = OPERATIONS[name], str(case.values.get("profile") or "neo")
-    values = {each: value for each, value in filled(case, proposal).items() if each not in {"profile", "actor"}}
+    row = OPERATIONS[name]
+    callers = [each.name for each in row.parameters.values() if "tool" in each.said.caller]
+    actor = next((str(case.values[each]) for each in callers if case.values.get(each)), "neo")
+    values = {each: value for each, value in filled(case, proposal).items() if each not in callers}
     if actor == "nobody" or "vault" in values.values():
         return
     library = by_library(row, copied(root, tmp_path / "a" / "root"), values, "tool", actor)
@@ -112,7 +114,7 @@ def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
     assert told.data["success"] == (library.code is None)
 
 
-# --- what no door takes, by the row itself -----------------------------------------------------------------------------
+# --- what no interface takes, by the row itself -----------------------------------------------------------------------------
 
 
 def _wrong(each: Parameter) -> Any:
@@ -124,19 +126,19 @@ def _wrong(each: Parameter) -> Any:
     return "someday" if each.schema.get("format") == "date" else None
 
 
-def wrong_values(door: Door) -> list[Any]:
+def wrong_values(interface: Interface) -> list[Any]:
     return [
         pytest.param(row.name, each.name, _wrong(each), id=f"{row.name}-{each.name}")
         for row in OPERATIONS.values()
-        if _has(row, door)
-        for each in row.at(door)
+        if _has(row, interface)
+        for each in row.at(interface)
         if not each.many and _wrong(each) is not None
     ]
 
 
-def least(row: Operation, door: Door) -> dict[str, Any]:
+def least(row: OperationRow, interface: Interface) -> dict[str, Any]:
     """Values for what the row cannot go without."""
-    needed = [each for each in row.at(door) if each.required or (each.said.needed and door != "command")]
+    needed = [each for each in row.at(interface) if each.required or (each.said.needed and interface != "command")]
     return {each.name: "neo/user" if "entity" in each.name else "neo" for each in needed}
 
 

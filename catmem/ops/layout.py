@@ -91,7 +91,7 @@ def fmt(
             changed[shown_path(path)] = planned
     unreadable = [error.to_dict() for error in files.unreadable]
     said = {"files": len(files.links), "changed": list(changed), "written": writes, "unreadable": unreadable}
-    status = status or int(bool(changed) and not writes)
+    status = max([status, *(each.exit_status for each in files.unreadable)]) or int(bool(changed) and not writes)
     return Outcome(Formatted(len(files.links), changed), said, files.unreadable, status)
 
 

@@ -6,18 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from catmem.config.json_schema import shown
 from catmem.digest import jsonable
 from catmem.errors import CatmemError, UnreadableError
 from catmem.names import TARGETS, is_declared
-from catmem.ops.shared import (
-    AnyProfile,
-    AsOf,
-    Category,
-    OneFile,
-    refuse_undeclared,
-    tell_of_file,
-    tell_of_rows,
-)
+from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.staleness.freshness import advice
 
@@ -46,12 +39,8 @@ class ShownFile:
 class ShownContent:
     """The content of a declared entity, which ``is_text`` or any JSON value."""
 
-    said: dict[str, Any]
+    content: Any
     is_text: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.said
 
 
 @operation(
@@ -69,7 +58,7 @@ def show(
     file: Annotated[str | None, P(argument=True)] = None,
     profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
     target: OneFile = None,
-) -> ShownFile | ShownContent:
+) -> ShownFile | Outcome:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
     In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml
@@ -93,14 +82,15 @@ def show(
     return ShownFile(document.form(document.title, document.by_category, problems), document, problems)
 
 
-def _content(call: Call, entity: str) -> ShownContent:
+def _content(call: Call, entity: str) -> Outcome:
     from catmem.entities.contents import content_of
     from catmem.workspace.history import declared_of
 
     declared = declared_of(call.root, entity)
     now = call.root.store.read(entity)
-    said = {"entity": entity, "revision": now.revision, "digest": now.digest, "content": content_of(declared, now.data)}
-    return ShownContent(said, declared.content == "text")
+    content = content_of(declared, now.data)
+    said = {"entity": entity, "revision": now.revision, "digest": now.digest, "content": content}
+    return Outcome(ShownContent(content, declared.content == "text"), said)
 
 
 def _seen(call: Call, profile: str, target: str) -> ShownFile:
@@ -267,18 +257,15 @@ def search(
     from catmem.workspace.everywhere import folded
 
     refuse_undeclared(call, category)
-    filters: dict[str, Any] = {
-        "target": target,
-        "category": category,
-        "tags": tags,
-        "state": tuple(states or ()) or None,
-    }
+    state = tuple(states or ()) or None
+    filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": state}
     if profile is None:
         _tell_of_all(call, target)
         searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
         hits = folded(searched.found)
         _tell_notes(call, notes_of(call.root))
-        return Outcome(Found(None, query, len(hits), hits[:limit]), problems=searched.unreadable)
+        hints = [] if hits else [f"Nothing in any file fits {shown(query)}."]
+        return Outcome(Found(None, query, len(hits), hits[:limit], hints=hints), problems=searched.unreadable)
     tell_of_rows(call, profile, target)
     found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
     _tell_notes(call, notes_of(call.root))
@@ -305,7 +292,6 @@ def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
 
 def _hints(call: Call, profile: str, query: str, filters: dict[str, Any], as_of: Any) -> list[str]:  # noqa: ANN401 - a day
     """Why nothing was found, and what to try."""
-    from catmem.config.json_schema import shown
     from catmem.search.search import search
 
     given = {name: value for name, value in filters.items() if value}

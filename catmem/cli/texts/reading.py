@@ -52,8 +52,7 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
 
 
 def _content(value: ShownContent, _: Call) -> None:
-    content = value.said["content"]
-    emit(printable(content) if value.is_text else f"{printable_json(content)}\n")
+    emit(printable(value.content) if value.is_text else f"{printable_json(value.content)}\n")
 
 
 def _listed(value: EntryList, _: Call) -> None:
@@ -83,27 +82,15 @@ def _others(found: SharedEntry[Any]) -> str:
 
 
 def _found(value: Found, _: Call) -> None:
-    if value.profile is None:
-        _found_everywhere(value)
-        return
     say_all(value.hints)
-    emit("\n".join(f"{_place(each)}\n    {_styled(each.snippet)}\n" for each in value.hits))
-    say_all(advice(each.freshness.state for each in value.hits).values())
-    if value.total > len(value.hits):
-        say(f"{len(value.hits)} of {value.total:,} entries; --limit {value.total} shows all.")
-
-
-def _found_everywhere(value: Found) -> None:
-    from catmem.config.json_schema import shown
-
-    if not value.hits:
-        say(f"Nothing in any file fits {shown(value.query)}.")
-    lines = (f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in value.hits)
-    texts = (_styled(each.entry.snippet) for each in value.hits)
-    emit("\n".join(f"{line}\n    {text}\n" for line, text in zip(lines, texts, strict=True)))
-    say_all(advice(each.entry.freshness.state for each in value.hits).values())
-    if value.total > len(value.hits):
-        say(f"{len(value.hits)} of {value.total:,} entries; --limit {value.total} shows all.")
+    hits, places = value.hits, [_place(each) for each in value.hits] if value.profile else []
+    if value.profile is None:
+        places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
+        hits = [each.entry for each in hits]
+    emit("\n".join(f"{place}\n    {_styled(each.snippet)}\n" for place, each in zip(places, hits, strict=True)))
+    say_all(advice(each.freshness.state for each in hits).values())
+    if value.total > len(hits):
+        say(f"{len(hits)} of {value.total:,} entries; --limit {value.total} shows all.")
 
 
 def _place(found: SearchHit) -> str:

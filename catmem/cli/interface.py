@@ -7,7 +7,6 @@ import sys
 import typing
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
@@ -140,7 +139,12 @@ def show(asked: Call, done: Outcome) -> None:
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, group = asked.operation.run.__module__.rpartition(".")
     name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts"
-    texts = getattr(import_module(name), "TEXTS", {}) if find_spec(name) else {}
+    try:
+        texts = import_module(name).TEXTS
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        texts = {}
     if type(value) in texts:
         texts[type(value)](value, asked)
     else:

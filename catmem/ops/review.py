@@ -94,4 +94,4 @@ def review(
     if waiting and not call.for_program:
         waits = f"{counted(waiting, 'proposal')} of agents"
         call.tell(f"{waits}: 'catmem proposals --interactive' goes through what waits.")
-    return Outcome(None, said, review.unreadable, None if review.unreadable else int(bool(left)))
+    return Outcome(None, said, review.unreadable, 0 if review.unreadable else int(bool(left)))

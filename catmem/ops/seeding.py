@@ -248,7 +248,7 @@ def seed(
         raise unknown
     done = Seeds(plans, results, unreadable)
     ended = int(not done.in_sync) if check else max(each.exit_status for each in results or plans)
-    return Outcome(done, problems=unreadable, status=None if unreadable else ended)
+    return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
 
 
 def _of_agent(

@@ -7,7 +7,6 @@ What it gives is an ``Outcome``, or a value that becomes one. ``docs/first-chang
 
 from __future__ import annotations
 
-import logging
 import sys
 import types
 import typing
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
 
-LOG = logging.getLogger("catmem.plugins")
 Interface: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
 """How a command opens its root: to read its files, with its store, or with that without a note on unread files."""
@@ -365,7 +363,9 @@ def load_all() -> None:
         try:
             import_rows(name, added.module)
         except ConfigError as error:
-            LOG.warning("%s", error.message)
+            import logging
+
+            logging.getLogger("catmem.plugins").warning("%s", error.message)
 
 
 def family(name: str, said: str, examples: Sequence[str]) -> None:

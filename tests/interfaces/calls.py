@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from contextlib import chdir, closing
 from datetime import date, datetime
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from catmem.ops.table import Interface, OperationRow
 
 
+VARIES = frozenset({"seconds", "milliseconds", "duration_ms", "tokens"})
+"""What is measured, and places by the path of a root."""
+
+
 class Told(NamedTuple):
     """What a interface answered: the code of the error, the JSON, and the bytes of every memory file then."""
 
@@ -47,7 +52,16 @@ def plain(data: Any, root: Path) -> Any:
     """JSON without what differs from call to call: times, ids, places."""
     if isinstance(data, dict):
         data.pop(SHOWN, None)  # no interface says it
-    return None if data is STREAMED else json.loads(Plain()(json.dumps(data).replace(str(root), "ROOT")))
+    return None if data is STREAMED else _plain(json.loads(json.dumps(data)), str(root), Plain())
+
+
+def _plain(value: Any, root: str, made: Plain) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each, root, made) for name, each in value.items() if name not in VARIES}
+    if isinstance(value, list):
+        return [_plain(each, root, made) for each in value]
+    # A folder of keys or tokens goes by the path of its root.
+    return made(re.sub("root-[0-9a-f]{12}", "ROOT", value.replace(root, "ROOT"))) if isinstance(value, str) else value
 
 
 def by_library(
@@ -108,8 +122,9 @@ def _text(value: Any) -> str:
 
 def by_command(row: OperationRow, root: Path, values: dict[str, Any]) -> Told:
     """What the command answers with ``--format json``."""
-    name, *words = words_of(row, values)
-    asked = [name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
+    name = row.name.split()
+    words = words_of(row, values)[len(name) :]
+    asked = [*name, *(["--root", str(root)] if row.rooted else []), *(["--format", "json"] if row.formats else [])]
     with chdir(root):
         done = CliRunner().invoke(group, [*asked, *words])
     if done.exception is not None and not isinstance(done.exception, SystemExit):

@@ -90,7 +90,10 @@ def filled(case: Case, proposal: str) -> dict[str, Any]:
 
 
 def test_every_operation_has_a_case():
-    assert not {name for name in OPERATIONS if name not in CASES} - WITHOUT
+    own = {
+        name for name, row in OPERATIONS.items() if row.run.__module__.startswith(("catmem.ops.", "catmem.plugins."))
+    }
+    assert own - CASES.keys() - WITHOUT == set()
 
 
 @pytest.mark.parametrize(("name", "case"), cases("command"))

@@ -1,0 +1,34 @@
+"""No package of catmem has more lines than docs/architecture.md gives it."""
+
+from __future__ import annotations
+
+import re
+
+from tests.docs.pages import ROOT
+
+PACKAGE = ROOT / "catmem"
+BUDGETS = {
+    name: int(most.replace(",", ""))
+    for name, most in re.findall(
+        r"^\| `([\w/*.]+)` \| ([\d,]+) \|$", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+    )
+}
+TOP = "*.py"
+
+
+def lines(name: str) -> int:
+    files = PACKAGE.glob(TOP) if name == TOP else (PACKAGE / name).rglob(TOP)
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+
+
+def test_no_package_is_larger_than_its_budget():
+    assert {name: count for name in BUDGETS if (count := lines(name)) > BUDGETS[name]} == {}
+
+
+def test_every_package_has_a_budget():
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob(TOP))} - {
+        "plugins",
+        "__pycache__",
+    }
+    plugins = {f"plugins/{path.name}" for path in (PACKAGE / "plugins").iterdir() if any(path.rglob(TOP))}
+    assert set(BUDGETS) == {TOP, *(f"{name}/" for name in folders | plugins)}

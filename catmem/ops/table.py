@@ -23,7 +23,7 @@ from catmem.errors import CatmemError, ConfigError, ForbiddenError
 from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from contextlib import AbstractContextManager
 
     from catmem.envelopes.builder import WriteBase
@@ -202,11 +202,6 @@ class OperationRow:
     def help(self) -> str:
         """What the function says of itself."""
         return self.run.__doc__ or ""
-
-    @property
-    def writes(self) -> bool:
-        """Whether it changes anything over HTTP."""
-        return self.http is not None and self.http.method == "POST"
 
     def at(self, interface: Interface) -> list[Parameter]:
         """The parameters that an interface has."""
@@ -449,9 +444,10 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     if row.people is not None and asked.actor is not None:
         verb, why = row.people
         raise ForbiddenError(f"{asked.actor} may not {verb}", hint=why)
+    takes = {each.name for each in row.at(asked.interface)}
     for name in values:
-        if name not in row.parameters:
-            raise UsageError(untaken(row.name, name, row.parameters))
+        if name not in takes:
+            raise UsageError(untaken(row.name, name, takes))
     complete = {
         each.name: values.get(each.name, None if each.required else each.default) for each in row.parameters.values()
     }
@@ -463,11 +459,11 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     return done if isinstance(done, Outcome) else Outcome(done)
 
 
-def untaken(what: str, name: str, takes: Mapping[str, Any]) -> str:
+def untaken(what: str, name: str, takes: Collection[str]) -> str:
     """That there is no such parameter, and which there are."""
     near = nearest(name, takes)
     meant = f"did you mean {near!r}? " if near else ""
-    return f"{what} takes no {shown(name)}: {meant}it takes {', '.join(takes)}"
+    return f"{what} takes no {shown(name)}: {meant}it takes {', '.join(sorted(takes))}"
 
 
 def ask(root: Workspace, name: str, actor: str | None = None, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data

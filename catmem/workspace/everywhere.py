@@ -26,7 +26,7 @@ from catmem.proposals.proposal import ProposalReader
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, read_document
-from catmem.workspace.root import load_each
+from catmem.workspace.root import agent_names, load_each
 from catmem.workspace.seen_entry import SeenEntry
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     unreadable: list[str] = []
     with workspace.anew() as now:
         profiles = {profile.name: profile for profile in load_each(now)[0]}
+        agents = {*agent_names(now), *now.config.entities}
         for entity in named_entities(now.config):
+            if entity.partition("/")[0] not in agents:
+                continue  # a mere base of other profiles
             try:
                 standings.append(_standing(now, profiles, entity, day))
             except (CatmemError, OSError, KeyError):

@@ -182,3 +182,11 @@ def test_a_survey_as_json_names_its_entities(workspace):
         "unmerged": 0, "waiting": 0, "waiting_for": 0,
     }  # fmt: skip
     assert said["unreadable"] == []
+
+
+def test_a_profile_that_others_extend_and_that_has_no_files_is_no_trouble(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "base.yaml", "include_uncategorized: false\n")
+    put(tmp_path / "profiles" / "neo.yaml", "extends: base\nuser_memory_categories: [talk]\n")
+    found = Workspace.open(tmp_path, search=False).survey()
+    assert ([each.entity for each in found.standings], found.unreadable) == (["neo/user", "neo/memory"], ())

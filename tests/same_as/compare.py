@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 TIMES = {
     "TIME": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|\+00:00| UTC)?|\b\d{8}T\d{6}(?:\.\d+)?Z\b",
+    "MODIFIED": r"(?<=last-modified: )\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT",
     "SECONDS": r"(?<=\"seconds\":)\s?[\d.e-]+|(?<![\w.])\d+(?:\.\d+)?(?= ?ms\b| s\b)",
     "KEY": r"(?<!\d)\d{8}t\d{6}(?:-\d+)?\b",
     "ADDRESS": r"(?<=\bat )0x[0-9a-f]+",

@@ -105,9 +105,12 @@ def at(place: str) -> Any:  # noqa: ANN401 - whatever stands there
     """What stands at ``module:name``, or the ``module``. Raises ``ConfigError`` (``bad_plugin``)."""
     module, _, name = place.partition(":")
     try:
-        found = import_module(module)
+        with redirect_stdout(sys.stderr):  # what a plugin prints is no data of a command
+            found = import_module(module)
         return getattr(found, name) if name else found
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # others wrote what is imported, and may call exit
         raise bad_plugin(f"what a plugin adds as {place} is not there: {_reason(error)}") from error
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 T = TypeVar("T")
+_LARGEST = 10**12
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
 FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
@@ -138,7 +139,7 @@ def show(asked: Call, done: Outcome) -> None:
 
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, group = asked.operation.run.__module__.rpartition(".")
-    name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package}.texts"
+    name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package or group}.texts"
     try:
         texts = import_module(name).TEXTS
     except ModuleNotFoundError as error:
@@ -282,7 +283,8 @@ def _reader(each: Parameter) -> Callable[..., Any] | None:
         return _tags
     if each.many:
         return _list
-    return {date: _day, datetime: _moment, timedelta: _length}.get(each.kind)
+    readers: dict[Any, Callable[..., Any]] = {date: _day, datetime: _moment, timedelta: _length, int: _number}
+    return readers.get(each.kind)
 
 
 def takes_text(command: click.Command) -> bool:
@@ -292,6 +294,13 @@ def takes_text(command: click.Command) -> bool:
 
 def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...] | None) -> list[Any]:
     return list(values or ())
+
+
+def _number(_ctx: click.Context, _param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and abs(value) > _LARGEST:
+        message = f"{value} is too large."
+        raise click.BadParameter(message)
+    return value
 
 
 def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:

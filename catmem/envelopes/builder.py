@@ -132,7 +132,7 @@ def _check_values(fields: Mapping[str, Any]) -> None:
     if not is_free and isinstance(content, list) and not all(isinstance(each, dict) for each in content):
         raise EnvelopeError("an operation is an object", key="content", hint=_HINT)
     for name, kind in (("op_id", str), ("alert", bool), ("parents", list)):
-        if name in fields and not isinstance(fields[name], kind):
+        if name in fields and (not isinstance(fields[name], kind) or fields[name] == ""):
             raise EnvelopeError(f"{name} is {shown(fields[name])}", key=name, hint=_HINT)
     prev = base_named(fields)
     if prev is not None and (isinstance(prev, bool) or not is_revision(str(prev))):

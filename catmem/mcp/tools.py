@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
 from catmem.config.access import Rights
-from catmem.config.json_schema import nearest, shown
+from catmem.config.json_schema import faults_by, nearest, shown
 from catmem.config.selector import is_pattern
+from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.table import OPERATIONS, Call, UsageError, call, load_all
+from catmem.ops.table import OPERATIONS, Call, UsageError, call, load_all, value_of
 from catmem.tools.arguments import bad_arguments
-from catmem.tools.memory_tool import GIVEN_TAGS, memory_tool, refusal
+from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, memory_tool, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +56,7 @@ def _tool(row: OperationRow, offer: Offer, rights: Rights | None = None, *, wait
         }
         if each.many:
             form["items"] = {"type": each.schema["items"]["type"]}
-        said = (each.said.brief or each.said.said).format(given_tags=GIVEN_TAGS)
+        said = (each.said.brief or each.said.said).replace("{given_tags}", GIVEN_TAGS)
         properties[each.called] = {**form, "description": said}
     if rights is not None and offer.into:
         properties["category"] |= _writable(rights)
@@ -141,10 +143,15 @@ def call_tool(
             "reason": "bad_arguments",
             "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(takes)}.",
         }
-    if offer.action is not None:
+    if offer.action in ACTIONS:
         action = "proposals" if offer.action == "list" and arguments.get("proposal") is not None else offer.action
         return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
-    values = {each.name: arguments[each.called] for each in row.at("tool") if arguments.get(each.called) is not None}
+    given = {name: value for name, value in arguments.items() if value is not None}
+    form = {"type": "object", "properties": {each.called: each.schema for each in row.at("tool")}}
+    form["required"] = [each.called for each in row.at("tool") if each.required or each.said.needed]
+    for key, message, hint in faults_by(json.dumps(form), given):
+        return refusal(bad_arguments(message, hint, key_text(key)))
+    values = {each.name: value_of(each, given[each.called]) for each in row.at("tool") if each.called in given}
     asked = Call(row, lambda _: workspace, "tool", profile, profile, frozenset(values), session=session)
     try:
         return {"success": True, **call(asked, values).seen_by(asked)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.config.json_schema import shown, suggestion
+from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError
@@ -107,7 +107,7 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -
             raise ConfigError(
                 f"there is no agent {shown(name)}: no profile has that name, and no revision of {past.entity} is by it",
                 code="unknown_agent",
-                hint=suggestion(name, sorted(known), "agents"),
+                hint="Name agents that the log of revisions names, the first before all others.",
             )
 
 

@@ -148,11 +148,17 @@ def envelope(
     Where -p names an entity that catmem.yaml declares, such as project:alpha, that is its whole JSON value, or text.
     catmem write --envelope makes the write, here or wherever the envelope is sent.
     """
+    from catmem.config.access import Rights
+    from catmem.envelopes.agents import profile_of
     from catmem.envelopes.builder import make_envelope
     from catmem.workspace.history import entity_of
     from catmem.writing.written import on_adoption
 
     content = _content(added, category, json, text)
+    acting = None if actor is None else profile_of(call.root.config, actor)
+    if acting is not None and ":" not in profile:
+        rights = Rights(call.root.profile(acting), target, call.root.config.taxonomy)
+        rights.refuse_other_owner(profile)
     entity = entity_of(call.root, profile if ":" in profile else f"{profile}/{target}")
     more: dict[str, Any] = {"prev": prev, "op_id": op_id, "alert": alert, "signed": signed}
     made, adopted = make_envelope(call.root, entity, content, agent=actor, **more)

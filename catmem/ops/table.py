@@ -7,6 +7,7 @@ What it gives is an ``Outcome``, or a value that becomes one. ``docs/first-chang
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 import typing
@@ -374,7 +375,9 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
         if name in OPERATIONS:
             raise TypeError(f"{_place(run)}: there is an operation {name!r} already")
-        OPERATIONS[name] = made = OperationRow(name, run, _parameters(name, run), **row)
+        made = OperationRow(name, run, _parameters(name, run), **row)
+        _refuse_unreadable(made)
+        OPERATIONS[name] = made
         run.operation = made  # type: ignore[attr-defined]
         return run
 
@@ -407,6 +410,21 @@ def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, defau
     return Parameter(called, kind, many, default, hint.__metadata__[0])
 
 
+_PATH = re.compile(r"(/[a-z0-9_-]+|/\{[a-z_]+\})+")
+
+
+def _refuse_unreadable(row: OperationRow) -> None:
+    """Raise ``TypeError``, with its place, for a path or a type that HTTP or a model could not give."""
+    if row.http is not None and not _PATH.fullmatch(row.http.path):
+        raise TypeError(f"{_place(row.run)}: the operation {row.name!r} has no path: {row.http.path!r}")
+    for interface in [*(["http"] if row.http else []), *(["tool"] if row.tool else [])]:
+        for each in row.at(interface):  # type: ignore[arg-type]  # one of the two
+            if each.kind in {float, datetime, timedelta} or (each.many and each.kind in {int, date}):
+                raise TypeError(
+                    f"{_place(row.run)}: {each.name} of {row.name!r} has a type that {interface} cannot read"
+                )
+
+
 def _place(run: Callable[..., Any]) -> str:
     return f"{sys.modules[run.__module__].__file__}:{run.__code__.co_firstlineno}"
 
@@ -424,11 +442,24 @@ def import_rows(name: str, module: str) -> None:
             raise bad_plugin(f"{module} has an operation {own[0]!r}, and that name is catmem's own")
         if name not in OPERATIONS and name not in FAMILIES:
             raise bad_plugin(f"{module} has no operation {name!r}")
+        _refuse_shadows(module, _added(*before)[0][1])
     except ConfigError:
         for table, names in _added(*before):
             for each in names:
                 del table[each]
         raise
+
+
+def _refuse_shadows(module: str, names: set[str]) -> None:
+    """Raise ``ConfigError`` (``bad_plugin``) for a path or a tool that another operation has."""
+    others = [row for name, row in OPERATIONS.items() if name not in names]
+    paths = {(row.http.method, row.http.path) for row in others if row.http is not None}
+    tools = {row.tool.name for row in others if row.tool is not None}
+    for row in (OPERATIONS[name] for name in names):
+        if row.http is not None and (row.http.method, row.http.path) in paths:
+            raise bad_plugin(f"{module} has the path {row.http.path} of another operation")
+        if row.tool is not None and row.tool.name in tools:
+            raise bad_plugin(f"{module} has the tool {row.tool.name} of another operation")
 
 
 def _added(rows: set[str], families: set[str]) -> list[tuple[dict[str, Any], set[str]]]:
@@ -444,6 +475,8 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     if row.people is not None and asked.actor is not None:
         verb, why = row.people
         raise ForbiddenError(f"{asked.actor} may not {verb}", hint=why)
+    if asked.actor is not None and row.command and row.http is None and row.tool is None:
+        raise ForbiddenError(f"{asked.actor} may not call {row.name}", hint="It is for the command line.")
     takes = {each.name for each in row.at(asked.interface)}
     for name in values:
         if name not in takes:
@@ -455,8 +488,16 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
         if asked.interface in each.said.caller:
             complete[each.name] = asked.actor
     asked.values = complete
-    done = row.run(asked, **complete)
+    try:
+        done = row.run(asked, **complete)
+    except SystemExit as stop:  # a plugin's: a server would end with it
+        raise RuntimeError(f"the operation {row.name} ended the program") from stop
     return done if isinstance(done, Outcome) else Outcome(done)
+
+
+def value_of(parameter: Parameter, value: Any) -> Any:  # noqa: ANN401 - JSON in, a value out
+    """What a value of JSON that fits the schema stands for: a day is a text there."""
+    return date.fromisoformat(value) if parameter.kind is date and isinstance(value, str) else value
 
 
 def untaken(what: str, name: str, takes: Collection[str]) -> str:

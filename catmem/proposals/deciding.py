@@ -180,9 +180,14 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
         _refuse_decider(workspace, found, actor, verb)
     if found.decision is not None:
         ended = found.decision
-        said = f" ({ended.reason})" if ended.reason else ", which was undone since" if found.state == "undone" else ""
+        from catmem.proposals.disclosure import safe_text
+
+        why = ended.reason if actor is None or ended.reason is None else safe_text(ended.reason)
+        said = f" ({why})" if why else ", which was undone since" if found.state == "undone" else ""
+        # No agent is shown the name of a person, or the number of a revision that it may not see.
+        by = f" by {ended.by} in revision {ended.revision}" if actor is None else ""
         raise ProposalError(
-            f"{found.id} was {ended.verdict} by {ended.by} in revision {ended.revision}{said}",
+            f"{found.id} was {ended.verdict}{by}{said}",
             hint="Nothing was written. 'catmem proposals' lists those that wait.",
         )
     if found.state == "done":

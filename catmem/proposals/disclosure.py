@@ -60,7 +60,7 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
     hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
     hides_stale |= found.state == "done" and found.decision is None and not all(map(sees, found.categories))
     ended = found.decision
-    why = None if ended is None or ended.reason is None else _safe(ended.reason)
+    why = None if ended is None or ended.reason is None else safe_text(ended.reason)
     words = None if ended is None or ended.words is None or not sees(ended.words.category) else _text(ended.words)
     return {
         "id": found.id,
@@ -92,10 +92,10 @@ def _changed(change: ProposedChange, sees: Callable[[str], bool]) -> dict[str, A
 
 
 def _text(version: Version) -> str:
-    return _safe(version.text, version.body, *tag_texts(version.tags))
+    return safe_text(version.text, version.body, *tag_texts(version.tags))
 
 
-def _safe(text: str, *parts: str) -> str:
+def safe_text(text: str, *parts: str) -> str:
     """A text, or the line that says why it is withheld."""
     rules = rules_in([text, *parts])
     return blocked_line(", ".join(rules)) if rules else text

@@ -151,7 +151,9 @@ def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[Propose
     """Raise ``ProposalError`` for what was rejected, unless it comes with another reason."""
     for past in islice(reader.past(agent), _LOOKED_AT):
         if past.state == "rejected" and past.reason == reason and is_same(past.changes, would):
-            said = "" if past.decision is None or not past.decision.reason else f": {past.decision.reason}"
+            from catmem.proposals.disclosure import safe_text
+
+            said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
             raise ProposalError(
                 f"this was proposed before as {past.id}, and rejected{said}",
                 code="rejected_before",

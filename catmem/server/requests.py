@@ -35,6 +35,7 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 OF_THE_BODY = frozenset({"content-type", "content-length"})
 _MOST_PARAMETERS = 32
+_LARGEST = 10**12 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def _value(parameter: Field, text: str) -> Any:  # noqa: ANN401 - as its schema 
     schema = parameter.schema
     match schema.get("type"):
         case "integer":
-            fits = _is_number(text) and schema.get("minimum", 0) <= int(text) <= schema["maximum"]
+            fits = _is_number(text) and schema.get("minimum", 0) <= int(text) <= schema.get("maximum", _LARGEST)
             value: Any = int(text) if fits else None
         case "boolean":
             fits, value = text in {"true", "false"}, text == "true"
@@ -107,7 +108,7 @@ def _wanted(schema: Schema) -> str:
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema.get("type") == "integer":
-        return f"a number from {schema.get('minimum', 0)} to {schema['maximum']:,}"
+        return f"a number from {schema.get('minimum', 0)} to {schema.get('maximum', _LARGEST):,}"
     if schema.get("type") == "boolean":
         return "true or false"
     if schema.get("format") == "date":

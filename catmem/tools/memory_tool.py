@@ -70,6 +70,7 @@ _ROWS = {
     "prompt": ("prompts", "prompt"),
 }
 """The module and the name of the row of each action."""
+ACTIONS = frozenset(_ROWS)
 _READS = frozenset({"list", "search", "prompt", "proposals"})
 
 

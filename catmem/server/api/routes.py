@@ -14,7 +14,7 @@ from catmem.envelopes.builder import WriteBase, is_plain
 from catmem.envelopes.caller import caller_of
 from catmem.envelopes.parsing import fields_in, json_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
-from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all
+from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all, value_of
 from catmem.server.error_responses import answer_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
@@ -208,7 +208,7 @@ def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
         values |= _fields(wire.value, json.dumps(endpoint.body))
     named = {each.called: each for each in endpoint.row.parameters.values()}
     values = {
-        named[name].name: _parts(value) if named[name].many and isinstance(value, str) else value
+        named[name].name: _parts(value) if named[name].many and isinstance(value, str) else value_of(named[name], value)
         for name, value in values.items()
     }
     asked = Call(

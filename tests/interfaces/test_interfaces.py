@@ -5,13 +5,15 @@ What is said here is not said again for each interface. A row without a case fai
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.ops.table import OPERATIONS, load_all
+from catmem.errors import ForbiddenError
+from catmem.ops.table import OPERATIONS, ask, load_all
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of
@@ -209,3 +211,18 @@ def test_a_tool_refuses_a_name_that_there_is_not(stage, tmp_path, name):
     row = OPERATIONS[name]
     told = by_tool(row, copied(stage[0], tmp_path / "root"), {**least(row, "tool"), "nonsense": "1"}, "orchestrator")
     assert (told.code, told.files) == ("bad_arguments", files_of(stage[0]))
+
+
+def test_an_agent_calls_no_operation_that_is_for_the_command_line_alone(stage, tmp_path):
+    root = copied(stage[0], tmp_path / "root")
+    workspace = Workspace.open(root, search=False)
+    with closing(workspace.store), pytest.raises(ForbiddenError):
+        ask(workspace, "purge", "neo", entity="neo/user", old="couriers", yes=True)
+    assert files_of(root) == files_of(stage[0])
+
+
+@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if "limit" in row.parameters and row.command])
+def test_a_number_that_no_list_has_is_a_slip(stage, tmp_path, name):
+    row = OPERATIONS[name]
+    told = by_command(row, copied(stage[0], tmp_path / "root"), {**least(row, "command"), "limit": 10**20})
+    assert (told.code, told.files) == ("usage", files_of(stage[0]))

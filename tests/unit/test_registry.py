@@ -55,6 +55,19 @@ BAD_ROWS = {
         ROWS + '\n\nfrom catmem.ops.table import family\nfamily("add", "Add.", ())\n', "an operation 'add'",
     ),
     "a parameter that no door can read": (ROWS.replace("(call)", "(call, *, x: set)"), "does not say with Annotated"),
+    "a path of another row": (
+        ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/mem/read", "x", "x")')
+        + "\n\nimport catmem.ops.memory\n", "others.operations has the path /mem/read of another operation",
+    ),
+    "a tool of another row": (
+        ROWS.replace("import Outcome", "import Outcome, Tool").replace("rooted=False", 'tool=Tool("memory_add", "x", "x")'),
+        "others.operations has the tool memory_add of another operation",
+    ),
+    "a path that is none": (
+        ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/{x:path}", "x", "x")'),
+        "the operation 'hello' has no path",
+    ),
+    "a module that ends the program": ("raise SystemExit(0)\n", "SystemExit: 0"),
     "no module": ("import nowhere_at_all\n", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
 }  # fmt: skip
 BAD = {

@@ -103,8 +103,8 @@ def document() -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    http, parameters = endpoint.http, endpoint.fields
-    parameters += [IF_MATCH, RETRY] if http.conditional else [] if endpoint.writes else [IF_NONE_MATCH]
+    http = endpoint.http
+    more = [IF_MATCH, RETRY] if http.conditional else [] if endpoint.writes else [IF_NONE_MATCH]
     given = _json("Done." if endpoint.writes else "What was asked for.", http.gives)
     given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "Names this answer."}}
     if http.as_text:
@@ -119,7 +119,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "operationId": endpoint.name,
         "summary": http.summary,
         "description": http.said,
-        "parameters": [_parameter(each) for each in parameters],
+        "parameters": [_parameter(each) for each in [*endpoint.fields, *more]],
         "responses": {**answers, **_refused([*_ALWAYS, *http.refusals])},
     }
     if http.gives == "Seeded":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -55,7 +57,8 @@ _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
 
-class Endpoint(NamedTuple):
+@dataclass(frozen=True)
+class Endpoint:
     """A row with its path."""
 
     row: OperationRow
@@ -64,14 +67,14 @@ class Endpoint(NamedTuple):
     @property
     def name(self) -> str:
         """Its ``operationId``."""
-        return (self.http.name or self.row.name).replace("-", "_").removeprefix("http ")
+        return (self.http.name or self.row.name).replace("-", "_")
 
     @property
     def writes(self) -> bool:
         """Whether it may change anything."""
         return self.http.method == "POST"
 
-    @property
+    @cached_property
     def fields(self) -> list[Field]:
         """What its address gives: of one that writes, what stands in its path, and what its own form leaves out."""
         found = []
@@ -83,7 +86,7 @@ class Endpoint(NamedTuple):
                 found.append(Field(each.called, each.said.http or each.said.said, form, needed, place))
         return found
 
-    @property
+    @cached_property
     def body(self) -> Schema | None:
         """The form of its body; ``None`` where it takes none, or one of its own."""
         if not self.writes or self.http.conditional:

@@ -107,6 +107,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.cli_reference
 	@$(BIN)/python -m tests.docs.rules_page
 	@$(BIN)/python -m tests.docs.module_table
+	@$(BIN)/python -m tests.docs.library_stub
 
 site: $(VENV)/.site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site

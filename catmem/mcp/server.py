@@ -37,7 +37,7 @@ from catmem.mcp.introduction import instructions
 from catmem.mcp.sort_prompt import sort_question
 from catmem.mcp.tools import all_tools, call_tool, tools_of
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.table import ask
+from catmem.ops.library import ask
 from catmem.staleness.freshness import advice
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of

@@ -72,7 +72,7 @@ How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
 that is asked of each, or nothing."""
 
 
-def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
+def asking(workspace: Root, past: MergeHistory, how: How, *, to_agent: bool) -> Ask:
     """The function that ``how`` stands for. Raises ``ConfigError`` (``unknown_agent``)."""
     if callable(how):
         return how
@@ -82,7 +82,7 @@ def asking(workspace: Root, past: MergeHistory, how: How) -> Ask:
         word: Any = how
         return lambda _: word
     names = [how] if isinstance(how, str) else list(how)
-    _refuse_unknown(workspace, past, names)
+    _refuse_unknown(workspace, past, names, to_agent=to_agent)
     rank = {name: place for place, name in reversed(list(enumerate(names)))}
     return lambda found: by_rank(found, rank)
 
@@ -98,7 +98,7 @@ def by_rank(found: Disagreement, rank: dict[str, int]) -> Side | None:
     return "ours" if here < there else "theirs"
 
 
-def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -> None:
+def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str], *, to_agent: bool) -> None:
     known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
     if not set(names) <= known:
         known |= {revision.agent for revision in past.log()}
@@ -107,7 +107,8 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str]) -
             raise ConfigError(
                 f"there is no agent {shown(name)}: no profile has that name, and no revision of {past.entity} is by it",
                 code="unknown_agent",
-                hint="Name agents that the log of revisions names, the first before all others.",
+                # Which profiles there are, is not for all.
+                hint="Name agents that the log names." if to_agent else suggestion(name, sorted(known), "agents"),
             )
 
 

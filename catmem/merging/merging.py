@@ -128,7 +128,7 @@ class _Merging:
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
         past = MergeHistory(self.workspace, self.entity)
-        ask = partial(self._checked, asking(self.workspace, past, self.how))
+        ask = partial(self._checked, asking(self.workspace, past, self.how, to_agent=self.actor is not None))
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
         plan = MergePlan(self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop)

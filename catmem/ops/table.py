@@ -505,11 +505,3 @@ def untaken(what: str, name: str, takes: Collection[str]) -> str:
     near = nearest(name, takes)
     meant = f"did you mean {near!r}? " if near else ""
     return f"{what} takes no {shown(name)}: {meant}it takes {', '.join(sorted(takes))}"
-
-
-def ask(root: Workspace, name: str, actor: str | None = None, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data
-    """The library's interface: what an operation tells the caller, a profile, or a person."""
-    if name not in OPERATIONS:
-        load_all()
-    asked = Call(OPERATIONS[name], lambda _: root, "http", actor, actor, frozenset(values), for_program=True)
-    return call(asked, values).seen_by(asked)

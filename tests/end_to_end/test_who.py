@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from catmem.ops.table import ask
+from catmem.ops.library import ask
 from catmem.workspace import machine
 from catmem.workspace.change_feed import News, heard
 from catmem.workspace.workspace import Workspace

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.errors import ForbiddenError
-from catmem.ops.table import OPERATIONS, ask, load_all
+from catmem.ops.library import ask
+from catmem.ops.table import OPERATIONS, load_all
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of

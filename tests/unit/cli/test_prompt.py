@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from catmem.ops.table import ask as told_of
+from catmem.ops.library import ask as told_of
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put

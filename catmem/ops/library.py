@@ -1,0 +1,32 @@
+"""The interface of programs: any operation by its name, with the JSON that other interfaces give.
+
+``library.pyi`` has the types of each operation; `make docs` writes it from the table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catmem.ops.table import OPERATIONS, STREAMED, Call, call, load_all
+
+if TYPE_CHECKING:
+    from catmem.ops.table import Interface
+    from catmem.workspace.workspace import Workspace
+
+
+def ask(root: Workspace, operation: str, actor: str | None = None, /, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What an operation gives the profile ``actor``, or a person: as the API or a tool does, or ``--format json``.
+
+    Raises ``UsageError`` for values that do not go together, ``KeyError`` for no such operation, and what it raises.
+    """
+    if operation not in OPERATIONS:
+        load_all()
+    row = OPERATIONS[operation]
+    interface: Interface = "http" if row.http else "tool" if row.tool else "command"
+    if actor is None and row.command:
+        interface = "command"
+    asked = Call(row, lambda _: root, interface, actor, actor, frozenset(values), for_program=True)
+    done = call(asked, values)
+    if done.data is STREAMED:  # for a renderer that prints as it comes
+        done.data = None
+    return done.seen_by(asked)

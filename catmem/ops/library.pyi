@@ -1,0 +1,310 @@
+# Made from the table of operations by `make docs`; what to change is a row.
+from datetime import date
+from typing import Any, Literal, overload
+
+from catmem.workspace.workspace import Workspace
+
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["add"],
+    actor: str | None = ...,
+    /,
+    *,
+    content: str,
+    profile: str | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    category: str | None = ...,
+    tags: dict[str, Any] | None = ...,
+    as_of: date | None = ...,
+    allow_secret: bool | None = ...,
+    expected: str | None = ...,
+    on_drift: Literal["adopt", "refuse", "merge"] | None = ...,
+    on_stale: Literal["refuse", "branch"] | None = ...,
+    op_id: str | None = ...,
+    reason: str | None = ...,
+    proposes: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["approve"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+    words: str | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["branches"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity: str | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["head"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity_id: str,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["lint"],
+    actor: str | None = ...,
+    /,
+    *,
+    paths: list[str] | None = ...,
+    fix: bool | None = ...,
+    unsafe_fixes: bool | None = ...,
+    diff: bool | None = ...,
+    select: list[str] | None = ...,
+    ignore: list[str] | None = ...,
+    min_severity: Literal["error", "warning", "hint"] | None = ...,
+    hints: bool | None = ...,
+    as_of: date | None = ...,
+    statistics: bool | None = ...,
+    output: str | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["log"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity: str,
+    limit: int | None = ...,
+    wanted: str | None = ...,
+    graph: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["merge"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity: str | None = ...,
+    branches: list[str] | None = ...,
+    precedence: str | list[str] | None = ...,
+    ours: bool | None = ...,
+    theirs: bool | None = ...,
+    keep_both: bool | None = ...,
+    interactive: bool | None = ...,
+    drop: bool | None = ...,
+    every: bool | None = ...,
+    allow_secret: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["move"],
+    actor: str | None = ...,
+    /,
+    *,
+    old: str,
+    profile: str | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    category: str,
+    source: str | None = ...,
+    expected: str | None = ...,
+    on_drift: Literal["adopt", "refuse", "merge"] | None = ...,
+    on_stale: Literal["refuse", "branch"] | None = ...,
+    op_id: str | None = ...,
+    reason: str | None = ...,
+    proposes: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["prompt"],
+    actor: str | None = ...,
+    /,
+    *,
+    profile: str | None = ...,
+    explain: bool | None = ...,
+    style: Literal["markdown", "xml", "hermes"] | None = ...,
+    source: str | None = ...,
+    categories: list[str] | None = ...,
+    budget: int | None = ...,
+    as_of: date | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["proposal"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["proposals"],
+    actor: str | None = ...,
+    /,
+    *,
+    which: list[str] | None = ...,
+    interactive: bool | None = ...,
+    approve: bool | None = ...,
+    reject: bool | None = ...,
+    edit: bool | None = ...,
+    expire: bool | None = ...,
+    ended: bool | None = ...,
+    reason: str | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["read"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity_id: str,
+    category: str | None = ...,
+    revision: str | None = ...,
+    offset: int | None = ...,
+    limit: int | None = ...,
+    as_of: date | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["reject"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+    reason: str | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["remove"],
+    actor: str | None = ...,
+    /,
+    *,
+    old: str,
+    profile: str | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    category: str | None = ...,
+    expected: str | None = ...,
+    on_drift: Literal["adopt", "refuse", "merge"] | None = ...,
+    on_stale: Literal["refuse", "branch"] | None = ...,
+    op_id: str | None = ...,
+    reason: str | None = ...,
+    proposes: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["replace"],
+    actor: str | None = ...,
+    /,
+    *,
+    old: str,
+    new: str | None = ...,
+    profile: str | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    category: str | None = ...,
+    tags: dict[str, Any] | None = ...,
+    confirm: bool | None = ...,
+    allow_secret: bool | None = ...,
+    expected: str | None = ...,
+    on_drift: Literal["adopt", "refuse", "merge"] | None = ...,
+    on_stale: Literal["refuse", "branch"] | None = ...,
+    op_id: str | None = ...,
+    reason: str | None = ...,
+    proposes: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["seed"],
+    actor: str | None = ...,
+    /,
+    *,
+    source: str | None = ...,
+    targets: list[str] | None = ...,
+    everybody: bool | None = ...,
+    dry_run: bool | None = ...,
+    check: bool | None = ...,
+    status: bool | None = ...,
+    ephemeral: bool | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    categories: list[str] | None = ...,
+    category: str | None = ...,
+    settle: list[str] | None = ...,
+    resolve: Literal["target", "source"] | None = ...,
+    interactive: bool | None = ...,
+    fit: bool | None = ...,
+    replace_cloned: bool | None = ...,
+    on_drift: Literal["adopt", "refuse"] | None = ...,
+    allow_secret: bool | None = ...,
+    as_of: date | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["seed-plan"],
+    actor: str | None = ...,
+    /,
+    *,
+    source: str,
+    targets: list[str] | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    categories: list[str] | None = ...,
+    category: str | None = ...,
+    fit: bool | None = ...,
+    as_of: date | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["status"],
+    actor: str | None = ...,
+    /,
+    *,
+    adopt: bool | None = ...,
+    check: bool | None = ...,
+    as_of: date | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
+    operation: Literal["verify"],
+    actor: str | None = ...,
+    /,
+    *,
+    old: str | None = ...,
+    whole_category: bool | None = ...,
+    query: str | None = ...,
+    profile: str | None = ...,
+    target: Literal["user", "memory"] | None = ...,
+    category: str | None = ...,
+    as_of: date | None = ...,
+    evidence: str | None = ...,
+    allow_secret: bool | None = ...,
+    expected: str | None = ...,
+    on_drift: Literal["adopt", "refuse", "merge"] | None = ...,
+    on_stale: Literal["refuse", "branch"] | None = ...,
+    op_id: str | None = ...,
+    reason: str | None = ...,
+    proposes: bool | None = ...,
+    dry_run: bool | None = ...,
+) -> Any: ...
+@overload
+def ask(root: Workspace, operation: str, actor: str | None = ..., /, **values: Any) -> Any: ...

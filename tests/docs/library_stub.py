@@ -1,0 +1,59 @@
+"""The types of `catmem.ops.library.ask`, made from the table: an overload for each operation that has a path or a tool.
+
+`make docs` writes the stub anew, and test_library_stub.py compares it.
+"""
+
+from __future__ import annotations
+
+import typing
+from typing import TYPE_CHECKING
+
+from catmem.ops.table import OPERATIONS, load_all
+from tests.docs.pages import ROOT
+
+if TYPE_CHECKING:
+    from catmem.ops.table import OperationRow, Parameter
+
+STUB = ROOT / "catmem" / "ops" / "library.pyi"
+HEAD = """\
+# Made from the table of operations by `make docs`; what to change is a row.
+from datetime import date
+from typing import Any, Literal, overload
+
+from catmem.workspace.workspace import Workspace
+
+"""
+
+
+def _type(each: Parameter) -> str:
+    kind = f"Literal[{', '.join(map(repr, typing.get_args(each.kind)))}]".replace("'", '"')
+    if typing.get_origin(each.kind) is not typing.Literal:
+        kind = {dict: "dict[str, Any]"}.get(each.kind, each.kind.__name__)
+    kind = f"list[{kind}]" if each.many else kind
+    return f"{kind} | list[str]" if "anyOf" in each.said.form else kind
+
+
+def _overload(row: OperationRow) -> str:
+    offered = [each for each in row.parameters.values() if each.name not in {"form", "actor"}]
+    said = []
+    for each in offered:
+        # Whom a token names need not be given.
+        needed = each.required and not each.said.caller
+        said.append(f"    {each.name}: {_type(each)}," if needed else f"    {each.name}: {_type(each)} | None = ...,")
+    start = [f'    root: Workspace,\n    operation: Literal["{row.name}"],\n    actor: str | None = ...,\n    /,']
+    return "\n".join(["@overload", "def ask(", *start, *(["    *,", *said] if said else []), ") -> Any: ..."]) + "\n"
+
+
+def text() -> str:
+    """The stub."""
+    load_all()
+    rows = [row for row in OPERATIONS.values() if (row.http or row.tool) and not (row.http and row.http.conditional)]
+    own = [row for row in rows if row.run.__module__.startswith("catmem.ops.") and " " not in row.name]
+    last = (
+        "@overload\ndef ask(root: Workspace, operation: str, actor: str | None = ..., /, **values: Any) -> Any: ...\n"
+    )
+    return HEAD + "".join(map(_overload, sorted(own, key=lambda row: row.name))) + last
+
+
+if __name__ == "__main__":
+    STUB.write_text(text(), encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.config.json_schema import shown
+from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.ops.shared import OneFile
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
@@ -29,6 +29,10 @@ class Exports:
     made: Sequence["Exported"]
     form: Form
     names: Sequence[str] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: what the files hold, whatever the form."""
+        return {"files": [{"profile": each.profile, "target": each.target, **each.document} for each in self.made]}
 
 
 @operation(

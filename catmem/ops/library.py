@@ -25,7 +25,8 @@ def ask(root: Workspace, operation: str, actor: str | None = None, /, **values: 
     interface: Interface = "http" if row.http else "tool" if row.tool else "command"
     if actor is None and row.command:
         interface = "command"
-    asked = Call(row, lambda _: root, interface, actor, actor, frozenset(values), for_program=True)
+    place = str(root.root)
+    asked = Call(row, lambda _: root, interface, actor, actor, frozenset(values), for_program=True, named_root=place)
     done = call(asked, values)
     if done.data is STREAMED:  # for a renderer that prints as it comes
         done.data = None

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,6 +42,13 @@ class Linted:
     linter: "Linter"
     found: "LintResult"
     fixed: FixesMade | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, without secrets; ``errors`` are what could not be looked at."""
+        from catmem.linting.renderers import Report, render
+
+        text = render(Report(list(self.found.diagnostics), self.found.files, self.linter.text), "json")
+        return {**json.loads(text), "errors": [each.to_dict() for each in self.found.errors]}
 
 
 @operation(
@@ -105,7 +113,8 @@ def lint(
     from catmem.linting.root_lint import Linter
 
     if call.interface == "http":
-        return Outcome(_all_findings(Linter.open(call.root.root, search=False, as_of=as_of)))
+        with closing(Linter.open(call.root.root, search=False, as_of=as_of)) as linter:
+            return Outcome(Linted(linter, linter.run(), None).to_dict())
     chosen: dict[str, Any] = {
         "select": select or (),
         "ignore": ignore or (),
@@ -133,11 +142,13 @@ def lint(
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
     diagnostics = []
-    for each, copies in linter.once(found.diagnostics) if form != "json" else ((one, ()) for one in found.diagnostics):
+    for each, copies in (
+        linter.once(found.diagnostics) if not call.for_program else ((one, ()) for one in found.diagnostics)
+    ):
         same = (Related(one.path, one.start, one.end, "the same in a copy", one.line, one.column) for one in copies)
         diagnostics.append(replace(each, related=(*each.related, *same)))
     found = replace(found, diagnostics=tuple(diagnostics))
-    if form == "text":
+    if form == "text" and not call.for_program:
         shown: Severity = "hint" if hints or select or min_severity else "warning"
         found = replace(found, min_severity=min(found.min_severity, shown, key=rank))
     return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
@@ -154,18 +165,6 @@ def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> Fixes
         except CatmemError as error:
             failed.append(error)
     return FixesMade(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
-
-
-def _all_findings(linter: "Linter") -> dict[str, Any]:
-    """What lint finds in the whole root, without secrets."""
-    from catmem.linting.renderers import Report, render
-
-    try:
-        found = linter.run()
-        text = render(Report(list(found.diagnostics), found.files, linter.text), "json")
-    finally:
-        linter.close()
-    return {**json.loads(text), "errors": [each.to_dict() for each in found.errors]}
 
 
 @dataclass(frozen=True, slots=True)

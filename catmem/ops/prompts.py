@@ -31,6 +31,10 @@ class Built:
     prompt: "Prompt"
     memory: "ProfileMemory"
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return self.prompt.to_dict()
+
 
 @dataclass(frozen=True, slots=True)
 class PromptRead:

@@ -1,5 +1,6 @@
 """Operations on schemas: print those of what catmem reads and prints."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -23,6 +24,11 @@ class SchemaText:
     """The text of a schema."""
 
     text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema itself."""
+        said: dict[str, Any] = json.loads(self.text)
+        return said
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ VARIES = frozenset({"seconds", "milliseconds", "duration_ms", "tokens"})
 
 
 class Told(NamedTuple):
-    """What a interface answered: the code of the error, the JSON, and the bytes of every memory file then."""
+    """What an interface answered: the code of the error, the JSON, and the bytes of every memory file then."""
 
     code: str | None
     data: Any
@@ -67,7 +67,7 @@ def _plain(value: Any, root: str, made: Plain) -> Any:
 def by_library(
     row: OperationRow, root: Path, values: dict[str, Any], interface: Interface, actor: str | None = None
 ) -> Told:
-    """What the library answers, as a interface would ask it, in the folder of the root."""
+    """What the library answers, as an interface would ask it, in the folder of the root."""
     with chdir(root):
         return _by_library(row, root, values, interface, actor)
 

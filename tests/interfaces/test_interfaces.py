@@ -5,6 +5,7 @@ What is said here is not said again for each interface. A row without a case fai
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from catmem.ops.library import ask
 from catmem.ops.table import OPERATIONS, load_all
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of
+from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of, plain
 from tests.interfaces.cases import CASES, SETUP, Case
 from tests.same_as import roots
 
@@ -227,3 +228,17 @@ def test_a_number_that_no_list_has_is_a_slip(stage, tmp_path, name):
     row = OPERATIONS[name]
     told = by_command(row, copied(stage[0], tmp_path / "root"), {**least(row, "command"), "limit": 10**20})
     assert (told.code, told.files) == ("usage", files_of(stage[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("prompt", {"profile": "neo"}), ("lint", {}), ("export", {"profiles": ["neo"], "form": "json"})],
+)
+def test_a_program_gets_the_json_of_what_a_command_prints_as_it_comes(stage, tmp_path, name, values):
+    root = copied(stage[0], tmp_path / "root")
+    told = by_command(OPERATIONS[name], root, {**values, "form": "json"} if name == "lint" else values)
+    workspace = Workspace.open(root, search=False)
+    with closing(workspace.store):
+        given = json.loads(json.dumps(ask(workspace, name, **values)))
+    assert told.data is not None
+    assert plain({key: given[key] for key in told.data}, root) == told.data

@@ -34,7 +34,7 @@ def _exports(value: Exports, call: Call) -> None:
 def _print(value: Exports) -> None:
     made = value.made
     if value.form == "json":
-        emit_json({"files": [{"profile": each.profile, "target": each.target, **each.document} for each in made]})
+        emit_json(value.to_dict())
     elif value.form == "hermes":
         emit_text("".join(each.text for each in made))
     else:

@@ -21,7 +21,7 @@ from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
-from catmem.workspace.machine import person_name
+from catmem.workspace.root import person_name
 from catmem.writing.gate import SOFT, enforces, place_of, record
 
 if TYPE_CHECKING:

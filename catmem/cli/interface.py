@@ -158,7 +158,7 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
 
 
 def _progress() -> Any:  # noqa: ANN401 - a context
-    from catmem.cli.progress import progress
+    from catmem.cli.output import progress
 
     return progress()
 

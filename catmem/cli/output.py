@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
+import threading
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,11 +19,12 @@ from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, R
 from catmem.names import is_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from catmem.errors import CatmemError
     from catmem.store.contract import Fault
     from catmem.writing.written import How, Written
+
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
@@ -286,3 +291,45 @@ def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield f"{side} ({found[f'{side}_by']}):", found[side]
     if "taken" in found:
         yield "taken:", found["taken"]
+
+
+# --- how far a long command is, on a terminal ------------------------------------------------------------------------
+
+
+_EVERY = 0.5
+"""Seconds between two looks; what takes less shows nothing."""
+_CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Give what takes the name of each step, and show the last one with the seconds so far on standard error.
+
+    It stands on a line by itself, which is gone when the command goes on. Nothing is shown where that is no terminal,
+    or one that cannot clear a line.
+    """
+    stderr = sys.stderr
+    if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    begin, over, step = time.monotonic(), threading.Event(), ""
+
+    def begins(name: str) -> None:
+        nonlocal step
+        step = name
+
+    def show() -> None:
+        while not over.wait(_EVERY):
+            line = printable(f"{time.monotonic() - begin:.0f} s: {step}")
+            stderr.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
+            stderr.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield begins
+    finally:
+        over.set()
+        thread.join()
+        stderr.write(_CLEAR)
+        stderr.flush()

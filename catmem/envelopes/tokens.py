@@ -22,15 +22,14 @@ import stat
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from catmem import clock
 from catmem.config.config import expand_user
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import agents_of
-from catmem.envelopes.caller import Caller, Scope
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, RequestError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, os_errors, permission_or_io, read_bounded, write_private
 from catmem.names import is_name
 from catmem.store.contract import PERSON, SIDECAR
@@ -39,9 +38,67 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from starlette.types import Scope as Request
+    from starlette.requests import Request
+    from starlette.types import Scope as AsgiScope
 
     from catmem.config.config import Config
+
+
+KEY = "catmem.caller"
+"""Where the scope of a request keeps its caller."""
+
+Scope = Literal["write", "read", "metrics"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls. ``agent`` writes, ``profile`` is what it sees and may do; ``None`` is a person, who sees all.
+
+    ``scope`` is what its token is good for: ``write`` (reading too), ``read``, or ``metrics`` (nothing but
+    ``/metrics``). ``label`` is what the log calls it: the name that the token was given. ``token_id`` is that of the
+    token: all that comes with one token is one conversation.
+    """
+
+    agent: str
+    profile: str | None
+    scope: Scope = "write"
+    label: str = ""
+    token_id: str = ""
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it sees and may do everything; a token for metrics is not a person's."""
+        return self.profile is None and self.scope != "metrics"
+
+    @property
+    def may_write(self) -> bool:
+        """Whether its token is good for writing; what it may write, its profile says."""
+        return self.scope == "write"
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent the request. Raises ``RequestError``: 401 without a good token, 403 for a path it is not good for.
+
+    The guard has refused both before, but for the few open paths.
+    """
+    caller = request.scope.get(KEY)
+    if isinstance(caller, Caller):
+        return caller
+    raise no_token()
+
+
+def no_token() -> RequestError:
+    """The refusal of a request without a token that is known here: in the same words, whatever is wrong with it."""
+    return RequestError(
+        401,
+        "this server wants a token, and this request has none that is good here",
+        code="no_token",
+        hint="Send the header 'Authorization: Bearer TOKEN'; 'catmem token new AGENT' makes a token.",
+    )
+
+
+# --- tokens of callers: each is good for one agent and its profile, or for a person, and for a scope -----------------
+
 
 _BYTES = 32
 _FORM = re.compile(r"catmem_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
@@ -90,7 +147,7 @@ class Tokens:
         self._known: dict[str, Token] = {}
         self._look()
 
-    def identify(self, request: Request) -> Caller | None:
+    def identify(self, request: AsgiScope) -> Caller | None:
         """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token.
 
         A person's browser can send it too: as the password of ``Basic``, with any name.
@@ -102,7 +159,7 @@ class Tokens:
             return None
         return token.caller
 
-    def agent_at_browser(self, request: Request) -> Caller | None:
+    def agent_at_browser(self, request: AsgiScope) -> Caller | None:
         """Whose token came as a browser sends a password, where it is no person's: it does not open the page.
 
         Raises as ``identify`` does.
@@ -110,7 +167,7 @@ class Tokens:
         kind, token = self._sent(request)
         return None if token is None or kind != "basic" or token.caller.is_person else token.caller
 
-    def _sent(self, request: Request) -> tuple[str, Token | None]:
+    def _sent(self, request: AsgiScope) -> tuple[str, Token | None]:
         given = [value for name, value in request["headers"] if name == b"authorization"]
         kind, _, text = (given[0] if len(given) == 1 else b"").decode("latin-1").strip().partition(" ")
         kind = kind.lower()
@@ -353,7 +410,7 @@ def _writing(path: Path) -> AbstractContextManager[None]:
     return os_errors("the file of tokens cannot be written", path=path, hint=hint)
 
 
-# --- whether a root wants them --------------------------------------------------------------------------------------
+# --- whether a root wants them ---------------------------------------------------------------------------------------
 
 
 def why_wanted(config: Config, path: Path) -> str | None:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from catmem.errors import ConfigError
 from catmem.server import serving
-from catmem.workspace import machine as sockets
+from catmem.workspace import root as sockets
 from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS
 
 if TYPE_CHECKING:

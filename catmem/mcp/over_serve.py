@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.routing import Route
 
-from catmem.envelopes.caller import caller_of, no_token
+from catmem.envelopes.tokens import caller_of, no_token
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread, stopping
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.envelopes.caller import Caller
+    from catmem.envelopes.tokens import Caller
 
 _LOOK_SECONDS = 15.0
 """A stream ends so soon after its token."""

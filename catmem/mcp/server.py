@@ -33,9 +33,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from catmem import __version__
 from catmem.errors import CatmemError
-from catmem.mcp.introduction import instructions
-from catmem.mcp.sort_prompt import sort_question
-from catmem.mcp.tools import all_tools, call_tool, tools_of
+from catmem.mcp.tools import all_tools, call_tool, instructions, sort_question, tools_of
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.library import ask
 from catmem.staleness.freshness import advice

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date  # noqa: TC003 - who asks `Tags` for its types gets them
+from functools import cache
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
@@ -21,7 +23,8 @@ from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclose
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
 
 FORMAT_VERSION = 1
 
@@ -129,15 +132,11 @@ class Entry(NamedTuple):
     @property
     def plain_text(self) -> str:
         """The body's words without Markdown's markup."""
-        from catmem.model.body import plain_text
-
         return plain_text(self.body)
 
     @property
     def html(self) -> str:
         """The body as an HTML fragment in which nothing is executed or loaded."""
-        from catmem.model.body import to_html
-
         return to_html(self.body)
 
     @property
@@ -323,7 +322,7 @@ def _with_blanks(marks: list[Span], length: int) -> Iterator[Span]:
         yield Span("blank", position, length)
 
 
-# --- problems ------------------------------------------------------------------------------------------------------
+# --- problems --------------------------------------------------------------------------------------------------------
 
 
 def _problems(document: Document) -> Iterator[Problem]:
@@ -389,3 +388,76 @@ def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
     if size > limits.tag_block_chars:
         message = f"this tag block has {size:,} characters, over the limit of {limits.tag_block_chars:,}; it is text"
         yield Problem("tag-block-too-large", entry.start, entry.end, message)
+
+
+# --- an entry's body as plain text (for search and lint) or as HTML (for a page), by mistune -------------------------
+
+
+LIMIT = 64 * 1024
+"""Characters of a body that are looked at as Markdown; a longer one is taken as plain text."""
+
+_BREAKS = frozenset({"softbreak", "linebreak", "blank_line"})
+_ENDS_LINE = frozenset(
+    {"paragraph", "block_text", "heading", "block_code", "list_item", "thematic_break", "block_html"}
+)
+
+
+def plain_text(body: str) -> str:
+    """The words of a body without its markup; each block on lines of its own, links and images as their words."""
+    if len(body) > LIMIT:
+        return body
+    text = "".join(_words(_tokens()(body)))
+    return "\n".join(line.strip() for line in text.split("\n") if line.strip())
+
+
+def to_html(body: str) -> str:
+    """The body as an HTML fragment that can be shown beside other people's: nothing in it is executed or loaded."""
+    if len(body) > LIMIT:
+        return f"<pre>{escape(body)}</pre>\n"
+    html: str = _html()(body)
+    return html
+
+
+def _words(tokens: list[dict[str, Any]]) -> Iterator[str]:
+    for token in tokens:
+        kind = token["type"]
+        if kind in _BREAKS:
+            yield "\n"
+        elif "children" in token:
+            yield from _words(token["children"])
+        else:
+            yield token.get("raw", "")
+        if kind in _ENDS_LINE:
+            yield "\n"
+
+
+@cache
+def _tokens() -> Callable[[str], list[dict[str, Any]]]:
+    from mistune import create_markdown
+
+    parse = create_markdown(renderer=None)
+
+    def tokens(body: str) -> list[dict[str, Any]]:
+        found = parse(body)
+        return found if isinstance(found, list) else []
+
+    return tokens
+
+
+@cache
+def _html() -> Callable[[str], str]:
+    from mistune import HTMLRenderer, create_markdown
+
+    class Renderer(HTMLRenderer):
+        """mistune's own, but that no image is loaded: fetching one would tell its owner who reads this memory."""
+
+        def image(self, text: str, url: str, title: str | None = None) -> str:
+            del url, title
+            return f"<em>{text}</em>"  # rendered already, so it is escaped
+
+    render = create_markdown(renderer=Renderer(escape=True))
+
+    def html(body: str) -> str:
+        return str(render(body))
+
+    return html

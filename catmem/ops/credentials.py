@@ -3,15 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.envelopes.caller import Scope
+from catmem.envelopes.tokens import Scope
+from catmem.errors import CatmemError, EnvelopeError
+from catmem.ops.shared import Actor, Profile, Target
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.envelopes.agents import Key
     from catmem.envelopes.tokens import Token
+    from catmem.store.contract import OnStale
+    from catmem.store.envelope import Envelope
+    from catmem.writing.written import Written
+
 
 _Agent = Annotated[str, P(argument=True)]
 _AnyAgent = Annotated[str | None, P(argument=True)]
@@ -233,3 +239,194 @@ def _place(call: Call, given: str | None) -> tuple["Config", Path]:
     config = call.root.config
     refuse_no_root(config)
     return config, tokens_file(config, given)
+
+
+# --- operations on envelopes: signed writes of agents, and the digest of a profile that they name --------------------
+
+
+@operation(
+    "write",
+    examples=(
+        "catmem write --envelope e.json",
+        "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -",
+        "catmem write project:alpha alpha.json --expected 7",
+    ),
+)
+def write(
+    call: Call,
+    *,
+    entity: Annotated[str | None, P(argument=True)] = None,
+    file: Annotated[str | None, P(argument=True)] = None,
+    place: Annotated[str | None, P("The envelope as JSON; - for standard input.", "--envelope", metavar="FILE")] = None,
+    confirm: Annotated[
+        bool,
+        P("Write it also if it has little in common with what is there now, or is a person's and holds a secret."),
+    ] = False,
+    expected: Annotated[
+        str | None, P("What ENTITY is at: what you saw last, or 0 for nothing.", metavar="REVISION|DIGEST")
+    ] = None,
+    merges: Annotated[
+        list[str] | None, P("A branch that FILE brings together with it.", "--merge", metavar="BRANCH")
+    ] = None,
+    on_stale: Annotated[
+        Literal["refuse", "branch"] | None,
+        P("If it was made on a revision older than what is there. By default what catmem.yaml says, else refuse."),
+    ] = None,
+    op_id: Annotated[str | None, P("The name of this write of ENTITY; a retry has the same one.", metavar="ID")] = None,
+    actor: Actor = None,
+) -> Outcome:
+    """Make the write of an envelope: of the agent that it names, on the revision that it names, or not at all.
+
+    What is checked, and in which order, stands in docs/envelopes.md. The same envelope again, or one with the same
+    op_id and content, gives the first answer again and writes nothing.
+
+    Or write FILE (- for standard input) as the whole content of ENTITY, which catmem.yaml declares: a text, or a JSON
+    value (docs/entities.md).
+
+    Exit status 3: another writer came between, or the file or the role is not what the writer knew.
+    """
+    if place is not None:
+        if any(each is not None for each in (entity, file, expected, op_id, actor)) or merges:
+            raise UsageError("--envelope says all of a write: give it alone, or with --confirm and --on-stale.")
+        written = _submitted(call, place, confirm=confirm, on_stale=on_stale)
+    else:
+        workspace = call.root
+        if entity is None or file is None or expected is None:
+            raise UsageError("Give --envelope FILE; or ENTITY, FILE and --expected REVISION (0 for the first).")
+        content = _entity_content(call, entity, file, actor)
+        more: dict[str, Any] = {"actor": actor, "on_stale": on_stale, "op_id": op_id, "confirm": confirm}
+        written = workspace.put(entity, content, expected=expected, merges=tuple(merges or ()), **more)
+    return Outcome(written, {**written.to_dict(), "dry_run": False})
+
+
+def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value
+    from catmem.envelopes.parsing import json_of
+    from catmem.files import read_bounded
+    from catmem.text import DEFAULT_LIMITS, decode
+    from catmem.workspace.history import declared_of
+
+    most = DEFAULT_LIMITS.file_bytes
+    declared = declared_of(call.root, entity, None if actor is None else call.root.profile(actor))
+    try:
+        text = decode(call.stdin(most) if file == "-" else read_bounded(file, most))
+        return json_of(text) if declared.content == "json" else text
+    except CatmemError as error:
+        error.path = "standard input" if file == "-" else file
+        raise
+
+
+def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | None") -> "Written":
+    from catmem.envelopes.parsing import MOST_BYTES
+    from catmem.files import read_bounded
+
+    workspace = call.root
+    # One byte more than there may be, so that the envelope is refused, and recorded, as any other that is wrong.
+    data = call.stdin(MOST_BYTES) if place == "-" else read_bounded(place, MOST_BYTES)
+    try:
+        return workspace.submit(data, confirm=confirm, on_stale=on_stale)
+    except EnvelopeError as error:
+        error.path = "standard input" if place == "-" else place
+        if place == "-" and not data.strip():
+            error.hint = "The command that was to make the envelope has made none."
+        raise
+
+
+@operation(
+    "envelope",
+    examples=(
+        "catmem envelope -p trinity --as trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance",
+        "catmem envelope -p trinity --text USER.md > e.json",
+        "catmem envelope -p trinity --as trinity --json operations.json --prev 7 | catmem write --envelope -",
+    ),
+)
+def envelope(
+    call: Call,
+    *,
+    profile: Profile,
+    actor: Actor = None,
+    target: Annotated[Target, P("USER.md or MEMORY.md.", "-t --target", shows_default=True)] = "user",
+    added: Annotated[str | None, P("Add an entry with these words.", "--add", metavar="TEXT")] = None,
+    category: Annotated[str | None, P("Where the entry of --add goes.", "-c --category", metavar="SLUG")] = None,
+    json: Annotated[
+        str | None,
+        P(
+            "A list of operations, or a document in JSON form (with partial: true only the categories it names); or -.",
+            metavar="FILE",
+            file=True,
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, P("A whole document that takes the place of the old one; or -.", metavar="FILE", file=True)
+    ] = None,
+    prev: Annotated[
+        str | None, P("The revision that it is made on. By default the newest.", metavar="REVISION")
+    ] = None,
+    op_id: Annotated[
+        str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")
+    ] = None,
+    alert: Annotated[bool, P("Refuse it once if it has little in common with what is there.")] = False,
+    signed: Annotated[
+        bool | None,
+        P(
+            "Sign it, and fail without a key; or do not. By default it is signed if the agent has a key here.",
+            "--signed/--unsigned",
+        ),
+    ] = None,
+) -> "Envelope":
+    """Print an envelope: one write, with who makes it and on which revision. The file stays as it is.
+
+    The history may grow: without --prev, what is in the file and in no revision yet is taken in as one.
+    --as is the agent that writes, by default you, a person. Give what it writes with one of --add, --json and --text.
+    Where -p names an entity that catmem.yaml declares, such as project:alpha, that is its whole JSON value, or text.
+    catmem write --envelope makes the write, here or wherever the envelope is sent.
+    """
+    from catmem.config.access import Rights
+    from catmem.envelopes.agents import profile_of
+    from catmem.envelopes.builder import make_envelope
+    from catmem.workspace.history import entity_of
+    from catmem.writing.written import on_adoption
+
+    content = _content(added, category, json, text)
+    acting = None if actor is None else profile_of(call.root.config, actor)
+    if acting is not None and ":" not in profile:
+        rights = Rights(call.root.profile(acting), target, call.root.config.taxonomy)
+        rights.refuse_other_owner(profile)
+    entity = entity_of(call.root, profile if ":" in profile else f"{profile}/{target}")
+    more: dict[str, Any] = {"prev": prev, "op_id": op_id, "alert": alert, "signed": signed}
+    made, adopted = make_envelope(call.root, entity, content, agent=actor, **more)
+    if adopted is not None:
+        call.tell(f"{on_adoption(adopted)}, on which this envelope is made")
+    if made.signature is None and call.root.config.signing.required:
+        call.tell(f"It is not signed, and has to be in this root: catmem key new {made.agent_id} makes a key.")
+    return made
+
+
+def _content(added: str | None, category: str | None, form: str | None, text: str | None) -> Any:  # noqa: ANN401 - JSON
+    given = [name for name, value in (("--add", added), ("--json", form), ("--text", text)) if value is not None]
+    if len(given) != 1:
+        raise UsageError("Give one of --add TEXT, --json FILE and --text FILE.")
+    if category is not None and added is None:
+        raise UsageError("-c goes with --add; in JSON each operation has its own category.")
+    if added is not None:
+        where = {} if category is None else {"category": category}
+        return [{"action": "add", "content": added, **where}]
+    if form is not None:
+        from catmem.envelopes.parsing import json_of
+
+        return json_of(form)
+    return text
+
+
+@operation("role-hash", examples=("catmem role-hash trinity", "catmem role-hash trinity --format json"), opens="root")
+def role_hash(call: Call, *, name: Annotated[str, P(argument=True)]) -> Outcome:
+    """Print the digest of the profile NAME, with everything that it inherits and that catmem.yaml says for it.
+
+    An agent gives it as role_hash. When the profile changes the digest does, and envelopes with the old one are refused
+    (role_drift) until the agent has read its profile again.
+    """
+    from catmem.envelopes import agents
+
+    profile = call.root.profile(name)
+    digest = agents.role_hash(profile)
+    bound = sorted(agent for agent, of in agents.agents_of(call.root.config).items() if of == profile.name)
+    return Outcome(digest, {"profile": profile.name, "role_hash": digest, "agents": bound})

@@ -135,7 +135,7 @@ def _reader(call: Call, name: str) -> Callable[[bytes], "Document"]:
 
 def _leave_to_git(call: Call, base: str, ours: str, theirs: str) -> None:
     """Let git merge the lines, conflict marks and all. A file that it takes for binary stays as our side has it."""
-    from catmem.workspace.machine import run_git
+    from catmem.workspace.root import run_git
 
     labels = [part for label in ("ours", "base", "theirs") for part in ("-L", label)]
     try:

@@ -13,8 +13,7 @@ from catmem.ops.table import Call, Outcome, P, operation
 from catmem.text import DEFAULT_LIMITS, first_line, unmerged_warnings
 
 if TYPE_CHECKING:
-    from catmem.workspace.formatting import PlannedFormat
-    from catmem.workspace.migrating import Declaration, Migrated, PlannedMigration
+    from catmem.workspace.formatting import Declaration, Migrated, PlannedFormat, PlannedMigration
     from catmem.workspace.migration import Migration, Proposed
     from catmem.workspace.workspace import Workspace
 
@@ -151,7 +150,7 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.workspace.migrating import Migrated, apply_migration, named_categories, to_dict
+    from catmem.workspace.formatting import Migrated, apply_migration, named_categories, to_dict
     from catmem.workspace.migration import propose
 
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
@@ -189,8 +188,7 @@ def _plans(
     workspace: "Workspace", files: Sequence[str], data: bytes | None
 ) -> "Iterator[PlannedMigration | CatmemError]":
     """The plan of each file, or of what stood on standard input; or what is wrong with it."""
-    from catmem.workspace.formatting import memory_files
-    from catmem.workspace.migrating import plan_file, with_warnings
+    from catmem.workspace.formatting import memory_files, plan_file, with_warnings
     from catmem.workspace.migration import plan_migration
 
     try:
@@ -211,7 +209,7 @@ def _declared(
     call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
 ) -> "tuple[Workspace, Sequence[Proposed]]":
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    from catmem.workspace.migrating import PlannedMigration, declare, named_categories, plan_declaration
+    from catmem.workspace.formatting import PlannedMigration, declare, named_categories, plan_declaration
     from catmem.workspace.migration import propose
 
     workspace = call.root

@@ -282,7 +282,7 @@ def _tell_notes(call: Call, notes: Sequence[str]) -> None:
 
 def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
     """How often each hit was used."""
-    from catmem.search.usage import read_usage, usage_key
+    from catmem.search.search import read_usage, usage_key
 
     usage = {each.target: read_usage(call.root, f"{profile}/{each.target}") for each in hits}
     _tell_notes(call, list({use.note: None for use in usage.values() if use.note is not None}))

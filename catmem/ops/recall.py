@@ -125,7 +125,7 @@ def searched(
 
 
 def _count_used(call: Call, found: "Sequence[SeenEntry]", day: date) -> None:
-    from catmem.search.usage import count_used
+    from catmem.search.search import count_used
 
     for target in dict.fromkeys(each.target for each in found):
         shown = [each.entry for each in found if each.target == target]
@@ -200,7 +200,7 @@ def sight(
     return seen, view
 
 
-# --- entries in an answer ------------------------------------------------------------------------------------------
+# --- entries in an answer --------------------------------------------------------------------------------------------
 
 
 def shown_entries(

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.clock import read_date
 from catmem.model.document import Entry, first_of_each
 from catmem.names import UNCATEGORIZED
-from catmem.search.query import IN_CATEGORY, fold, has_accents, words_of
-from catmem.search.stems import language_of
+from catmem.search.query import IN_CATEGORY, fold, has_accents, language_of, words_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import pieces

@@ -14,8 +14,7 @@ from math import exp, fsum, log
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.search.query import fold, has_accents, words_of
-from catmem.search.stems import language_of
+from catmem.search.query import fold, has_accents, language_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -89,7 +88,7 @@ def ranked(found: Iterable[tuple[Match, int]], *, as_of: int, recency_days: floa
     return [(match, exp(-key)) for key, _, match in sorted(rows)]
 
 
-# --- snippets ------------------------------------------------------------------------------------------------------
+# --- snippets --------------------------------------------------------------------------------------------------------
 
 WIDTH = 160
 """Characters of a snippet, about."""

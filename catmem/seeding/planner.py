@@ -31,22 +31,23 @@ from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target
-from catmem.seeding.cloned import CLONED_HINT, cloned_entries, on_cloned, without_cloned
-from catmem.seeding.fitting import plan_fitting
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.order import known_profiles, seed_chain, seed_order
-from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest
+from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, plan_fitting, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.seeding.slices import (
+    CLONED_HINT,
     FilePlan,
     Parts,
+    cloned_entries,
     is_settled,
     left_out,
     named_of,
     offer,
+    on_cloned,
     plan_file,
     slice_text,
     sliced,
+    without_cloned,
 )
 from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
@@ -163,7 +164,7 @@ def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
     return acting
 
 
-# --- the plan ------------------------------------------------------------------------------------------------------
+# --- the plan --------------------------------------------------------------------------------------------------------
 
 
 class _Planning:
@@ -419,7 +420,7 @@ def _is_flat(offered: Offer) -> bool:
     return bool(offered.document.entries) and not offered.document.scan.headers
 
 
-# --- one file, to write it too ------------------------------------------------------------------------------------
+# --- one file, to write it too ---------------------------------------------------------------------------------------
 
 
 def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:

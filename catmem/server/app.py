@@ -16,14 +16,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from catmem.envelopes.caller import KEY, Caller
-from catmem.envelopes.tokens import Tokens
+from catmem.envelopes.tokens import KEY, Caller, Tokens
 from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.registry import at, registry
-from catmem.server.error_responses import error_response, path_of, wants_page
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
-from catmem.server.requests import refuse_query
+from catmem.server.requests import error_response, path_of, refuse_query, wants_page
 from catmem.store.contract import PERSON
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.root import load_each
@@ -122,7 +120,7 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
     return routes
 
 
-# --- whether it works ----------------------------------------------------------------------------------------------
+# --- whether it works ------------------------------------------------------------------------------------------------
 
 
 def _own_routes() -> list[BaseRoute]:
@@ -151,7 +149,7 @@ def _refuse_unready(workspace: Workspace) -> None:
     workspace.store.check_writable(entities)
 
 
-# --- errors --------------------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from catmem.config.profile import one_reading
-from catmem.envelopes.caller import KEY, no_token
+from catmem.envelopes.tokens import KEY, no_token
 from catmem.errors import RequestError, UnreadableError
 from catmem.store.contract import PERSON
-from catmem.workspace.machine import caller_name
+from catmem.workspace.root import caller_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.envelopes.caller import Caller
+    from catmem.envelopes.tokens import Caller
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,7 +142,7 @@ def _refuse_out_of_scope(caller: Caller | None, method: str, path: str) -> None:
     raise RequestError(403, said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
 
 
-# --- whose it is ---------------------------------------------------------------------------------------------------
+# --- whose it is -----------------------------------------------------------------------------------------------------
 
 _OWN_SITE = frozenset({b"same-origin", b"none"})
 
@@ -189,7 +189,7 @@ def refuse_cross_site(scope: Scope) -> None:
         )
 
 
-# --- how large, how long -------------------------------------------------------------------------------------------
+# --- how large, how long ---------------------------------------------------------------------------------------------
 
 DEADLINE = "catmem.deadline"
 """Where the scope of a request keeps the time, by the clock of the loop, at which it has to be answered."""
@@ -270,7 +270,7 @@ async def _drain(receive: Receive) -> None:
         return
 
 
-# --- threads -------------------------------------------------------------------------------------------------------
+# --- threads ---------------------------------------------------------------------------------------------------------
 
 _THREADS = 16
 

@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
 from catmem.audit.rebuilding import lost_overwrites
-from catmem.envelopes.caller import caller_of
+from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
@@ -185,7 +185,7 @@ _GAUGES = (
 """The gauges of each entity: name, what it is, and the field of ``Standing``."""
 
 
-# --- what is known -------------------------------------------------------------------------------------------------
+# --- what is known ---------------------------------------------------------------------------------------------------
 
 
 class Looks(NamedTuple):

@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from catmem.errors import ConfigError
-from catmem.workspace import machine as sockets
+from catmem.workspace import root as sockets
 
 if TYPE_CHECKING:
     import socket

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.routing import Route
 
-from catmem.envelopes.caller import caller_of
+from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
@@ -121,7 +121,7 @@ def _framed(news: News, said: Mapping[str, Any]) -> str:
     return f"event: {news.kind}\ndata: {json.dumps(said)}\n\n"
 
 
-# --- one stream ----------------------------------------------------------------------------------------------------
+# --- one stream ------------------------------------------------------------------------------------------------------
 
 
 class Reader:
@@ -200,7 +200,7 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-# --- all streams ---------------------------------------------------------------------------------------------------
+# --- all streams -----------------------------------------------------------------------------------------------------
 
 
 class Live:

@@ -21,12 +21,29 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from catmem.threats.chosen import CHOSEN_SIGNS, chosen_secrets
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
 from catmem.threats.fold import Folded, find_characters
-from catmem.threats.frames import MARKUP_SIGNS, ROLE_SIGNS, find_markup, find_roles, markup_starts
-from catmem.threats.instructions import find_instructions, find_native, instruction_starts, native_starts, stems
-from catmem.threats.secrets import LEAK_SIGNS, find_leaks, find_logins, find_secrets, secret_signs
+from catmem.threats.instructions import (
+    MARKUP_SIGNS,
+    ROLE_SIGNS,
+    find_instructions,
+    find_markup,
+    find_native,
+    find_roles,
+    instruction_starts,
+    markup_starts,
+    native_starts,
+    stems,
+)
+from catmem.threats.secrets import (
+    CHOSEN_SIGNS,
+    LEAK_SIGNS,
+    chosen_secrets,
+    find_leaks,
+    find_logins,
+    find_secrets,
+    secret_signs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

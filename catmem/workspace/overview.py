@@ -26,7 +26,7 @@ from catmem.prompt.sizes import Use, flat_size, percent_of
 from catmem.proposals.promoting import promotable
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
-from catmem.seeding.order import seed_order
+from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.staleness.review import Round

@@ -21,7 +21,7 @@ from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.files import read_bounded
 from catmem.model.version import Version
-from catmem.search.usage import USAGE_NAME, drop_gone
+from catmem.search.search import USAGE_NAME, drop_gone
 from catmem.seeding.lockfile import LOCK_LIMIT, SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.store.contract import PERSON, SIDECAR, Change, Erasure
@@ -178,7 +178,7 @@ def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
     yield from (data for _, data in store.replay(entity))
 
 
-# --- which entries ------------------------------------------------------------------------------------------------
+# --- which entries ---------------------------------------------------------------------------------------------------
 
 
 def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_text: str, *, every: bool) -> list[Entry]:
@@ -240,7 +240,7 @@ def _redaction(workspace: Root, entries: Iterable[Entry], old_text: str) -> Reda
     return Redaction(workspace.config.taxonomy.parse, bodies, needle=needle, text=text)
 
 
-# --- where --------------------------------------------------------------------------------------------------------
+# --- where -----------------------------------------------------------------------------------------------------------
 
 
 class _Purging:

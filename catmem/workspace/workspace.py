@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from catmem.envelopes.submitting import Sender
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as HowMerged
-    from catmem.merging.merging import Joined
-    from catmem.merging.merging_all import JoinedAll
+    from catmem.merging.merging import Joined, JoinedAll
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
@@ -183,7 +182,7 @@ class Workspace(Root):
 
         Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
         """
-        from catmem.staleness.verifying import verify_all
+        from catmem.staleness.due import verify_all
 
         which: dict[str, Any] = {"category": category, "query": query, "target": target}
         return verify_all(self, name, as_of=as_of, evidence=evidence, **which, **how)
@@ -451,7 +450,7 @@ class Workspace(Root):
 
         ``precedence`` is as for ``merge``. Raises ``ForbiddenError`` and ``ConfigError``.
         """
-        from catmem.merging.merging_all import merge_all
+        from catmem.merging.merging import merge_all
 
         return merge_all(self, precedence=precedence, actor=actor, dry_run=dry_run)
 

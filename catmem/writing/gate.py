@@ -28,7 +28,7 @@ from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, 
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import EXTERNAL, PERSON, SIDECAR, is_branch, revision_number, writer_of
 from catmem.threats import SECRETS
-from catmem.workspace.machine import person_name
+from catmem.workspace.root import person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from catmem.ops.library import ask
-from catmem.workspace import machine
+from catmem.workspace import root
 from catmem.workspace.change_feed import News, heard
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
@@ -16,9 +16,9 @@ from tests.end_to_end.terminal import run, run_json, write_root
 @pytest.fixture
 def user(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    machine._of_system.cache_clear()
+    root._of_system.cache_clear()
     yield write_root(tmp_path)
-    machine._of_system.cache_clear()
+    root._of_system.cache_clear()
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def test_the_names_in_their_order(user, git_home, monkeypatch):
     run("add", "-p", "neo", "-c", "rules", "One.")
     assert whose() == ("person", "Ada Git")
     (git_home / ".gitconfig").unlink()
-    machine._of_system.cache_clear()
+    root._of_system.cache_clear()
     run("add", "-p", "neo", "-c", "rules", "Two.")
     assert whose() == ("person", "ada-login")
     monkeypatch.setenv("PATH", "")
-    machine._of_system.cache_clear()
+    root._of_system.cache_clear()
     run("add", "-p", "neo", "-c", "rules", "Three.")
     assert whose() == ("person", "ada-login")
     monkeypatch.setenv("CATMEM_PERSON", "")

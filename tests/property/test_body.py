@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.model.body import to_html
+from catmem.model.document import to_html
 
 
 @given(st.text(alphabet="<>&\"'`*_[]()!#-\n :/abjst", max_size=200))

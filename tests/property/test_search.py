@@ -16,6 +16,7 @@ from catmem.search.index import Index
 from catmem.search.query import (
     _TOKENS,
     Term,
+    beginning,
     fold,
     has_accents,
     is_accent,
@@ -26,7 +27,6 @@ from catmem.search.query import (
 )
 from catmem.search.ranking import WIDTH, snippet
 from catmem.search.search import STATES
-from catmem.search.stems import beginning
 from catmem.staleness.freshness import DATED_BY
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes

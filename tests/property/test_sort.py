@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.proposals import Described, Proposer, parts_of
+from catmem.plugins.sorting.sort_files import category_of, sort_document
 from catmem.plugins.sorting.sort_list import Checker, as_text, read_list
-from catmem.plugins.sorting.sorted_text import category_of, sort_document
 from tests.property.strategies import texts
 from tests.property.test_migration import CONFIG, files, labelled, read, said
 

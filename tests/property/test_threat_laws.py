@@ -15,9 +15,9 @@ from benchmarks.notes import flagged, notes
 from catmem.config.profile import Profile, PromptSettings
 from catmem.prompt.styles import STYLES
 from catmem.threats import BuiltinScanner, fold, scan, scan_each
-from catmem.threats.chosen import CHOSEN_SIGNS
 from catmem.threats.finding import read_table
 from catmem.threats.fold import fold_word
+from catmem.threats.secrets import CHOSEN_SIGNS
 from tests.threats import report
 from tests.together import together
 

@@ -31,7 +31,7 @@ from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.staleness.verifying import verify_all
+from catmem.staleness.due import verify_all
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession

@@ -39,14 +39,13 @@ FEATURES = {
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
-    "catmem.search.ranking", "catmem.search.stems", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
-    "catmem.workspace.kits", "catmem.workspace.migration",
+    "catmem.search.ranking", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.workspace.migration",
     "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {
     "catmem.linting.root_lint",
-    "catmem.linting.sources",
 }
 """The modules of pure packages that are no rules."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.output import emit
-from catmem.cli.texts.copies import lines_of
+from catmem.cli.texts.branches import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import columns, emit, printable, say, shown_path
+from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_path
 from catmem.envelopes.agents import Key
 from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedKeys, RemovedTokens
+from catmem.store.envelope import Envelope
+from catmem.writing.written import Written
 
 if TYPE_CHECKING:
     from catmem.envelopes.tokens import Token
     from catmem.ops.table import Call
+
 
 _NOT_SERVED = (
     "'catmem serve' will not start without any: make another, or say --no-tokens there (this once), or "
@@ -81,7 +84,32 @@ def _as_whom(token: Token) -> str:
     return "a person" if token.profile is None else f"acting as {token.profile}"
 
 
+# --- envelopes and what is written by them, as people read it --------------------------------------------------------
+
+
+def _written(written: Written, call: Call) -> None:
+    del call
+    show_written(written, "written to" if written.entries else "written", {})
+
+
+def _envelope(envelope: Envelope, call: Call) -> None:
+    del call
+    emit(printable_json(envelope.to_dict()) + "\n")
+
+
+def _digest(digest: str, call: Call) -> None:
+    del call
+    emit(f"{digest}\n")
+
+
 TEXTS = {
-    Key: _new_key, Keys: _keys, RemovedKeys: _removed_keys, NewToken: _new_token, CredentialList: _tokens,
+    Key: _new_key,
+    Keys: _keys,
+    RemovedKeys: _removed_keys,
+    NewToken: _new_token,
+    CredentialList: _tokens,
     RemovedTokens: _removed_tokens,
-}  # fmt: skip
+    Written: _written,
+    Envelope: _envelope,
+    str: _digest,
+}

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem import __version__
-from catmem.cli.output import columns, emit, print_unreadable, say, shown_path, text_diff
+from catmem.cli.output import columns, emit, emit_text, print_unreadable, say, shown_path, text_diff
 from catmem.errors import ConfigError
 from catmem.files import os_errors
-from catmem.ops.linting import FixesMade, Linted, Rules
+from catmem.ops.linting import FixesMade, Linted, Rules, SchemaPlace, Schemas, SchemaText
 from catmem.text import plural
 
 if TYPE_CHECKING:
@@ -83,4 +83,19 @@ def _rules(value: Rules, _: Call) -> None:
     emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
 
 
-TEXTS = {FixesMade: _fixed, Linted: _linted, Rules: _rules}
+# --- schemas, as people read them ------------------------------------------------------------------------------------
+
+
+def _schemas(value: Schemas, _: Call) -> None:
+    rows = ((each["name"], each["id"], each["description"].partition(". ")[0].rstrip(".")) for each in value.found)
+    emit(columns(rows))
+
+
+TEXTS = {
+    FixesMade: _fixed,
+    Linted: _linted,
+    Rules: _rules,
+    Schemas: _schemas,
+    SchemaText: lambda value, _: emit_text(value.text),
+    SchemaPlace: lambda value, _: emit(f"{value.path}\n"),
+}

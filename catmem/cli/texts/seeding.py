@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import columns, emit, emit_text, first_line, print_error, printable, say, say_all, text_diff
-from catmem.ops.seeding import Seeds
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_text,
+    first_line,
+    print_error,
+    printable,
+    say,
+    say_all,
+    show_written,
+    text_diff,
+)
+from catmem.ops.seeding import External, Promotions, Seeds
 from catmem.seeding.plan import OVER
 from catmem.seeding.slices import conflict_id
 from catmem.text import counted
+from catmem.writing.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +30,7 @@ if TYPE_CHECKING:
     from catmem.ops.table import Call
     from catmem.seeding.plan import SeedRefusal
     from catmem.seeding.slices import FilePlan, State
+
 
 _WIDTH = 60
 _BEFORE = 20
@@ -32,7 +45,7 @@ _REASONS = {
 }
 
 
-# --- plans ----------------------------------------------------------------------------------------------------------
+# --- plans -----------------------------------------------------------------------------------------------------------
 
 
 def _seeds(value: Seeds, call: Call) -> None:
@@ -112,7 +125,7 @@ def _said(plan: FilePlan) -> str:
     return ", ".join(parts)
 
 
-# --- results --------------------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------------------
 
 
 def _show_results(value: Seeds) -> None:
@@ -142,7 +155,7 @@ def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = st
         print_error(each.error)
 
 
-# --- conflicts ------------------------------------------------------------------------------------------------------
+# --- conflicts -------------------------------------------------------------------------------------------------------
 
 
 def conflict_lines(plan: FilePlan) -> str:
@@ -194,4 +207,49 @@ def _text(side: Version, reason: Reason) -> str:
     return f"{side.category}: {text}" if reason == "category" else text
 
 
-TEXTS = {str: lambda text, _: emit_text(text), Seeds: _seeds}
+# --- what was promoted, as people read it ----------------------------------------------------------------------------
+
+
+_PROMOTED_WIDTH = 72
+
+
+def _external(changed: External, call: Call) -> None:
+    del call
+    say(f"another program changed {changed.entity}{f' (revision {changed.revision})' if changed.revision else ''}:")
+    emit(changed.diff)
+
+
+def _promoted(done: Promotions, call: Call) -> None:
+    del call
+    failed = done.failed
+    for each in done.each:
+        where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
+        emit(printable(f"{where}{first_line(each.entry.body, _PROMOTED_WIDTH)}\n"))
+        if each.replaced is not None:
+            emit(printable(f"  in place of: {first_line(each.replaced.body, _PROMOTED_WIDTH)}\n"))
+        if each.error is not None and each.error in failed:
+            print_error(each.error)
+        elif each.error is not None:
+            say(f"  left: {each.error}")
+    if not done.each:
+        emit("Nothing to promote: the sources have all of these categories, or it waits there.\n")
+        return
+    made = sum(each.error is None for each in done.each)
+    refused = f", {len(failed)} refused" if failed else ""
+    if done.dry_run:
+        say(f"{made} to promote{refused}; nothing was written. Propose all: catmem promote --all.")
+    else:
+        say(f"{counted(made, 'proposal')} made{refused}. catmem proposals lists what waits.")
+
+
+def _written(written: Written, call: Call) -> None:
+    show_written(written, "promoted to", {"dry_run": call.values["dry_run"]})
+
+
+TEXTS = {
+    str: lambda text, _: emit_text(text),
+    Seeds: _seeds,
+    External: _external,
+    Promotions: _promoted,
+    Written: _written,
+}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from catmem.ops.table import Call
-    from catmem.workspace.kits import NewCategory
+    from catmem.workspace.init import NewCategory
 
 
 def _init(done: Init, call: Call) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.linted import first_line
 from catmem.linting.rule import rule
-from catmem.linting.spans import first_line
 from catmem.model.edit import TextEdit
 from catmem.syntax.scan import closed_spans
 from catmem.threats import RULES, SECRETS, scan_each

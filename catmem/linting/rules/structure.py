@@ -6,22 +6,27 @@ A file that cannot be read is here too.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from catmem.config.access import undeclared_sections, visible_categories
 from catmem.config.labels import NOT_LABELS
 from catmem.errors import NotUtf8Error
-from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.diagnostic import Finding, Fix, Related
+from catmem.linting.linted import closed_places, entry_at, lines_with
 from catmem.linting.rule import rule
-from catmem.linting.spans import closed_places, entry_at, lines_with
 from catmem.model.document import unclosed
-from catmem.model.edit import TextEdit
-from catmem.names import UNCATEGORIZED
+from catmem.model.edit import TextEdit, apply_edits
+from catmem.names import UNCATEGORIZED, slugify
+from catmem.syntax.scan import scan
 from catmem.text import conflict_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from catmem.linting.linted import Context, LintedFile
+    from catmem.linting.linted import Context, LintedEntry, LintedFile
+    from catmem.model.document import Document, Section
+
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
 _DECORATED = re.compile(r"[-=*_~#>|.:+§ \t]*+")
@@ -156,3 +161,179 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
             message = f"the label {shown} names the category {category}, and the entry stands in {entry.category}"
             hint = f"Move it (catmem move -c {category}); catmem migrate does that for a whole file."
         yield Finding(start, end, message, hint)
+
+
+# --- rules on section headers: repeated, unknown, empty ones, and what looks like one --------------------------------
+
+
+_MOST_READINGS = 20
+
+# A first or last line that only the blanks around it kept from being a boundary.
+_EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
+
+_HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
+
+
+@rule("CM102", "duplicate-section", fixes="safe")
+def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find sections whose category has a section above already."""
+    if len(file.headers) == len({header.category for header in file.headers}):
+        return
+    first: dict[str, Section] = {}
+    joined: set[str] = set()
+    # Without fences and comments a line means the same wherever it stands. Else reading the file again has to show it,
+    # for a few sections only: it takes time.
+    plain = not any(opening in file.text for opening in ("```", "~~~", "<!--"))
+    for section in file.document.sections:
+        before = first.setdefault(section.category, section)
+        if before is section:
+            continue
+        # One section of a category at a time, so that their order stays; the others in the next round.
+        may_join = section.category not in joined and (plain or len(joined) < _MOST_READINGS)
+        fix = _join(file, before, section, plain=plain) if may_join else None
+        joined.add(section.category)
+        message = f"a second section of category {section.category}; the first is on line {file.line(before.start)}"
+        related = Related(file.path, before.start, before.header_end, "the first section is here")
+        yield Finding(
+            section.start, section.header_end, message, "Put its entries into the first.", fix, related=(related,)
+        )
+
+
+def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> Fix | None:
+    document, text, newline = file.document, file.text, file.document.newline
+    moving = _inside(file, second)
+    moved = f"{newline}§{newline}".join(entry.raw for entry in moving)
+    start, end = second.start, second.end
+    if end == len(text):
+        # The blank lines above the header would be left over.
+        start = text.index("\n", len(text[:start].rstrip())) + 1
+        if not text.endswith("\n"):
+            start -= len("\r\n") if text.endswith("\r\n", 0, start) else len("\n")
+            plain = False  # with the line end its last line may lose what kept it from being a boundary
+    edits = [TextEdit(start, end, "")]
+    if moved:
+        # Behind the whole last line: the blanks at its end are not part of the entry and may still be needed.
+        inside = _inside(file, first)
+        where = text.index("\n", inside[-1].end if inside else first.header_end) + 1
+        lead = f"§{newline}{moved}" if inside else moved
+        if where > start:  # the newline in front of it goes with the header
+            edits = [TextEdit(start, end, newline + lead)]
+        else:
+            edits.insert(0, TextEdit(where, where, lead + newline))
+    stays_text = plain and not any(_EDGE_OF_BOUNDARY.search(entry.raw) for entry in moving)
+    if not stays_text and _reading(document, apply_edits(text, edits)) != _reading(document, text):
+        return None
+    return Fix(tuple(edits), safe=True, message=f"Join it with the first section of {second.category}")
+
+
+def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
+    first = bisect_left(file.entries, section.start, key=lambda entry: entry.start)
+    return file.entries[first : bisect_left(file.entries, section.end, key=lambda entry: entry.start)]
+
+
+def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[str]]]:
+    from catmem.model.document import Document
+
+    read = Document(scan(text, document.scan.categories), document.limits)
+    return read.title, {name: [entry.raw for entry in entries] for name, entries in sorted(read.by_category.items())}
+
+
+@rule("CM103", "unknown-category", severity="error", fixes="unsafe")
+def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find sections of a closed taxonomy whose category is not declared."""
+    document, taxonomy = file.document, context.taxonomy
+    if not taxonomy.closed:
+        return
+    for section, near in undeclared_sections(document, taxonomy):
+        hint = f"Did you mean {near}?" if near else "Declare it under taxonomy.categories in catmem.yaml."
+        message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
+        fix = _retitled(section, near, context) if near else None
+        yield Finding(section.start, section.header_end, message, hint, fix)
+
+
+def _retitled(section: Section, near: str, context: Context) -> Fix:
+    category = context.taxonomy.of_slug(near)
+    known = context.taxonomy.categories.get(category)
+    title = known.title if known else category
+    edit = TextEdit(section.start, section.header_end, f"## {title}")
+    return Fix((edit,), safe=False, message=f"Change the title to {title!r}")
+
+
+@rule("CM104", "heading-level-slip", fixes="unsafe")
+def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find headings that look like a section header and are none."""
+    text, taxonomy, closed = file.text, context.taxonomy, closed_places(file)
+    starts = {header.start for header in file.headers}
+    if file.document.scan.title:
+        starts.add(file.document.scan.title.start)
+    present = {header.category for header in file.headers}
+    for start, _ in lines_with(text, "#"):
+        match = _HEADING.match(text, start)
+        if match is None or start in starts or closed(start):
+            continue
+        level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
+        slug = slugify(title)
+        known = taxonomy.named(slug) is not None or slug in present
+        near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
+        spaced = match[1][-1:] in " \t" or level == len("##")
+        if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
+            end = start + len(match[0].rstrip())
+            category = taxonomy.of_slug(slug)
+            fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
+            message = f"this looks like the header of section {category} and is text of an entry"
+            yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
+
+
+@rule("CM106", "empty-section", severity="hint", fixes="unsafe")
+def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find sections without entries."""
+    sections = file.document.sections
+    for section in sections:
+        if section.category == UNCATEGORIZED or _inside(file, section):
+            continue
+        edit = TextEdit(section.start, section.end, "")
+        fix = Fix((edit,), safe=False, message="Remove the header") if len(sections) > 1 else None
+        message = f"the section {section.category} has no entries"
+        yield Finding(section.start, section.header_end, message, "Remove it if nothing is to come.", fix)
+
+
+@rule("CM111", "empty-slug")
+def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find level-2 headings without a letter or a number in their title."""
+    for problem in file.document.problems if file.document.scan.slugless else ():
+        if problem.rule == "empty-slug":
+            yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
+
+
+@rule("CM112", "nearly-known-category", severity="hint", options={"likeness": 0.85}, fixes="unsafe")
+def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find sections of an open taxonomy whose category is nearly, but not quite, a declared one."""
+    document, taxonomy = file.document, context.taxonomy
+    if taxonomy.closed or not taxonomy.categories:
+        return
+    from difflib import SequenceMatcher
+
+    likeness = context.options("CM112")["likeness"]
+    for section, near in undeclared_sections(document, taxonomy):
+        if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
+            message = f"the category {section.category} is not declared, and {near} is"
+            fix = _retitled(section, near, context)
+            yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
+
+
+@rule("CM412", "hidden-uncategorized", scope="root")
+def hidden_uncategorized(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
+    """Find entries without a category that the prompt of the file's own profile leaves out."""
+    for path, file in files.items():
+        profile = context.profiles.get(file.owner or "")
+        if profile is None or file.target is None or profile.include_uncategorized is not None:
+            continue
+        loose = [entry for entry in file.entries if entry.category == UNCATEGORIZED]
+        taken_away = profile.selectors(file.target, context.taxonomy).takes_away(UNCATEGORIZED)
+        if not loose or taken_away or visible_categories((UNCATEGORIZED,), file.target, profile, context.taxonomy):
+            continue
+        entries = "1 entry has" if len(loose) == 1 else f"{len(loose):,} entries have"
+        message = f"{entries} no category, and the prompt of {profile.name} leaves out such entries"
+        hint = f"Give each one (catmem sort -p {profile.name} -t {file.target}), or set "
+        hint += "include_uncategorized in the profile."
+        yield Finding(loose[0].start, loose[0].end, message, hint, path=path)

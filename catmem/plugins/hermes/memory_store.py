@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
 from catmem.plugins.hermes import store_answers as answers
-from catmem.plugins.hermes.store_files import GuardedFiles
-from catmem.plugins.hermes.store_scan import first_threat, memory_dir, memory_tool, unreadable, without_threats
+from catmem.plugins.hermes.store_scan import (
+    GuardedFiles,
+    first_threat,
+    memory_dir,
+    memory_tool,
+    unreadable,
+    without_threats,
+)
 from catmem.plugins.hermes.store_text import (
     DELIMITER,
     FileText,

@@ -275,7 +275,7 @@ def _settings(workspace: "Workspace", home: "Home", name: str) -> "HermesSetting
 
 def _sources(workspace: "Workspace", homes: "Sequence[Home]") -> list[str]:
     from catmem.plugins.hermes.sync import hermes_profiles
-    from catmem.seeding.order import seed_order
+    from catmem.seeding.plan import seed_order
 
     found = hermes_profiles(workspace, homes)
     order = seed_order(workspace)

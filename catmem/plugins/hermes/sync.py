@@ -16,9 +16,8 @@ from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
 from catmem.plugins.hermes.setup_homes import HermesConfig, read_config
-from catmem.seeding.cloned import CLONED_HINT
-from catmem.seeding.order import seed_order
-from catmem.seeding.plan import SeedRefusal
+from catmem.seeding.plan import SeedRefusal, seed_order
+from catmem.seeding.slices import CLONED_HINT
 from catmem.text import size_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from catmem.merging.decisions import Answer, Ask, Disagreement
     from catmem.merging.merging import MergePlan
     from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.refusal import FormRefusal
-    from catmem.plugins.page.writing import Sent
+    from catmem.plugins.page.writing import FormRefusal, Sent
 
 
 MOST = 200
@@ -231,7 +230,7 @@ def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> 
     return [said[name] for name in _typed(said) if name.split("-")[1] not in places]
 
 
-# --- forms ---------------------------------------------------------------------------------------------------------
+# --- forms -----------------------------------------------------------------------------------------------------------
 
 
 def preview(sent: Sent) -> Page:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from catmem.envelopes.caller import Caller
+    from catmem.envelopes.tokens import Caller
     from catmem.workspace.workspace import Workspace
 
 COOKIE = "catmem_form"

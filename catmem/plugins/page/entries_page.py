@@ -11,6 +11,7 @@ only what differs from that was changed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -22,8 +23,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.plugins.page.formats import own_address, reference, title_of, with_query
 from catmem.plugins.page.page_view import Page, of_entity
 from catmem.plugins.page.recent_changes import can_be_undone, record_of
-from catmem.plugins.page.refusal import seen_text
-from catmem.plugins.page.writing import Did, bad_form, done, put
+from catmem.plugins.page.writing import Action, Again, Did, bad_form, done, fates, nothing_ticked, put, seen_text
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from catmem.model.document import Document, Entry, TagValue
     from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.refusal import FormRefusal
-    from catmem.plugins.page.writing import Sent
+    from catmem.plugins.page.writing import Fate, FormRefusal, Sent
     from catmem.staleness.due import Answering
     from catmem.workspace.profile_memory import Reading
     from catmem.workspace.workspace import Workspace
 
-# --- forms ---------------------------------------------------------------------------------------------------------
+
+# --- forms -----------------------------------------------------------------------------------------------------------
 
 
 class Choice(NamedTuple):
@@ -142,7 +142,7 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: EntryD
     return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 
 
-# --- an entry as a form has it -------------------------------------------------------------------------------------
+# --- an entry as a form has it ---------------------------------------------------------------------------------------
 
 Tags: TypeAlias = dict[str, "str | list[str] | None"]
 
@@ -250,7 +250,7 @@ def _domain(text: str) -> str | list[str] | None:
     return None if not parts else parts[0] if len(parts) == 1 else parts
 
 
-# --- changes -------------------------------------------------------------------------------------------------------
+# --- changes ---------------------------------------------------------------------------------------------------------
 
 
 def verify(sent: Sent) -> Did:
@@ -335,3 +335,104 @@ def _way_back(sent: Sent, entry: Entry | None) -> str:
         named = entry.id
     address = with_query(sent.back, entry=named or None)
     return f"{address}#{reference(named)}" if named else address
+
+
+# --- what a person does with several entries of a file: all that are ticked, in one revision or not at all -----------
+
+
+TICK = "tick-"
+"""How the names of the boxes begin; behind it stands what differs, and the value is ``ID CATEGORY``."""
+
+SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remove"}
+"""What can be done with ticked entries, and what the button says."""
+
+
+class Tick(NamedTuple):
+    """A ticked entry, as it was shown or as it is ``now``; ``fate`` is ``None`` where nothing changed it."""
+
+    entry: Entry
+    fate: Fate | None = None
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is still ticked: what another writer changed has to be looked at first."""
+        return self.fate in {None, "same"}
+
+
+def action(name: str) -> Action:
+    """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``.
+
+    Raises ``RequestError`` 422 where nothing is ticked.
+    """
+    return partial(_answer, name)
+
+
+def again(name: str) -> Again:
+    """What shows the same form again that was refused: with the entries as they are now."""
+    return partial(_refused, name)
+
+
+def _answer(name: str, sent: Sent) -> Did | Page:
+    entries = _ticked(sent)
+    if not entries:
+        raise nothing_ticked()
+    if name == "move" and "category" not in sent.fields:
+        return _page(name, sent, [Tick(each) for each in entries])
+    made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]
+    back = with_query(sent.back, entry=None)
+    return done(sent, put(sent, [each.to_dict() for each in made]), back) if made else Did(back)
+
+
+def _operation(name: str, sent: Sent, entry: Entry) -> Operation | None:
+    """What the answer does to one entry; ``None`` for what is so already."""
+    if name == "move":
+        to = EntryDraft.sent(sent.fields).goes_to
+        is_there = not to or to == entry.category
+        return None if is_there else Operation("move", old_text=entry.id, category=entry.category, to_category=to)
+    today = clock.today()
+    if name == "remove":
+        return removing(entry).operation
+    return (keeping if name == "verify" else expiring)(entry, today).operation
+
+
+def _ticked(sent: Sent) -> list[Entry]:
+    """The entries as they were shown, in the order of the page. Raises as ``seen_document`` and ``entry_meant`` do."""
+    named = [value.partition(" ") for field, value in sent.fields.items() if field.startswith(TICK)]
+    if not named:
+        return []
+    document = seen_document(sent)
+    return [entry_meant(document, entry_id, where) for entry_id, _, where in named]
+
+
+def _refused(name: str, sent: Sent, refusal: FormRefusal) -> Page:
+    entries = _ticked(sent)
+    ticks = [Tick(each) for each in entries]
+    gone: list[Entry] = []
+    if refusal.since is not None:
+        workspace = sent.workspace
+        seen, now = seen_text(workspace, sent.named, sent.expected), workspace.store.read(sent.named).data
+        became = list(zip(entries, fates(workspace, seen, now, [each.id for each in entries]), strict=True))
+        ticks = [Tick(now, fate) for _, (fate, now) in became if now is not None]
+        gone = [was for was, (_, now) in became if now is None]
+    return _page(name, sent, ticks, gone, refusal)
+
+
+def _page(
+    name: str, sent: Sent, ticks: list[Tick], gone: list[Entry] | tuple[()] = (), refusal: FormRefusal | None = None
+) -> Page:
+    """The ticked entries, with a button that does what was asked; for a move, also where to."""
+    workspace, draft = sent.workspace, EntryDraft.sent(sent.fields)
+    document = workspace.parse(workspace.store.read(sent.named).data)
+    context = {
+        **of_entity(sent.named),
+        "sent": sent,
+        "says": SAYS[name],
+        "ticks": ticks,
+        "gone": gone,
+        "refusal": refusal,
+        "base": sent.expected if refusal is None else refusal.expected,
+        "op_id": sent.get("op_id") if refusal is None else refusal.op_id,
+        "draft": draft,
+        "choices": choices(workspace, sent.named, document, draft) if name == "move" else None,
+    }
+    return Page("ticked.html", context)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from markupsafe import Markup, escape
 
 from catmem.clock import read_date
-from catmem.model.body import to_html
+from catmem.model.document import to_html
 from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE
 from catmem.text import printable, unified_diff
 
@@ -145,7 +145,7 @@ def bar_of(name: str, used: int, of: int) -> Bar:
     return Bar(name, used, of, percent, f"{min(percent, _FULL)}%", level)
 
 
-# --- addresses -----------------------------------------------------------------------------------------------------
+# --- addresses -------------------------------------------------------------------------------------------------------
 
 DID = "did"
 """What the query of a page calls the revision that a form just wrote."""
@@ -179,7 +179,7 @@ def with_query(address: str, **said: str | None) -> str:
     return urlunsplit(parts._replace(query=urlencode([*kept, *added], safe="/@:")))
 
 
-# --- diffs ---------------------------------------------------------------------------------------------------------
+# --- diffs -----------------------------------------------------------------------------------------------------------
 
 
 class DiffLine(NamedTuple):
@@ -276,7 +276,7 @@ def changed_from(text: str, old: str) -> _Parts:
     return parts if any(changed for _, changed in parts) else ()
 
 
-# --- pages of long lists -------------------------------------------------------------------------------------------
+# --- pages of long lists ---------------------------------------------------------------------------------------------
 
 
 class Paged(NamedTuple):

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.refusal import FormRefusal
-    from catmem.plugins.page.writing import Sent
+    from catmem.plugins.page.writing import FormRefusal, Sent
     from catmem.store.contract import Revision
     from catmem.workspace.workspace import Workspace
 
@@ -127,7 +126,7 @@ def _revision(
     )
 
 
-# --- forms ---------------------------------------------------------------------------------------------------------
+# --- forms -----------------------------------------------------------------------------------------------------------
 
 
 def restore(sent: Sent) -> Did:

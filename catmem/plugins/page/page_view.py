@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.responses import Response
 
 from catmem.config.json_schema import shown
-from catmem.envelopes.caller import caller_of
+from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from catmem.envelopes.caller import Caller
+    from catmem.envelopes.tokens import Caller
     from catmem.model.document import Entry
     from catmem.workspace.overview import Overviews
     from catmem.workspace.workspace import Workspace
@@ -172,7 +172,7 @@ def _answer(request: Request, status: int, html: bytes) -> Response:
     return Response(html, status, headers, "text/html")
 
 
-# --- errors, and who is not let in ---------------------------------------------------------------------------------
+# --- errors, and who is not let in -----------------------------------------------------------------------------------
 
 _HEADINGS = {
     401: "This page wants a token",
@@ -187,7 +187,7 @@ _MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs.
 
 def error_page(request: Request, error: Exception) -> Response:
     """What programs learn of an error, with the same status, for a person to read."""
-    from catmem.server.error_responses import error_response
+    from catmem.server.requests import error_response
 
     plain = error_response(request, error)
     try:

@@ -19,8 +19,8 @@ from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, found_by, only_action
+from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
-from catmem.workspace.migrating import unread_of
 from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Revision
     from catmem.workspace.workspace import Workspace
 
-# --- a revision ----------------------------------------------------------------------------------------------------
+# --- a revision ------------------------------------------------------------------------------------------------------
 
 
 def proposal_of(revision: Revision) -> str | None:
@@ -46,7 +46,7 @@ def can_be_undone(revision: Revision) -> bool:
     return undo_fault(revision) is None and (revision.op in {"restore", "sort"} or "actions" in revision.note)
 
 
-# --- what was just done --------------------------------------------------------------------------------------------
+# --- what was just done ----------------------------------------------------------------------------------------------
 
 
 class RecentChange(NamedTuple):
@@ -141,7 +141,7 @@ def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
         yield f"{kept} Replace it where it was issued, then erase it: {erased}"
 
 
-# --- the one entry that it was on ----------------------------------------------------------------------------------
+# --- the one entry that it was on ------------------------------------------------------------------------------------
 
 
 class Became(NamedTuple):

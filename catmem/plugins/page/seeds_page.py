@@ -14,7 +14,7 @@ from catmem.plugins.page.formats import DIFF_LINES, diff_of
 from catmem.plugins.page.page_view import Page
 from catmem.plugins.page.writing import Did, bad_form
 from catmem.seeding.applying import file_is_due
-from catmem.seeding.order import seed_order
+from catmem.seeding.plan import seed_order
 from catmem.seeding.slices import conflict_id
 from catmem.server.requests import bad_parameter
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from catmem.model.version import Conflict
     from catmem.plugins.page.formats import Diff
     from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.refusal import FormRefusal
-    from catmem.plugins.page.writing import Sent
+    from catmem.plugins.page.writing import FormRefusal, Sent
     from catmem.seeding.plan import SeedPlan, SeedResult
     from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
     from catmem.workspace.workspace import Workspace
@@ -173,7 +172,7 @@ def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
     )
 
 
-# --- forms ---------------------------------------------------------------------------------------------------------
+# --- forms -----------------------------------------------------------------------------------------------------------
 
 
 def apply(sent: Sent) -> Did | Page:

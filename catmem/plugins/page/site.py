@@ -12,19 +12,14 @@ from catmem.errors import RequestError
 from catmem.plugins.page import (
     branches_page,
     entries_page,
-    files_page,
     history_page,
-    lint_page,
     page_view,
     profiles_page,
     proposals_page,
-    queue,
     rendering,
     search_page,
     seeds_page,
     sort_page,
-    ticked_entries,
-    tidy_page,
     writing,
 )
 
@@ -41,14 +36,14 @@ STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
     "/": view(profiles_page.overview),
-    "/page/queue": view(queue.queue, "profile", "state", "entry", "page"),
+    "/page/queue": view(proposals_page.queue, "profile", "state", "entry", "page"),
     "/proposals": view(proposals_page.all_proposals, "profile", "category", "page"),
     "/proposals/{id}": view(proposals_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
-    "/page/files/{name}/{target}": view(files_page.whole_file, "category", "entry", "page"),
+    "/page/files/{name}/{target}": view(profiles_page.whole_file, "category", "entry", "page"),
     "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
-    "/page/tidy": view(tidy_page.tidy, "page"),
-    "/page/promote": view(tidy_page.promote, "page"),
+    "/page/tidy": view(sort_page.tidy, "page"),
+    "/page/promote": view(sort_page.promote, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
@@ -57,7 +52,7 @@ VIEWS = {
     "/page/seeds": view(seeds_page.seeds),
     "/page/seeds/{name}": view(seeds_page.one_seed, "resolve"),
     "/page/seeds/from/{source}": view(seeds_page.seeds_of, "resolve"),
-    "/page/lint": view(lint_page.lint, "severity", "rule", "page"),
+    "/page/lint": view(search_page.lint, "severity", "rule", "page"),
     "/page/access": view(profiles_page.access, "target"),
     "/page/access/{name}/{category}": view(profiles_page.explained),
     "/page/search": view(search_page.search, "q", "profile", "state"),
@@ -67,7 +62,7 @@ VIEWS = {
 _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _MOVE = ("category", "new_category")
-_TICKED = f"{ticked_entries.TICK}*"
+_TICKED = f"{entries_page.TICK}*"
 _DECISIONS = ("result", "choice-*", "words-*")
 
 CHANGES = {
@@ -78,16 +73,16 @@ CHANGES = {
     "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
     "/page/change/undo": change(entries_page.undo),
     "/page/change/sort": change(sort_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
-    "/page/change/tidy": change(tidy_page.settle, f"{tidy_page.PAIR}*", again=tidy_page.tidy),
-    "/page/change/promote": change(tidy_page.propose, f"{tidy_page.TAKE}*", again=tidy_page.promote),
+    "/page/change/tidy": change(sort_page.settle, f"{sort_page.PAIR}*", again=sort_page.tidy),
+    "/page/change/promote": change(sort_page.propose, f"{sort_page.TAKE}*", again=sort_page.promote),
     **{
         f"/page/change/ticked/{name}": change(
-            ticked_entries.action(name),
+            entries_page.action(name),
             _TICKED,
             *_MOVE * (name == "move"),
-            again=ticked_entries.again(name),
+            again=entries_page.again(name),
         )
-        for name in ticked_entries.SAYS
+        for name in entries_page.SAYS
     },
     **{
         f"/page/change/proposals/{act.__name__}": change(act, _TICKED, "content", "reason", again=proposals_page.again)

@@ -13,9 +13,8 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import TYPE_CHECKING
 
-from catmem.search.query import fold
-from catmem.search.stems import FUNCTION_WORDS, language_of, stem
-from catmem.workspace.kits import kits
+from catmem.search.query import FUNCTION_WORDS, fold, language_of, stem
+from catmem.workspace.init import kits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -15,8 +15,7 @@ from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 
 if TYPE_CHECKING:
-    from catmem.plugins.sorting.proposals import SortLine
-    from catmem.plugins.sorting.root_tidy import TidyList
+    from catmem.plugins.sorting.proposals import SortLine, TidyList
     from catmem.plugins.sorting.sort_files import Sorted, SortPlan
     from catmem.workspace.workspace import Workspace
 
@@ -83,7 +82,7 @@ def sort(
     if call.for_program and not (yes or unsure or to_read):
         raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
 
-    from catmem.plugins.sorting.asking import command_of
+    from catmem.plugins.sorting.judging import command_of
     from catmem.plugins.sorting.sort_files import plan_sort, unsorted_elsewhere
 
     command = None if given is None else command_of(given)
@@ -167,7 +166,7 @@ def _is_kept(path: Path) -> bool:
 
 def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
     """The plan with the proposals of a command."""
-    from catmem.plugins.sorting.asking import answer_of
+    from catmem.plugins.sorting.judging import answer_of
     from catmem.plugins.sorting.sort_list import question, read_proposals
 
     private = sum(line.private for line in plan.lines)
@@ -209,7 +208,7 @@ def tidy(
     perhaps differ in a number, a time or a date: the most alike first, at most one pair for five entries. With -p only
     the files of this profile count.
     """
-    from catmem.plugins.sorting.root_tidy import list_tidy, propose_tidy
+    from catmem.plugins.sorting.proposals import list_tidy, propose_tidy
 
     found = list_tidy(call.open("store" if propose else "read"), profile)
     if command is not None:
@@ -233,8 +232,7 @@ def tidy(
 
 def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
     """The list with what a command says of the pairs to look at together."""
-    from catmem.plugins.sorting.asking import answer_of
-    from catmem.plugins.sorting.judging import judged, judging_question, pairs_to_judge
+    from catmem.plugins.sorting.judging import answer_of, judged, judging_question, pairs_to_judge
 
     asked = pairs_to_judge(found.suggestions)
     if not asked:

@@ -2,20 +2,188 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from calendar import day_name, month_name
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from heapq import nlargest
+from itertools import combinations
+from math import log, sqrt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from unicodedata import normalize
 
 from catmem.linting.linted import LintedEntry
 from catmem.names import UNCATEGORIZED
-from catmem.plugins.sorting.likeness import alike_pairs, plain_words, same_words
+from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from catmem.model.document import Entry
-    from catmem.plugins.sorting.likeness import Alike
+
+
+WordKind: TypeAlias = Literal["word", "number", "time", "date"]
+
+_LEAST = 0.14  # what two texts have to share of what they hold
+_COMMON = 30  # a word that more texts hold leads from none to another: so the time grows with their number alone
+_SERIES = 4, 0.7  # texts that are so alike to so many others are of a series, such as a log
+_UNLIKE_DAY, _UNLIKE_NUMBER, _DENIED = 1.5, 0.75, 1.0  # what a difference counts; of a number, each word beside it
+_BESIDE = 2  # words on each side
+_MOST_VALUES = 40
+_NAMED = 4  # shared words that are named
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+(?:[.,:/-]\d+)*|[€$£%]")
+_TWELVE_HOURS = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))? ?([ap])\.?m\b\.?", re.IGNORECASE)
+_GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+_COUNT = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_SIGNS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
+_CALENDAR = {
+    form: name[:3] for name in map(str.lower, (*day_name, *month_name)) if name for form in (name, name[:3], f"{name}s")
+}
+_DENIES = re.compile(r"no|not|never|nicht|keine?|nie|pas|jamais|nunca|.+n['\u2019]t")
+_AROUND = ".,;:!\u2026()[]\"'\u201c\u201d\u201e\u2018\u2019*_`"
+"""What a sentence or Markdown sets around a word. The signs of "C++", "-5" and "why?" are part of what is said."""
+_DASHES = {"", "-", "\u2013", "\u2014"}
+
+
+class Word(NamedTuple):
+    """A word that is no mere joint: its stem, or its value in one form; ``denied``: "not" stands before it."""
+
+    key: str
+    raw: str
+    kind: WordKind
+    denied: bool
+
+
+Values: TypeAlias = "Sequence[tuple[Word, set[str]]]"
+"""The values of a text, each with the words beside it."""
+
+
+class Alike(NamedTuple):
+    """Two texts by their places, ``first`` < ``second``; the rarest words that both have, and values that differ."""
+
+    first: int
+    second: int
+    score: float
+    shared: tuple[str, ...]
+    values: tuple[str, str] | None
+
+
+def same_words(text: str) -> tuple[str, ...]:
+    """All words of a text without the signs of a sentence; in one order, unless a word denies what follows it."""
+    words = plain_words(text)
+    return tuple(words if any(map(_DENIES.fullmatch, words)) else sorted(words))
+
+
+def plain_words(text: str) -> list[str]:
+    """All words of a text without the signs of a sentence, in order."""
+    chunks = (chunk.strip(_AROUND) for chunk in normalize("NFC", text).casefold().split())
+    return [word for word in chunks if word not in _DASHES]
+
+
+def alike_pairs(texts: Sequence[str], most: int) -> list[Alike]:
+    """The pairs that are most alike, best first, at most so many; a text is in one pair at most."""
+    words = [words_of(text) for text in texts]
+    values = [_values(some) for some in words]
+    keys = [{word.key for word in some} for some in words]
+    denied = [{word.key for word in some if word.denied} for some in words]
+    count = Counter(key for some in keys for key in some)
+    weight = {key: log((len(texts) + 1) / number) for key, number in count.items()}
+    held = [sum(weight[key] for key in some) for some in keys]
+    found = []
+    for first, second in _candidates(keys):
+        shared = keys[first] & keys[second]
+        more, unlike = _unlike(values[first], values[second], shared)
+        more += _DENIED * (denied[first] & shared != denied[second] & shared)
+        score = (sum(weight[key] for key in shared) + more) / sqrt(held[first] * held[second])
+        if score >= _LEAST:
+            raw = {word.key: word.raw for word in words[first]}
+            rarest = sorted(shared, key=lambda key: (-weight[key], key))[:_NAMED]
+            found.append(Alike(first, second, score, tuple(raw[key] for key in rarest), unlike))
+    taken: set[int] = set()
+    chosen: list[Alike] = []
+    for pair in sorted(_without_series(found), key=lambda each: (-each.score, each.first, each.second)):
+        if taken.isdisjoint(pair[:2]) and len(chosen) < most:
+            taken.update(pair[:2])
+            chosen.append(pair)
+    return chosen
+
+
+def _without_series(found: Sequence[Alike]) -> Iterator[Alike]:
+    """The pairs, but for those of which both texts are about as alike to several others."""
+    number, share = _SERIES
+    scores: defaultdict[int, list[float]] = defaultdict(list)
+    for pair in found:
+        scores[pair.first].append(pair.score)
+        scores[pair.second].append(pair.score)
+    least = {place: nlargest(number, each)[-1] if len(each) >= number else 0.0 for place, each in scores.items()}
+    return (pair for pair in found if min(least[pair.first], least[pair.second]) < share * pair.score)
+
+
+def _candidates(keys: Sequence[set[str]]) -> set[tuple[int, int]]:
+    """The places of texts that share a word which few hold."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for place, some in enumerate(keys):
+        for key in some:
+            holders[key].append(place)
+    return {pair for places in holders.values() if len(places) <= _COMMON for pair in combinations(places, 2)}
+
+
+def _values(words: Sequence[Word]) -> Values:
+    """The values of a text, each with the words beside it."""
+    found = []
+    for place, word in enumerate(words):
+        if word.kind != "word":
+            near = words[max(0, place - _BESIDE) : place + _BESIDE + 1]
+            found.append((word, {each.key for each in near if each.kind == "word"}))
+    return found[:_MOST_VALUES]
+
+
+def _unlike(one: Values, other: Values, shared: set[str]) -> tuple[float, tuple[str, str] | None]:
+    """What it counts that two texts differ in a value, and the two values."""
+    best, values = 0.0, None
+    for mine, near in one:
+        for theirs, there in other:
+            if mine.key in shared or theirs.key in shared:
+                continue
+            counts = _UNLIKE_NUMBER * min(len(near & there), 2)
+            counts = _UNLIKE_DAY if mine.kind == theirs.kind != "number" else counts
+            if counts > best:
+                best, values = counts, (mine.raw, theirs.raw)
+    return best, values
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text that carry meaning, in order."""
+    text = _TWELVE_HOURS.sub(lambda at: f"{int(at[1]) % 12 + 12 * (at[3] in 'pP')}:{at[2] or '00'}", text)
+    raws = _WORD.findall(text)
+    lows = [fold(raw).removesuffix("'s").removesuffix("\u2019s") for raw in raws]
+    language = language_of(lows)
+    joints = FUNCTION_WORDS[DEFAULT] | FUNCTION_WORDS[language]
+    found: list[Word] = []
+    denied_until = -1
+    for raw, low in zip(raws, lows, strict=True):
+        if _DENIES.fullmatch(low):
+            denied_until = len(found) + 1
+        elif (value := _value(raw, low)) or (low not in joints and (len(low) > 1 or low in _SIGNS)):
+            key, kind = value or (stem(_SIGNS.get(low, low), language), "word")
+            found.append(Word(key, raw, kind, len(found) < denied_until))
+    return found
+
+
+def _value(raw: str, low: str) -> tuple[str, WordKind] | None:
+    """A number, a time, a day of the week or a month in one form; ``None`` for another word."""
+    if low[0].isdigit():
+        plain = low.replace(grouped[1], "") if (grouped := _GROUPED.fullmatch(low)) else low.replace(",", ".")
+        return plain, "time" if ":" in low else "date" if low.count("-") > 1 else "number"
+    if low in _COUNT:
+        return str(_COUNT.index(low) + 1), "number"
+    return (_CALENDAR[low], "date") if low in _CALENDAR and raw[0].isupper() else None
+
+
+# --- what is suggested for the entries of a root, and the operations that each suggestion would take -----------------
+
 
 Kind: TypeAlias = Literal["same", "contradiction", "together"]
 """``same``: two entries say the same; ``together``: a person should look at both. The rest is what a model finds."""

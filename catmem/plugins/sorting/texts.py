@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import STAYS, category_name
 from catmem.plugins.sorting.operations import SortedFile
-from catmem.plugins.sorting.root_tidy import TidyList
+from catmem.plugins.sorting.proposals import TidyList
 from catmem.plugins.sorting.sort_files import SortPlan
 from catmem.plugins.sorting.sort_list import beginning
 from catmem.plugins.sorting.sort_list import shown as shown_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.ops.table import Call
-    from catmem.plugins.sorting.root_tidy import ProposedTidying
+    from catmem.plugins.sorting.proposals import ProposedTidying
     from catmem.plugins.sorting.suggestions import Suggestion
 
 _WIDTH = 300

@@ -13,17 +13,17 @@ from starlette.routing import Route
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
 from catmem.envelopes.builder import WriteBase, is_plain
-from catmem.envelopes.caller import caller_of
 from catmem.envelopes.parsing import fields_in, json_of
+from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
 from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all, value_of
-from catmem.server.error_responses import answer_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
     JSON_TYPE,
     OF_THE_BODY,
     TEXT_TYPE,
     Field,
+    answer_of,
     bad_parameter,
     is_known,
     query_of,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
-    from catmem.envelopes.caller import Caller
+    from catmem.envelopes.tokens import Caller
     from catmem.ops.table import Http, OperationRow, Parameter, Schema
     from catmem.server.requests import Place
     from catmem.writing.drift_guard import ToolSession

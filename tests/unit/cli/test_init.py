@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from catmem import resources
-from catmem.workspace.kits import kits
+from catmem.workspace.init import kits
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 

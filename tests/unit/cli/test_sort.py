@@ -460,7 +460,7 @@ def test_a_wrong_answer_for_the_second_file_leaves_the_first_as_it_was(place):
     ],
 )
 def test_a_command_that_fails_is_said(place, monkeypatch, command, said):
-    monkeypatch.setattr("catmem.plugins.sorting.asking._LONGEST", 1)
+    monkeypatch.setattr("catmem.plugins.sorting.judging._LONGEST", 1)
     monkeypatch.setenv("SHELL", "/bin/sh")
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
@@ -476,7 +476,7 @@ def test_a_command_that_fails_is_said(place, monkeypatch, command, said):
     ],
 )
 def test_a_command_is_ended_that_prints_too_much_or_goes_on_without_an_output(place, monkeypatch, command, said):
-    monkeypatch.setattr("catmem.plugins.sorting.asking._LONGEST", 1 if "sleep" in command else 60)
+    monkeypatch.setattr("catmem.plugins.sorting.judging._LONGEST", 1 if "sleep" in command else 60)
     monkeypatch.setenv("SHELL", "/bin/sh")
     assert f"error[ask_failed]: the command of --ask {said}" in run("sort", "--ask", command, "--yes", status=2).stderr
 

@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from catmem.errors import BusyError, ConfigError, UnreadableError
-from catmem.plugins.hermes import store_files
+from catmem.plugins.hermes import store_scan
 from catmem.plugins.hermes.memory_store import MemoryStore
-from catmem.plugins.hermes.store_files import GuardedFiles
-from catmem.plugins.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.setup_root import use_catmem_store
+from catmem.plugins.hermes.store_scan import GuardedFiles
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_link_stays_a_link_and_both_locks_are_held(files, path, tmp_path, monk
     assert held == [True]
     assert path.is_symlink()
     assert real.read_bytes() == b"one two"
-    monkeypatch.setattr(store_files, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(store_scan, "LOCK_TIMEOUT", 0.05)
     with (path.parent / "MEMORY.md.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BusyError):

@@ -15,7 +15,7 @@ from catmem.plugins.hermes.setup_status import statuses
 from catmem.plugins.hermes.sync import plan_sync
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_list import read_list
-from catmem.workspace.migrating import apply_migration, plan_file
+from catmem.workspace.formatting import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes

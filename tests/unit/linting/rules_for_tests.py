@@ -14,7 +14,7 @@ from catmem.linting import rule as registry
 from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.engine import lint_file
 from catmem.linting.linted import Context, LintedFile
-from catmem.linting.settings import LintSettings
+from catmem.linting.rule import LintSettings
 from catmem.model.edit import TextEdit
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from catmem.linting.diagnostic import Finding, Related
 from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
 from catmem.linting.root_lint import Linter
-from catmem.linting.rule import rule
-from catmem.linting.settings import LintSettings
+from catmem.linting.rule import LintSettings, rule
 from tests.unit.linting.rules_for_tests import CONTEXT, lint, only, registered, word_rule
 
 PAGE = "Find what a test wants.\n\n## Why\nA test."

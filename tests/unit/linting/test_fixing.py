@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.linting.diagnostic import Diagnostic, Fix, Region
-from catmem.linting.fixing import fix_all, fix_once
+from catmem.linting.engine import fix_all, fix_once
 from catmem.model.document import parse
 from catmem.model.edit import TextEdit
 from tests.unit.linting.rules_for_tests import lint, only, registered, word_rule

@@ -13,9 +13,8 @@ import pytest
 from catmem.config.config import Config, read_config
 from catmem.errors import CatmemError
 from catmem.linting.linted import Context, LintedFile, StoreFault
-from catmem.linting.root_lint import Linter
+from catmem.linting.root_lint import Linter, LintRoot, LintSource
 from catmem.linting.rule import all_rules
-from catmem.linting.sources import LintRoot, LintSource
 from tests.golden.case import put
 
 

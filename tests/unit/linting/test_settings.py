@@ -6,8 +6,7 @@ import pytest
 
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError
-from catmem.linting.rule import all_rules
-from catmem.linting.settings import LintSettings, read_settings
+from catmem.linting.rule import LintSettings, all_rules, read_settings
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
 

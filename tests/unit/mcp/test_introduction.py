@@ -7,8 +7,7 @@ import json
 import pytest
 from mcp_types import ListToolsResult
 
-from catmem.mcp.introduction import instructions
-from catmem.mcp.tools import tools_of
+from catmem.mcp.tools import instructions, tools_of
 from tests.roots import make_root, put_bytes
 from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks, told
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from catmem.model.body import LIMIT, plain_text, to_html
-from catmem.model.document import parse
+from catmem.model.document import LIMIT, parse, plain_text, to_html
 from tests.together import together
 
 

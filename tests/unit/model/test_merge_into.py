@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catmem.model.document import parse
-from catmem.model.merge_into import merge_into
+from catmem.model.merge import merge_into
 from tests.together import together
 
 BASE = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.notes import notes
-from catmem.search.query import words_of
-from catmem.search.stems import FUNCTION_WORDS, beginning, language_of, stem
+from catmem.search.query import FUNCTION_WORDS, beginning, language_of, stem, words_of
 
 
 @pytest.mark.parametrize("language", ["english", "german", "french", "spanish"])

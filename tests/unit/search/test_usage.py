@@ -10,7 +10,7 @@ from datetime import date
 
 import pytest
 
-from catmem.search.usage import EntryUse, count_used, read_usage, usage_key
+from catmem.search.search import EntryUse, count_used, read_usage, usage_key
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
@@ -105,7 +105,7 @@ def test_it_holds_no_text_and_is_closed_to_others(workspace, kept):
 
 
 def test_it_holds_the_entries_that_were_shown_last(workspace, monkeypatch):
-    monkeypatch.setattr("catmem.search.usage._MOST", 2)
+    monkeypatch.setattr("catmem.search.search._MOST", 2)
     workspace.add("neo", "Tea is green", category="talk")
     for body in (BODY, "Calls are bad", BODY, "Tea is green"):
         assert count(workspace, body) is None
@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_written_gives_a_note_and_no_failure(workspace, 
 
 
 def test_a_lock_that_somebody_holds_gives_a_note(workspace, kept, monkeypatch):
-    monkeypatch.setattr("catmem.search.usage._PATIENCE", 0.0)
+    monkeypatch.setattr("catmem.search.search._PATIENCE", 0.0)
     folder = os.open(kept.parent, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     try:

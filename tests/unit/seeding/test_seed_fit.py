@@ -13,7 +13,7 @@ from catmem.config.profile import Profile
 from catmem.errors import OverBudgetError
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED
-from catmem.seeding.fitting import plan_fitting
+from catmem.seeding.plan import plan_fitting
 from catmem.seeding.slices import Parts, offer, plan_file, sliced
 from catmem.text import size_of
 from tests.golden.case import put

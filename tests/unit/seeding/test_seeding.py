@@ -21,7 +21,7 @@ from catmem.errors import (
 )
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.order import seed_order
+from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import ephemeral, refuse_too_long
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.first_seen import CLOCKS, body_key

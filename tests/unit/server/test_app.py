@@ -11,8 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from catmem.envelopes.caller import caller_of
-from catmem.envelopes.tokens import new_token
+from catmem.envelopes.tokens import caller_of, new_token
 from catmem.errors import StoreError
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings, in_thread

@@ -36,7 +36,7 @@ from catmem.errors import (
     UnreadableError,
     WouldOverwriteError,
 )
-from catmem.server.error_responses import answer_of, status_of
+from catmem.server.requests import answer_of, status_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 

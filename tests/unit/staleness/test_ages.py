@@ -10,9 +10,8 @@ import pytest
 from catmem.staleness.ages import clocks_of, freshness_of, notes_of
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import Change
-from catmem.workspace.formatting import apply_format, plan_format
+from catmem.workspace.formatting import apply_format, apply_migration, plan_file, plan_format
 from catmem.workspace.history import restore
-from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.purging import purge
 from catmem.writing.operation import Operation
 from tests.unit.staleness.aging import LATER, Aging

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError, ForbiddenError, NoMatchError, OperationCollisionError, StaleError
-from catmem.staleness import verifying
+from catmem.staleness import due
 from catmem.workspace.workspace import Workspace
 from catmem.writing.write import write_operations
 from tests.end_to_end.terminal import run
@@ -90,7 +90,7 @@ def test_entries_that_say_the_same(workspace, place):
 @pytest.fixture
 def few(monkeypatch):
     """One revision verifies two entries."""
-    monkeypatch.setattr(verifying, "MOST", 2)
+    monkeypatch.setattr(due, "MOST", 2)
 
 
 @pytest.mark.usefixtures("few")
@@ -119,7 +119,7 @@ def test_somebody_who_writes_between_two_parts_is_seen(workspace, monkeypatch):
         return written
 
     seen = workspace.read("neo").digest
-    monkeypatch.setattr(verifying, "write_operations", interrupted)
+    monkeypatch.setattr(due, "write_operations", interrupted)
     with pytest.raises(StaleError):
         workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, on_stale="refuse")
 
@@ -149,7 +149,7 @@ def test_a_retry_of_very_many_goes_on_where_the_first_try_stopped(workspace, pla
 
     seen, parts = workspace.read("neo").digest, done
     with monkeypatch.context() as patched:
-        patched.setattr(verifying, "write_operations", stopped)
+        patched.setattr(due, "write_operations", stopped)
         if parts == 1:
             with pytest.raises(KeyboardInterrupt):
                 verified()

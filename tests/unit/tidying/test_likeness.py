@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem.plugins.sorting.likeness import alike_pairs, same_words, words_of
+from catmem.plugins.sorting.suggestions import alike_pairs, same_words, words_of
 
 OTHERS = (
     "Invoices are due in 30 days",

@@ -11,8 +11,7 @@ import pytest
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.linting.root_lint import Linter
 from catmem.workspace import history
-from catmem.workspace.formatting import memory_files
-from catmem.workspace.migrating import apply_migration, plan_file
+from catmem.workspace.formatting import apply_migration, memory_files, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 

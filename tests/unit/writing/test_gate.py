@@ -15,9 +15,8 @@ from catmem.linting.root_lint import Linter
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
-from catmem.workspace.formatting import apply_format, plan_format
+from catmem.workspace.formatting import apply_format, apply_migration, plan_file, plan_format
 from catmem.workspace.history import restore
-from catmem.workspace.migrating import apply_migration, plan_file
 from catmem.workspace.purging import purge
 from catmem.workspace.repairing import apply_repair, plan_repair
 from catmem.workspace.workspace import Workspace
@@ -46,7 +45,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
         "writing/gate.py",
         "workspace/formatting.py",
         "workspace/copying.py",
-        "plugins/hermes/store_files.py",
+        "plugins/hermes/store_scan.py",
         "plugins/simulate/simulation.py",
     }
     found = set()

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from catmem.envelopes.tokens import new_token
-from catmem.plugins.page import tidy_page
-from catmem.plugins.sorting.root_tidy import list_tidy
+from catmem.plugins.page import sort_page
+from catmem.plugins.sorting.proposals import list_tidy
 from tests.golden.case import put
 from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -143,11 +143,11 @@ def test_what_is_kept_and_goes_just_before_the_write_keeps_the_other(client, wor
 
     def then_changed(*given):
         found = list_tidy(*given)
-        monkeypatch.setattr(tidy_page, "list_tidy", list_tidy)
+        monkeypatch.setattr(sort_page, "list_tidy", list_tidy)
         workspace.remove("neo", "Prefers short answers in chat.")
         return found
 
-    monkeypatch.setattr(tidy_page, "list_tidy", then_changed)
+    monkeypatch.setattr(sort_page, "list_tidy", then_changed)
     text, _ = refused(sent(client, asked), 409, "Tidy as chosen")
     assert "1 of 1 were not tidied" in text
     assert "In chat, prefers short answers" in text_of(workspace)
@@ -164,7 +164,7 @@ def test_two_people_who_keep_what_the_other_removes_lose_nothing(client, workspa
         return found
 
     rows = pairs(client)
-    monkeypatch.setattr(tidy_page, "list_tidy", seen_by_both)
+    monkeypatch.setattr(sort_page, "list_tidy", seen_by_both)
     with ThreadPoolExecutor(2) as people:
         ways = [dict.fromkeys(rows, how) for how in ("one", "other")]
         answers = list(people.map(lambda chosen: sent(client, asked, **chosen), ways))
@@ -284,7 +284,7 @@ def test_what_would_be_refused_cannot_be_ticked_and_leads_to_its_entry(client, w
 
 
 def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(client, workspace):
-    (refused_key,) = [key for key, each in tidy_page._learned(workspace).items() if each.error]
+    (refused_key,) = [key for key, each in sort_page._learned(workspace).items() if each.error]
     chosen = {f"take-{refused_key}": "on", ticks(client)["Never deploy on Friday."]: "on"}
     text, _ = refused(sent(client, form(client, "Propose ticked"), **chosen), 409, "Propose ticked")
     assert "1 of 2 were not proposed: neo: this text looks hostile" in text

@@ -37,7 +37,7 @@ def token(root, *options):
 async def connected(url, token, mode):
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
     ):
         yield client
@@ -46,7 +46,7 @@ async def connected(url, token, mode):
 def asked(server, token, body=HELLO, **headers):
     """Status, session and text of the answer to a request."""
     given = {"Authorization": f"Bearer {token}"} if token else {}
-    answer = httpx2.post(f"{server.url}/mcp", json=body, headers={**ACCEPT, **given, **headers})
+    answer = httpx2.post(f"{server.url}/mcp", json=body, headers={**ACCEPT, **given, **headers}, timeout=60)
     return answer.status_code, answer.headers.get("mcp-session-id"), answer.text
 
 

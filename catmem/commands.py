@@ -18,7 +18,7 @@ GROUPS = {
         "verify": ("entries", "Say that an entry still holds."),
         "search": ("reading", "Find what a profile sees, the best and newest first."),
         "status": ("reports", "Print what is next, each with the command for it."),
-        "help": ("cli.help", "Print the commands by group, with --all the rare ones too."),
+        "help": ("cli.command", "Print the commands by group, with --all the rare ones too."),
     },
     "Keep facts true": {
         "proposals": ("proposals", "Approve or reject what agents propose."),

@@ -1,15 +1,14 @@
-"""The commands of the command line: their help opens with what they do and with examples."""
-
-from __future__ import annotations
+"""The commands of the command line, whose help opens with what they do and with examples; and ``catmem help``."""
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import click
 from click.core import ParameterSource
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from catmem.cli.output import emit
+from catmem.ops.table import Call, P, operation
 
 
 class Command(click.Command):
@@ -91,3 +90,19 @@ class Group(Command, click.Group):
     """A command that holds others."""
 
     command_class = Command
+
+
+@operation("help", rooted=False, formats=False, examples=("catmem help", "catmem help --all", "catmem help sort"))
+def help_(
+    _: Call,
+    *,
+    command: Annotated[str | None, P(argument=True)] = None,
+    everything: Annotated[bool, P("With the commands that few people need.", "--all")] = False,
+) -> None:
+    """Print the commands by group; with COMMAND what 'catmem COMMAND --help' prints."""
+    top = click.get_current_context().find_root()
+    if command is not None and isinstance(top.command, click.Group):
+        _name, found, _rest = top.command.resolve_command(top, [command])
+        top = click.Context(found or top.command, info_name=command, parent=top)
+    top.obj = everything
+    emit(f"{top.get_help()}\n")

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from catmem.server.alerts import RULES
+from catmem.server import monitoring
 from catmem.server.metrics import Families, Meter
 from tests.unit.audit.audited import make_audited
 
 pytestmark = pytest.mark.torture
 
 TESTS = sorted(Path(__file__).parent.glob("*.yml"))
-ALERTS = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+ALERTS = [rule for group in yaml.safe_load(monitoring.ALERTS.read_text())["groups"] for rule in group["rules"]]
 NAMES = [rule["alert"] for rule in ALERTS]
 
 PROMTOOL = pytest.mark.skipif(
@@ -36,7 +36,7 @@ def promtool(*arguments):
 
 @PROMTOOL
 def test_the_rules_are_right():
-    done = promtool("check", "rules", RULES)
+    done = promtool("check", "rules", monitoring.ALERTS)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -45,7 +45,7 @@ def test_each_rule_fires_when_it_should_and_only_then(tmp_path):
     for path in TESTS:
         said = yaml.safe_load(path.read_text())
         # The rules are those of the package that is tested, wherever it is installed.
-        (tmp_path / path.name).write_text(yaml.safe_dump(said | {"rule_files": [str(RULES)]}))
+        (tmp_path / path.name).write_text(yaml.safe_dump(said | {"rule_files": [str(monitoring.ALERTS)]}))
     done = promtool("test", "rules", *(tmp_path / path.name for path in TESTS))
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -53,7 +53,7 @@ def test_each_rule_fires_when_it_should_and_only_then(tmp_path):
 @PROMTOOL
 def test_a_rule_that_never_fires_is_found_out(tmp_path):
     (path,) = [path for path in TESTS if path.stem == "MemDrift"]
-    rules = RULES.read_text().replace("mem_drifted == 1", "mem_drifted == 2")
+    rules = monitoring.ALERTS.read_text().replace("mem_drifted == 1", "mem_drifted == 2")
     (tmp_path / "rules.yml").write_text(rules)
     (tmp_path / "test.yml").write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"rule_files": ["rules.yml"]}))
     assert promtool("test", "rules", tmp_path / "test.yml").returncode != 0
@@ -92,8 +92,10 @@ def test_every_rule_says_what_is_wrong_and_what_to_do(rule):
 
 
 def test_the_module_prints_the_rules():
-    done = subprocess.run([sys.executable, "-m", "catmem.server.alerts"], capture_output=True, text=True, check=True)
-    assert done.stdout == RULES.read_text()
+    done = subprocess.run(
+        [sys.executable, "-m", "catmem.server.monitoring", "alerts"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == monitoring.ALERTS.read_text()
 
 
 def test_the_documentation_lists_every_rule_and_no_other(root):

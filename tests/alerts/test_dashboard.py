@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from catmem.errors import CatmemError
-from catmem.server.dashboard import DASHBOARD
 from catmem.server.metrics import Families, Meter
+from catmem.server.monitoring import DASHBOARD
 from tests.alerts.test_alert_rules import PROMTOOL, promtool
 from tests.unit.audit.audited import make_audited
 
@@ -104,5 +104,7 @@ def test_prometheus_can_read_every_query(tmp_path):
 
 
 def test_the_module_prints_the_dashboard():
-    done = subprocess.run([sys.executable, "-m", "catmem.server.dashboard"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "catmem.server.monitoring", "dashboard"], capture_output=True, text=True, check=True
+    )
     assert done.stdout == DASHBOARD.read_text(encoding="utf-8")

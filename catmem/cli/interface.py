@@ -17,6 +17,7 @@ from catmem.cli.command import Command, Group
 from catmem.cli.output import (
     emit,
     emit_json,
+    given_root,
     in_json,
     print_error,
     print_unreadable,
@@ -198,12 +199,6 @@ def asking_about_secrets(config: Callable[[], Config], how: dict[str, Any], writ
 
 
 # --- the root --------------------------------------------------------------------------------------------------------
-
-
-def given_root() -> str | None:
-    """What ``--root`` says."""
-    root: str | None = click.get_current_context().meta.get("catmem.root")
-    return root
 
 
 def open_root(how: Opens) -> Workspace:

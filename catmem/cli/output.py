@@ -247,10 +247,14 @@ def _undo_line(written: Written) -> str:
     return f"catmem undo {quote(written.entity)} --expected {written.revision}{_root_words()}"
 
 
+def given_root() -> str | None:
+    """What ``--root`` says."""
+    root: str | None = click.get_current_context().meta.get("catmem.root")
+    return root
+
+
 def _root_words() -> str:
     from shlex import quote
-
-    from catmem.cli.interface import given_root
 
     root = given_root()
     return f" --root {quote(root)}" if root else ""

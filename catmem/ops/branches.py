@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from catmem.errors import MergeConflictError
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
-from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, DryRun, Interactive, without_texts
+from catmem.ops.seen import without_texts
+from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, DryRun, Interactive
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
 if TYPE_CHECKING:

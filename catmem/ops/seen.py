@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 from catmem.config.access import Rights
 from catmem.errors import ForbiddenError
 from catmem.names import is_declared
-from catmem.ops.shared import without_texts
 from catmem.staleness.freshness import advice
 from catmem.store.contract import DECISION, revision_number
 from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import advice_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from catmem.ops.branches import BranchList, BranchMerge
     from catmem.ops.history import RevisionLog
@@ -152,3 +151,8 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "SeedSeen": _seed_seen,
     "BranchList": _branches,
 }
+
+
+def without_texts(conflict: Mapping[str, Any]) -> dict[str, Any]:
+    """A conflict for an agent: it may merge, but its selectors say what it is shown."""
+    return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}

@@ -1,14 +1,12 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
 from catmem.ops.table import NO_COMMAND, NO_TOOL, ONLY_COMMAND, Call, P
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.workspace.profile_memory import Reading
 
 PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
@@ -158,8 +156,3 @@ def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:
 
     for note in row_notes(call.root, profile, target):
         call.tell(f"warning: {note}")
-
-
-def without_texts(conflict: "Mapping[str, Any]") -> dict[str, Any]:
-    """A conflict for an agent: it may merge, but its selectors say what it is shown."""
-    return {name: conflict[name] for name in ("branch", "reason", "taken") if name in conflict}

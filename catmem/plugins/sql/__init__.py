@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 def register(registry: Registry) -> None:
     """Add both kinds of store."""
     registry.needs(1)
-    registry.add_store("sqlite", "catmem.plugins.sql.link:SQLITE")
-    registry.add_store("postgresql", "catmem.plugins.sql.link:POSTGRESQL")
+    registry.add_store("sqlite", "catmem.plugins.sql.backends:SQLITE")
+    registry.add_store("postgresql", "catmem.plugins.sql.backends:POSTGRESQL")

@@ -1,0 +1,74 @@
+"""How a root opens its database."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catmem.config.config import expand_user
+from catmem.errors import StoreError
+from catmem.resources import install_command
+from catmem.workspace.stores import Backend, tier_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from catmem.config.config import Config
+    from catmem.store.contract import Store
+    from catmem.workspace.stores import Opening
+
+_SQLITE = "sqlite:///"
+
+
+def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
+    config = opening.config
+    try:
+        from catmem.plugins.sql.sql_store import SqlStore
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            f"the store of this root is a database, and {error.name} is not installed",
+            code="missing_extra",
+            path=config.path,
+            hint=f"Run: {install_command(extra)}",
+        ) from error
+    from catmem.workspace.rows import RowCodec
+
+    codec = RowCodec(opening.parse, tier_of(opening.profile))
+    return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)
+
+
+def _sqlite_url(config: Config) -> str:
+    """The URL with a whole path: that in catmem.yaml is taken from the root."""
+    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
+    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
+
+
+def _sqlite_file(config: Config) -> Path:
+    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
+
+
+@contextmanager
+def _new_file(config: Config) -> Iterator[str]:
+    from catmem.plugins.sql.database import new_file
+
+    with new_file(_sqlite_file(config)):
+        yield config.store
+
+
+def _new_schema(config: Config) -> AbstractContextManager[str]:
+    from catmem.plugins.sql.database import new_schema
+
+    return new_schema(config.store)
+
+
+SQLITE = Backend(
+    lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
+    file=_sqlite_file,
+    scratch=_new_file,
+)
+POSTGRESQL = Backend(
+    lambda opening: _open_database(opening, opening.config.store, extra="postgres"),
+    scratch=_new_schema,
+)

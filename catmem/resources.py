@@ -62,7 +62,7 @@ def rules_text() -> str:
 
 
 def kits_text() -> str:
-    """What kinds of specialists usually know, as YAML (``catmem/workspace/init.yaml``)."""
+    """What kinds of specialists usually know, as YAML (``catmem/workspace/kits.yaml``)."""
     return (_PACKAGE / "workspace" / "kits.yaml").read_text(encoding="utf-8")
 
 

@@ -399,7 +399,7 @@ def test_hermes_makes_and_uses_it_until_it_is_taken_out_again(python, tmp_path):
 import json
 import tools.memory_tool as tool
 from catmem.plugins.hermes.memory_store import MemoryStore
-from catmem.plugins.hermes.setup_root import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 theirs = tool.MemoryStore
 undo = use_catmem_store()
 use_catmem_store()
@@ -440,7 +440,7 @@ def test_an_unknown_store_stays_in_use(python, tmp_path):
 import json
 import tools.memory_tool as tool
 from catmem.errors import ConfigError
-from catmem.plugins.hermes.setup_root import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 class Other:
     def __init__(self, memory_char_limit=1, user_char_limit=1): ...
 tool.MemoryStore = Other
@@ -458,7 +458,7 @@ def test_hermes_own_editor_of_entries_keeps_headers(python, tmp_path):
     file.write_text("## Facts\nLyon.\n§\nAcme.\n\n## Rules\nBe brief.\n", encoding="utf-8")
     script = """
 import json
-from catmem.plugins.hermes.setup_root import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 use_catmem_store()
 import agent.learning_mutations as editor
 path, entries = editor._memories_dir() / "MEMORY.md", None

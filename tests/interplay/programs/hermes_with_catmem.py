@@ -3,7 +3,7 @@
 import runpy
 import sys
 
-from catmem.plugins.hermes.setup_root import use_catmem_store
+from catmem.plugins.hermes.store_switch import use_catmem_store
 
 use_catmem_store()
 del sys.argv[0]

@@ -11,8 +11,8 @@ import pytest
 from catmem.errors import BusyError, ConfigError, UnreadableError
 from catmem.plugins.hermes import store_scan
 from catmem.plugins.hermes.memory_store import MemoryStore
-from catmem.plugins.hermes.setup_root import use_catmem_store
 from catmem.plugins.hermes.store_scan import GuardedFiles
+from catmem.plugins.hermes.store_switch import use_catmem_store
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the command line prints: data to stdout as UTF-8 whatever the locale, messages to stderr."""
+"""What the command line prints: data to stdout as UTF-8 whatever the locale, messages and progress to stderr."""
 
 from __future__ import annotations
 

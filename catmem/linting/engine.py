@@ -1,4 +1,4 @@
-"""Running the rules: on one file, across files, on what a store said, or all of them on one document (``lint``)."""
+"""Running the rules on one document, across files and on what a store said (``lint``), and applying fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules look at: files that were read already, and what they may know about the root around them."""
+"""What rules look at: files that were read already, where in them things stand, and the root around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint of a root on disk: read the files, ask the stores, run the rules, write fixes.
+"""Lint of a root on disk: find and read the files, ask the stores, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
 is among ``errors``; lint then works on what is left of it.

@@ -1,4 +1,4 @@
-"""Rules: each a function that yields findings, with a code that is never used again for another.
+"""Rules and their settings: each is a function that yields findings, with a code that is never used again for another.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The tools that a profile may use, one an operation: their schemas and hints, and the call of one by its name."""
+"""What an MCP server offers a profile: its introduction, its tools, one an operation, and the prompt ``sort``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on branches: list those that are not merged, and merge them."""
+"""Operations on branches and recovery copies: list what is not merged, merge it, bring back what a file lacks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

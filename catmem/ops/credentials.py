@@ -1,4 +1,4 @@
-"""Operations on credentials: the keys that agents sign with, and the tokens that callers of the server show."""
+"""Operations on keys and tokens, and on the envelopes that are signed with such keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

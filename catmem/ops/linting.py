@@ -1,4 +1,4 @@
-"""Operations of lint: find what is wrong, and print the page of a rule."""
+"""Operations of lint: find what is wrong, print the page of a rule, and the schemas of what catmem reads."""
 
 import json
 from collections.abc import Mapping, Sequence

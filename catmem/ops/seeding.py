@@ -1,4 +1,4 @@
-"""Operations that copy slices of one profile's memory to others: seed, and what it would do."""
+"""Operations between profiles: seed slices of one to others, and promote what these learned."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

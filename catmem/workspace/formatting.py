@@ -1,4 +1,4 @@
-"""Format memory files on disk: find them, plan the new text of each, write it if no write came between."""
+"""Format and migrate memory files on disk: plan the new text of each, write it if no write came between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BranchList and merges, as people read them."""
+"""Branches, merges and recovery copies, as people read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and tokens, as people read of them."""
+"""Keys, tokens and envelopes, as people read of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of lint, and the pages of its rules, as people and programs read them."""
+"""Findings of lint, pages of its rules and schemas, as people and programs read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds, what they would do and their conflicts, as people read them."""
+"""Seeds, their conflicts and promotions, as people read them."""
 
 from __future__ import annotations
 

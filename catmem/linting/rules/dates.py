@@ -1,4 +1,4 @@
-"""Rules on what the dates of facts say, and on facts that should have one."""
+"""Rules on tags: their form, what the dates of facts say, and which facts should have one."""
 
 from __future__ import annotations
 

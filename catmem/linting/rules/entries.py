@@ -1,4 +1,4 @@
-"""Rules on what entries say: nothing, too much, or a thing more than once."""
+"""Rules on what entries say (nothing, too much, a thing more than once), and on how much fits."""
 
 from __future__ import annotations
 

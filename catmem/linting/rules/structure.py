@@ -1,4 +1,4 @@
-"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters and labels.
+"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters, labels and section headers.
 
 A file that cannot be read is here too.
 """

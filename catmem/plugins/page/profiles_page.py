@@ -1,4 +1,4 @@
-"""All profiles at a glance; the prompt of one, how full it is, what stayed out and why; who may read and write what."""
+"""All profiles at a glance; the prompt of one, and why; a whole file; who may read and write what."""
 
 from __future__ import annotations
 

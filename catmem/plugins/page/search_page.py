@@ -1,4 +1,4 @@
-"""Search over all files: what no prompt shows is found by a person, too."""
+"""Search over all files, and all that lint finds: what no prompt shows is found by a person, too."""
 
 from __future__ import annotations
 

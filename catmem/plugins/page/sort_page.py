@@ -1,4 +1,4 @@
-"""The entries of a file without a category, as ``catmem sort`` has them: what is ticked is sorted in one revision.
+"""Sort, tidy and promote; the entries of a file without a category as ``catmem sort`` has them: what is ticked is sorted in one revision.
 
 ``catmem.yaml`` counts as it is now, since a sort declares categories in it. Where the file changed since it was shown,
 each entry that is still there keeps its tick and its choice.

@@ -1,4 +1,4 @@
-"""A model's judgement of the entries to look at together: the question, and what its answer makes of them."""
+"""A model's judgement of entries: the question, the command that asks it, and what its answer makes of them."""
 
 from __future__ import annotations
 

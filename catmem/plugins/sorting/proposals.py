@@ -1,4 +1,4 @@
-"""What is proposed for each entry without a category: where it goes, and what a person should look at first."""
+"""What is proposed for each entry without a category, and what could be tidier in a root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is suggested for the entries of a root, and the operations that each suggestion would take."""
+"""What is suggested for the entries of a root, found by likeness, and the operations that it would take."""
 
 from __future__ import annotations
 

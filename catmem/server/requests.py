@@ -1,4 +1,6 @@
-"""What a request says (parameters by name, ETags, a body), and errors as answers to it. Each is read here, or refused with what it has to be.
+"""What a request says (parameters by name, ETags, a body), and errors as answers to it.
+
+Each is read here, or refused with what it has to be.
 
 The tag of an entity is ``"7-1f0c…"``: the revision, and a digest of the answer, which is another one for each caller
 and day. A text that no history has yet has ``u`` and a keyed digest in the place of the revision: it tells whether it

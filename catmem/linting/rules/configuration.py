@@ -1,4 +1,4 @@
-"""Rules on ``catmem.yaml`` and profiles of a root."""
+"""Rules on ``catmem.yaml``, profiles and schemas, on entries by the schema of their category, and on the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sort, tidy and promote; the entries of a file without a category as ``catmem sort`` has them: what is ticked is sorted in one revision.
+"""Sort, tidy and promote: of a list of proposals, what is ticked is done, in one revision a file.
 
 ``catmem.yaml`` counts as it is now, since a sort declares categories in it. Where the file changed since it was shown,
 each entry that is still there keeps its tick and its choice.

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import typing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import catmem
 from catmem.ops.table import OPERATIONS, load_all
-from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
     from catmem.ops.table import OperationRow, Parameter
 
-STUB = ROOT / "catmem" / "ops" / "library.pyi"
+STUB = Path(catmem.__file__).parent / "ops" / "library.pyi"
 HEAD = """\
 # Made from the table of operations by `make docs`; what to change is a row.
 from datetime import date

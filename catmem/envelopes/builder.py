@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from catmem.config.profile import Profile
-    from catmem.envelopes.submitting import Sender
+    from catmem.envelopes.papers import Sender
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
 

@@ -44,9 +44,9 @@ def write(
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
+    from catmem.writing.editor import found_target
     from catmem.writing.operation import asked_by
     from catmem.writing.terms import terms_of
-    from catmem.writing.write import found_target
 
     profile, is_open = str(call.actor), target is None and expected is None
     with gate.checks(

@@ -251,7 +251,7 @@ def submit(
 def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
     from catmem.config.json_schema import shown
     from catmem.envelopes.builder import is_plain, plain_envelope
-    from catmem.envelopes.submitting import Sender, submit, submit_read
+    from catmem.envelopes.papers import Sender, submit, submit_read
 
     sender = None if call.actor is None else Sender(str(call.agent), call.actor)
     made: Callable[..., Written]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from catmem.entities.contents import EntityContent
-    from catmem.envelopes.submitting import Sender
+    from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as HowMerged
     from catmem.merging.merging import Joined, JoinedAll
@@ -246,18 +246,22 @@ class Workspace(Root):
         ``UnknownNameError``, ``ForbiddenError``, ``EnvelopeError`` for what JSON cannot say, ``EditError``
         (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
         """
-        from catmem.entities.entity_writing import write_entity
+        from catmem.entities.content_editor import ContentEditor
+        from catmem.writing.write import Request, write
 
-        return write_entity(
+        return write(
             self,
-            entity,
-            content,
-            expected=expected,
-            actor=actor,
-            merges=merges,
-            on_stale=on_stale,
-            op_id=op_id,
-            confirm=confirm,
+            Request(
+                entity,
+                content,
+                actor,
+                expected,
+                on_stale=on_stale,
+                op_id=op_id,
+                merges=tuple(merges),
+                confirm=confirm,
+                editor=ContentEditor,
+            ),
         )
 
     def content(self, entity: str, revision: str | int | None = None) -> EntityContent:
@@ -323,7 +327,7 @@ class Workspace(Root):
         (``semantic_collision``), ``DriftError``, ``EditError`` and its kinds. An ``op_id`` seen before with the same
         content gives its first answer again.
         """
-        from catmem.envelopes.submitting import submit
+        from catmem.envelopes.papers import submit
 
         with one_reading():
             return submit(self, envelope, confirm=confirm, sender=sender, on_stale=on_stale)

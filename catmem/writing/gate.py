@@ -20,7 +20,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from catmem import clock
 from catmem.config.profile import is_root
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from catmem.config.config import Rollout
     from catmem.store.contract import Change, Current, Snapshot, Store, Update
     from catmem.workspace.root import Root
+
+
+T = TypeVar("T", bound="Attempt")
 
 
 @dataclass(slots=True)
@@ -120,10 +123,11 @@ class Attempt:
         store = self._store
 
         def watched(current: Current) -> bytes:
-            self.refuse_signs(change, current)
-            data = update(current)
-            if not (approved or change.waits):
-                self.hold_back(change, current, data)
+            if approved or change.waits:
+                self.refuse_signs(change, current)
+                data = update(current)
+            else:
+                data = self.on_text(change, current, update)
             self._made_on = current
             self._waits = change.waits
             self._unchanged = data == current.data and not change.is_always_recorded
@@ -139,6 +143,13 @@ class Attempt:
             # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
             self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
+
+    def on_text(self, change: Change, current: Current, update: Update) -> bytes:
+        """The new bytes of what is there, made under the lock. Raises what refuses them."""
+        self.refuse_signs(change, current)
+        data = update(current)
+        self.hold_back(change, current, data)
+        return data
 
     def _check_name(self, key: str, said: str, *, to_agent: bool) -> None:
         """Raise ``EditError`` for one that holds what no text may hold: it is kept as long as the revision."""
@@ -276,7 +287,14 @@ def attempt(  # noqa: PLR0913 - what is tried, by keyword
 
     ``recorded=False`` makes no line: for a dry run.
     """
-    trying = Attempt(workspace, entity, op, agent, None if prev is None else str(prev), store)
+    begun = Attempt(workspace, entity, op, agent, None if prev is None else str(prev), store)
+    with recording(begun, recorded) as trying:
+        yield trying
+
+
+@contextmanager
+def recording(trying: T, recorded: bool = True) -> Iterator[T]:  # noqa: FBT001, FBT002 - false for a dry run
+    """What is tried inside, with its line in the audit log."""
     begun = time.perf_counter()
     failed: BaseException | None = None
     try:
@@ -286,7 +304,7 @@ def attempt(  # noqa: PLR0913 - what is tried, by keyword
         raise
     finally:
         if recorded:
-            record(workspace, trying.line(time.perf_counter() - begun, failed))
+            record(trying.workspace, trying.line(time.perf_counter() - begun, failed))
 
 
 @contextmanager

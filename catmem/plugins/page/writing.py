@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 
 from catmem.config.json_schema import shown
 from catmem.envelopes.builder import WriteBase, plain_envelope
-from catmem.envelopes.submitting import submit_read
+from catmem.envelopes.papers import submit_read
 from catmem.errors import (
     CatmemError,
     DriftError,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import pytest
 
 from catmem.errors import CatmemError
+from catmem.writing.write import STEPS
+from tests.docs.pages import ROOT
 from tests.envelopes import resigned, signed_root
 
 ORDER = [
@@ -104,3 +107,11 @@ def test_a_refusal_for_who_writes_tells_nothing_of_what_is_there(workspace, faul
         workspace.submit(fields)
     assert f"revision {head}" not in f"{caught.value} {caught.value.hint}"
     assert getattr(caught.value, "found", None) is None
+
+
+def test_the_steps_refuse_in_the_order_of_the_docs():
+    page = (ROOT / "docs" / "envelopes.md").read_text(encoding="utf-8")
+    listed = page.partition("## What is refused, in this order")[2].partition("\nA known `op_id`")[0]
+    codes = re.findall(r"`(\w+)`", listed.partition("\n1. ")[2])
+    known = {code for step in STEPS for code in step.refusals}
+    assert [code for code in codes if code in known] == [code for step in STEPS for code in step.refusals]

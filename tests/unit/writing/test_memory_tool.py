@@ -374,7 +374,7 @@ def test_what_is_no_json_object(workspace, arguments):
 
 
 def test_a_bug_is_not_hidden(workspace, monkeypatch):
-    monkeypatch.setattr("catmem.writing.write.plan_operations", lambda *_: 1 / 0)
+    monkeypatch.setattr("catmem.writing.editor.plan_operations", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         memory_tool(workspace, "neo", {"action": "add", "content": "x"})
 

@@ -8,7 +8,7 @@ import pytest
 
 from catmem import Workspace
 from catmem.config import profile
-from catmem.envelopes import builder, parsing, submitting
+from catmem.envelopes import builder, papers, parsing
 from catmem.model import document
 from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link
@@ -42,7 +42,7 @@ def counted(monkeypatch):
     count(document, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
     count(parsing, "_refuse_deep", "envelopes read")
-    count(submitting, "envelope_of", "envelopes checked")
+    count(papers, "envelope_of", "envelopes checked")
     count(builder, "envelope_of", "envelopes checked")
     count(builder, "read_envelope", "envelopes made")
     for name in ("_execute", "text", "commit"):

@@ -1,0 +1,187 @@
+"""Envelopes as the papers of a write: what they ask, and the refusals that vouch for who sends them.
+
+The words of a refusal are the same for what there is and what there is not: up to ``role_drift`` nothing of the root
+but keys, time and the profile of the agent counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catmem import clock
+from catmem.config.access import Rights
+from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
+from catmem.envelopes.document_editor import DocumentEditor
+from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
+from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
+from catmem.names import is_declared
+from catmem.store.envelope import Envelope
+from catmem.writing import gate
+from catmem.writing.operation import asked_by
+from catmem.writing.write import Request, write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from catmem.config.profile import Profile
+    from catmem.workspace.root import Root
+    from catmem.writing.editor import Editor
+    from catmem.writing.write import WriteAttempt
+    from catmem.writing.written import Written
+
+_LARGEST = 10**18
+
+
+class Sender(NamedTuple):
+    """Who an interface knows the sender of an envelope to be: an agent, and the profile that its token is bound to."""
+
+    agent: str
+    profile: str
+
+
+def submit(
+    root: Root,
+    given: Any,  # noqa: ANN401 - an envelope, its fields, or its text
+    sender: Sender | None = None,
+    size: int | None = None,
+    **how: Any,  # noqa: ANN401 - fields of a request
+) -> Written:
+    """Make the write of an envelope; see ``Workspace.submit``."""
+    # With `size` it is a JSON value that `json_of` gave, of a text of so many bytes: it is not read once more.
+    with gate.checks(root, "?", op="write", agent="?"):
+        if size is None:
+            fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+        else:
+            fields = fields_in(given, size)
+    return _write(root, Papers(fields, sender), **how)
+
+
+def submit_read(
+    root: Root,
+    envelope: Envelope,
+    sender: Sender | None = None,
+    **how: Any,  # noqa: ANN401 - fields of a request
+) -> Written:
+    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
+    return _write(root, Papers(envelope, sender), **how)
+
+
+def _write(root: Root, papers: Papers, **how: Any) -> Written:  # noqa: ANN401 - fields of a request
+    how.setdefault("allow_secret", how.get("confirm", False))
+    return write(root, Request(papers.named("entity_id") or "?", None, expected=papers.prev, papers=papers, **how))
+
+
+@dataclass(frozen=True, slots=True)
+class Papers:
+    """An envelope, or its fields as they came; and who is known to send it."""
+
+    given: Envelope | Mapping[str, Any]
+    sender: Sender | None = None
+
+    def named(self, field: str) -> str | None:
+        """A name in it, for the record: also if it is not as it must be."""
+        said = getattr(self.given, field) if isinstance(self.given, Envelope) else self.given.get(field)
+        return said if isinstance(said, str) else None
+
+    @property
+    def agent(self) -> str:
+        """Its agent, for the record."""
+        return self.named("agent_id") or "?"
+
+    @property
+    def prev(self) -> str | None:
+        """What it says that it is made on, for the record."""
+        prev = self.given.prev_rev if isinstance(self.given, Envelope) else self.given.get("prev_rev")
+        return str(prev) if isinstance(prev, str) or (isinstance(prev, int) and abs(prev) < _LARGEST) else None
+
+    def check(self, a: WriteAttempt) -> Profile | None:
+        """The profile that its agent acts as, ``None`` for a person; what it asks goes into the request."""
+        envelope = self._read(a)
+        self._check_signature(a, envelope)
+        self._check_time(a, envelope)
+        return self._role(a, envelope)
+
+    def _read(self, a: WriteAttempt) -> Envelope:
+        """Read it, and refuse an envelope of another agent than its sender, whether there is such an agent or not."""
+        a.envelope = envelope = self.given if isinstance(self.given, Envelope) else envelope_of(self.given)
+        content = envelope.content
+        editor: type[Editor] = DocumentEditor
+        if is_declared(envelope.entity_id):
+            from catmem.entities.content_editor import ContentEditor
+
+            if a.asked.reason:
+                raise EnvelopeError(f"{envelope.entity_id} takes no reason", key="reason", hint="Leave it out.")
+            editor = ContentEditor
+        elif isinstance(content, list):
+            content = operations_of(content)
+        if self.sender is not None and envelope.agent_id != self.sender.agent:
+            raise ForbiddenError(
+                "the agent of this envelope is not the one that sends it",
+                hint=f"Nothing was written. This sender writes as agent_id {self.sender.agent!r} only.",
+            )
+        a.op = asked_by(content) if isinstance(content, tuple) else "write"
+        a.expected = str(envelope.prev_rev)
+        merges = tuple(map(str, envelope.merges))
+        a.asked = replace(a.asked, content=content, editor=editor, op_id=envelope.op_id, merges=merges)
+        return envelope
+
+    def _check_signature(self, a: WriteAttempt, envelope: Envelope) -> None:
+        """Refuse a signature that is not by a key of the agent, in the same words where there is no such key."""
+        config = a.workspace.config
+        if envelope.signature is None:
+            if config.signing.required:
+                refusal = _bad_signature("this envelope is not signed, and has to be here")
+                if _is_unbounded(a.workspace, envelope):
+                    raise refusal  # a rollout makes no agent a person, or a profile that may do everything
+                a.refuse(refusal)
+            return
+        keys = keys_of(config, envelope.agent_id, agents_of(config))
+        if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
+            raise _bad_signature("this envelope is not signed by the agent that it names")
+
+    def _check_time(self, a: WriteAttempt, envelope: Envelope) -> None:
+        """Refuse a time that is too far from the time here; an old one without a signature where the root asks it."""
+        signing = a.workspace.config.signing
+        apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=signing.clock_skew)
+        side = "after" if apart > most else "before"
+        # One without a signature may have waited in a queue, and a new time for it would prove nothing.
+        may_be_old = envelope.signature is None and not signing.ages_unsigned
+        if apart > most or (-apart > most and not may_be_old):
+            a.refuse(
+                EnvelopeError(
+                    f"the time of this envelope is {side} the time here, by more than {most}",
+                    code="clock_skew",
+                    key="timestamp",
+                    hint="Nothing was written. Set the clocks; a retry has a new time and signature, and the same "
+                    "op_id.",
+                )
+            )
+
+    def _role(self, a: WriteAttempt, envelope: Envelope) -> Profile | None:
+        """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
+        # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
+        profile = bound_profile(a.workspace, envelope.agent_id)
+        if self.sender is not None and (profile is None or profile.name != self.sender.profile):
+            raise role_drift()
+        if profile is not None and not fits(envelope, profile):
+            a.refuse(role_drift())
+        return profile
+
+
+def _is_unbounded(root: Root, envelope: Envelope) -> bool:
+    try:
+        actor = bound_profile(root, envelope.agent_id)
+    except RefusedError:
+        return False
+    return Rights(actor, "user", root.config.taxonomy).unbounded
+
+
+def _bad_signature(message: str) -> EnvelopeError:
+    return EnvelopeError(
+        message,
+        code="bad_signature",
+        key="signature",
+        hint="Nothing was written. Sign it with a key of that agent that is in use: 'catmem key list' lists them.",
+    )

@@ -139,28 +139,6 @@ def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_name
     assert [name for name in names if f"{name} r" in line] == names
 
 
-def test_json(place):
-    said = json.loads(run("access", "--root", place, "--format", "json").stdout)
-    assert said["profiles"] == [
-        {"profile": "neo", "tier": 2, "may_verify": False},
-        {"profile": "trin", "tier": 2, "may_verify": False},
-    ]
-    assert said["matrix"][1] == {
-        "category": "pay",
-        "declared": True,
-        "entries": 0,
-        "reads_user": ["trin"],
-        "reads_memory": [],
-        "writes": ["neo"],
-        "drops": ["neo"],
-    }
-    assert said["orphans"] == [{"category": "tlak", "target": None, "entries": 1, "declared": False, "readers": []}]
-    assert said["widest"][0] == {"category": "talk", "readers": 2, "entries": 1, "of": 2}
-    assert said["problems"] == []
-    part = json.loads(run("access", "--root", place, "--format", "json", "-p", "neo", "-c", "talk").stdout)
-    assert [row["reads_user"] for row in part["matrix"]] == [["neo"]]
-
-
 def test_why(example):
     result = run("access", "--root", example, "--why", "trinity", "payroll")
     assert result.stdout.startswith("trinity and finance-payroll\n\nreads it in USER.md: no\n")
@@ -172,24 +150,10 @@ def test_why(example):
     assert "profiles/specialist.yaml:17, which trinity extends\n" in result.stdout
 
 
-def test_why_as_json(place):
-    said = json.loads(run("access", "--root", place, "--why", "neo", "talk", "--format", "json").stdout)
-    assert list(said) == ["profile", "category", "declared", "entries", "answers", "problems"]
-    assert [(each["asked"], each["answer"], each["rule"]) for each in said["answers"]] == [
-        ("user", "yes", "selected"),
-        ("memory", "no", "not-selected"),
-        ("write", "no", "not-selected"),
-        ("verify", "no", "may-verify"),
-    ]
-    assert said["answers"][0]["line"] == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--why", "noe", "talk"), "error[unknown_name]: {}/profiles: there is no profile 'noe'\n  Did you mean 'neo'?\n"),
-        (("--why", "neo", "talc"), "error[unknown_name]: there is no category 'talc' in this root\n  Did you mean 'talk'?\n"),
-        (("-p", "noe"), "error[unknown_name]: {}/profiles: there is no profile 'noe'\n  Did you mean 'neo'?\n"),
         (("-c", "talc"), "error[unknown_name]: there is no category 'talc' in this root\n  Did you mean 'talk'?\n"),
         (("-c", "x*"), "error[unknown_name]: there is no category 'x*' in this root\n  The categories are "),
     ],
@@ -208,17 +172,11 @@ def test_in_an_open_taxonomy_a_category_that_is_nowhere_is_a_note(place):
         assert result.stderr == note
 
 
-def test_why_stands_alone(place):
-    result = run("access", "--root", place, "--why", "neo", "talk", "-p", "neo", status=2)
-    assert "leave out -p, -c and -t" in result.stderr
-
-
 def test_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("access", "--root", tmp_path)
     assert result.stdout == ""
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
-    assert json.loads(run("access", "--root", tmp_path, "--format", "json").stdout)["profiles"] == []
 
 
 def test_a_broken_profile_and_an_unreadable_file_are_named_and_all_else_is_there(place):
@@ -229,9 +187,6 @@ def test_a_broken_profile_and_an_unreadable_file_are_named_and_all_else_is_there
     assert "Not everything could be looked at (see the errors): what follows is about the rest.\n" in result.stdout
     assert "error[schema]: " in result.stderr
     assert "error[not_utf8]: " in result.stderr
-    as_json = run("access", "--root", place, "--format", "json", status=2)
-    assert [problem["code"] for problem in json.loads(as_json.stdout)["problems"]] == ["schema", "not_utf8"]
-    assert [json.loads(line)["error"]["code"] for line in as_json.stderr.splitlines()] == ["schema", "not_utf8"]
 
 
 def test_no_text_of_an_entry_is_shown_and_nothing_a_terminal_would_act_on(place):

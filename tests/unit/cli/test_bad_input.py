@@ -11,6 +11,7 @@ import pytest
 from catmem.text import DEFAULT_LIMITS
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nuser_memory_categories: *c\n"
 
@@ -167,31 +168,25 @@ def assert_refused(place, arguments, code):
     assert snapshot(place) == before
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("case", CASES)
-def test_a_root_that_is_not_right(place, case, command):
+def test_a_root_that_is_not_right(place, case):
     damage, code = CASES[case]
     damage(place)
-    assert_refused(place, COMMANDS[command], code)
+    for arguments in COMMANDS.values():
+        assert_refused(place, arguments, code)
 
 
-@pytest.mark.parametrize(
-    "name", ["../x", "..", "/etc/passwd", "nobody", "", "NEO", "neo.yaml", "a/b", "x" * 300, "é", "\udcff", "\x1b[31m"]
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_name_that_is_no_profile(place, name, command):
+@together("name", ["../x", "..", "/etc/passwd", "", "NEO", "neo.yaml", "a/b", "x" * 300, "é", "\udcff", "\x1b[31m"])
+def test_a_name_that_is_no_profile(place, name):
     put(place / "x.yaml", "user_memory_categories: ['*']\n")
-    arguments = [name if argument == "neo" else argument for argument in COMMANDS[command]]
-    if command == "show" and not name:
-        arguments = ["show", "--profile="]
-    assert_refused(place, ["--", *arguments][1:], "unknown_name")
+    for arguments in (["prompt", name], ["list", "-p", name], ["show", f"--profile={name}"]):
+        assert_refused(place, arguments, "unknown_name")
 
 
 def test_the_profile_of_from_is_checked_too(place):
     assert_refused(place, ["prompt", "neo", "--from", "../x"], "unknown_name")
 
 
-@pytest.mark.parametrize("command", ["show", "fmt"])
 @pytest.mark.parametrize(
     ("damage", "code"),
     [
@@ -202,36 +197,37 @@ def test_the_profile_of_from_is_checked_too(place):
         (file_for_folder, "not_a_file"),
     ],
 )
-def test_a_file_that_is_named(place, damage, code, command):
+def test_a_file_that_is_named(place, damage, code):
     damage(place)
     before = snapshot(place)
-    result = run(command, place / "homes" / "neo" / "USER.md", "--format", "json", status=2)
-    assert json.loads(result.stderr)["error"]["code"] == code
+    for command in ("show", "fmt"):
+        result = run(command, place / "homes" / "neo" / "USER.md", "--format", "json", status=2)
+        assert json.loads(result.stderr)["error"]["code"] == code
     assert snapshot(place) == before
 
 
-@pytest.mark.parametrize("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
-@pytest.mark.parametrize("command", ["show", "fmt"])
-def test_a_file_that_is_not_there(place, monkeypatch, command, name):
+@together("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
+def test_a_file_that_is_not_there(place, monkeypatch, name):
     monkeypatch.chdir(place)
-    assert run(command, name, status=2).stderr
+    for command in ("show", "fmt"):
+        assert run(command, name, status=2).stderr
 
 
 def test_show_of_a_folder(place):
     assert "error[not_a_file]" in run("show", place, status=2).stderr
 
 
-@pytest.mark.parametrize(
+@together(
     "text", [b"\xff", b"## A\n\xed\xa0\x80", b"x" * (DEFAULT_LIMITS.file_bytes + 1)], ids=["ff", "surrogate", "large"]
 )
-@pytest.mark.parametrize("command", ["show", "fmt"])
-def test_standard_input_that_is_no_memory_file(place, command, text):
-    result = run(command, "-", "--root", place, input=text, status=2)
-    assert result.stdout == ""
-    assert "error[" in result.stderr
+def test_standard_input_that_is_no_memory_file(place, text):
+    for command in ("show", "fmt"):
+        result = run(command, "-", "--root", place, input=text, status=2)
+        assert result.stdout == ""
+        assert "error[" in result.stderr
 
 
-@pytest.mark.parametrize("date", ["soon", "2026-13-45", "[a, b]", "", '"2026-01-01\\n"'])
+@together("date", ["soon", "2026-13-45", "[a, b]", "", '"2026-01-01\\n"'])
 def test_a_broken_date_is_no_error(place, date):
     put(
         place / "homes" / "neo" / "USER.md", f"## Talk\n[verified_date: {date}, expires: {date}, created: {date}] one\n"
@@ -244,7 +240,7 @@ def test_a_broken_date_is_no_error(place, date):
     assert prompt.stderr.count("so it does not count") == 3
 
 
-@pytest.mark.parametrize(
+@together(
     "data",
     [
         b"",
@@ -270,8 +266,3 @@ def test_odd_content_is_no_error(place, data):
         ("fmt",),
     ):
         run(*arguments, "--root", place)
-
-
-def test_no_root_at_all(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "error[unknown_name]" in run("prompt", "neo", status=2).stderr

@@ -64,12 +64,6 @@ def said_by(document):
     return [(entry.category, entry.body, entry.tags) for entry in document.entries]
 
 
-def test_json(folder):
-    said = json.loads(run("--format", "json").stdout)
-    assert [(each["profile"], each["target"]) for each in said["files"]] == [("neo", "user"), ("neo", "memory")]
-    assert said["files"][0]["categories"]["finance"][0]["tags"] == {"verified_date": "2026-05-01", "domain": ["a", "b"]}
-
-
 def test_json_files_fit_the_schema_of_documents(folder):
     run("--format", "json", "-o", "out")
     said = json.loads((folder / "out" / "neo" / "USER.json").read_text())
@@ -147,17 +141,3 @@ def test_an_unreadable_file_is_not_exported_as_empty(folder):
     (folder / "homes" / "neo" / "USER.md").write_bytes(b"caf\xe9")
     assert "not_utf8" in run("--format", "json", "-o", "out", status=2).stderr
     assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--format", "xml"],
-        ["--format", "hermes"],
-        ["--format", "json", "-p", "nobody"],
-        ["--format", "json", "-o", "catmem.yaml"],
-    ],
-)
-def test_wrong_use(folder, arguments):
-    assert run(*arguments, status=2).stdout == ""

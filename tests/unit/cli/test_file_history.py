@@ -60,11 +60,6 @@ def test_a_path_through_a_link_means_the_file_that_it_leads_to(path, tmp_path):
     assert path.read_bytes() == b"one"
 
 
-def test_an_old_view_is_refused(path):
-    run("restore", path, "1", "--expected", "1", status=3)
-    assert path.read_bytes() == b"two\nappended"
-
-
 @pytest.mark.parametrize("command", [("log",), ("diff",), ("restore", "1")])
 def test_a_path_of_nothing_is_an_error_and_makes_nothing(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -13,6 +13,7 @@ from catmem.cli.main import group
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 from tests.patches import patched
+from tests.together import together
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
 PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
@@ -65,15 +66,6 @@ def test_diff_writes_nothing_and_shows_it(user):
     assert run("--diff").stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("options", "written", "status"), [((), True, 0), (("--check",), False, 1), (("--diff",), False, 1)]
-)
-def test_json(user, options, written, status):
-    said = json.loads(run("--format", "json", *options, status=status).stdout)
-    assert list(said) == ["files", "changed", "written", "unreadable"]
-    assert said == {"files": 2, "changed": ["homes/neo/USER.md"], "written": written, "unreadable": []}
-
-
 def test_the_shared_layout_and_back(user):
     run("--layout", "shared", user)
     shared = user.read_text()
@@ -106,9 +98,6 @@ def test_one_bad_file_does_not_stop_the_others(place, user):
     assert "missing" in result.stderr
     assert user.read_text() == PLAIN
     assert bad.read_bytes() == b"\xff"
-    as_json = run("--format", "json", bad, user, status=2)
-    assert json.loads(as_json.stdout) == {"files": 2, "changed": [], "written": True, "unreadable": []}
-    assert json.loads(as_json.stderr)["error"]["code"] == "not_utf8"
 
 
 def test_a_change_in_between_is_status_3(user, monkeypatch):
@@ -146,7 +135,7 @@ def test_a_link_that_nobody_named_leads_nowhere(place, user, tmp_path_factory):
     assert outside.read_text() == UNTIDY
 
 
-@pytest.mark.parametrize("name", [b"\xff.md", b"\x1b[31m.md", b"a\nb.md"])
+@together("name", [b"\xff.md", b"\x1b[31m.md", b"a\nb.md"])
 @pytest.mark.parametrize("options", [(), ("--format", "json"), ("--diff",), ("--layout", "shared")])
 def test_odd_file_names(place, name, options):
     path = os.fsdecode(name)

@@ -11,7 +11,6 @@ import pytest
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 
-UNCATEGORIZED = ("uncategorized", "next")
 SAMPLES = Path(__file__).parents[2] / "importers" / "samples"
 
 
@@ -67,15 +66,6 @@ def test_a_dry_run_is_a_diff(folder):
     assert not (folder / "homes").exists()
 
 
-def test_json():
-    result = run("--from", "mcp-memory", SAMPLES / "mcp-memory", "--format", "json")
-    said = json.loads(result.stdout)
-    assert list(said) == ["from", "path", "profile", "dry_run", "files", "entries", "left_out", "notes", *UNCATEGORIZED]
-    assert [each["outcome"] for each in said["entries"]] == ["new"] * 3
-    assert [each["what"] for each in said["left_out"]] == ["entity", "relation"]
-    assert said["files"][0]["revision"] == "1"
-
-
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_entries_without_a_category_are_told_with_the_next_command(more):
     args = ("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "-t", "memory", "--map", "user=project", *more)
@@ -99,20 +89,11 @@ def test_what_a_terminal_would_act_on_is_written_out(folder):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
-        ["--from", "mem0", "x"],
         ["--from", "claude", "x", "--map", "project"],
         ["--from", "claude", "x", "--map", "a=b", "--map", "a=c"],
-        ["--from", "claude", "nothing-there"],
         ["--from", "claude", ".", "--map", "a=unknown"],
     ],
 )
 def test_wrong_use(folder, arguments):
     assert run(*arguments, status=2).stdout == ""
     assert not (folder / "homes").exists()
-
-
-def test_a_graph_that_is_none(folder):
-    put(folder / "memory.jsonl", "[]")
-    said = run("--from", "mcp-memory", "memory.jsonl", status=2).stderr
-    assert "error[other_schema]: memory.jsonl: is no graph of the memory server" in said

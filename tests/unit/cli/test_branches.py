@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from catmem.cli.texts import branches
+from tests.together import together
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@together(
     ("timestamp", "age"),
     [
         ("2026-11-21T11:59:59.000000Z", "< 1 h"),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
 
@@ -206,9 +207,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=list(WRONG))
+@together(("arguments", "said"), WRONG.values(), ids=WRONG)
 def test_wrong_input_changes_nothing_and_says_what_to_do(rooted, tmp_path, arguments, said):
-    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere").mkdir(exist_ok=True)
     before = snapshot(tmp_path)
     assert said in run(*arguments, status=2).stderr
     assert snapshot(tmp_path) == before

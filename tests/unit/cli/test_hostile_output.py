@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.text import printable, printable_json
 from tests.golden.case import put
+from tests.together import together
 
 HOSTILE = "a\x1b[31mb\x7fc\x9b2Jd\u202ee\u2066f\u2028g\ufeffh\U000e0041i"
 """ESC, DEL, a C1 control, bidi overrides, a line separator, a BOM, a tag character."""
@@ -74,7 +75,7 @@ def test_no_command_prints_it(command, form):
         json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("form", ["json", "sarif", "github", "text"])
+@together("form", ["json", "sarif", "github", "text"])
 def test_no_form_of_lint_prints_it(form):
     result = CliRunner().invoke(group, ["lint", "--format", form])
     assert result.stdout
@@ -88,7 +89,7 @@ def test_json_is_the_same_text_and_stays_readable():
     assert SHOWN in result.stdout
 
 
-@pytest.mark.parametrize("value", [HOSTILE, SHOWN, "\ud800", "\\u001b \\", {"a\x7f": ["\x9b", 1, None]}])
+@together("value", [HOSTILE, SHOWN, "\ud800", "\\u001b \\", {"a\x7f": ["\x9b", 1, None]}])
 def test_printable_json_decodes_to_the_same(value):
     assert json.loads(printable_json(value)) == value
     assert printable(printable_json(value)) == printable_json(value)

@@ -17,6 +17,7 @@ from catmem import resources
 from catmem.workspace.init import kits
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
+from tests.together import together
 
 run = partial(command, "init")
 
@@ -41,12 +42,6 @@ def test_it_says_what_it_wrote(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_working_folder_by_default(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run()
-    assert (tmp_path / "catmem.yaml").is_file()
-
-
 def test_what_it_proposes_next_works(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("demo", "--example")
@@ -69,41 +64,6 @@ def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
     put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1376)
     again = run(tmp_path)
     assert (again.stdout, again.stderr) == ("nothing to do\n", "")
-
-
-def test_json(tmp_path):
-    said = json.loads(run(tmp_path, "--format", "json").stdout)
-    assert list(said) == ["root", "written", "kept", "uncategorized", "next"]
-    assert said == {
-        "root": str(tmp_path),
-        "written": ["catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml", ".gitignore"],
-        "kept": [],
-        "uncategorized": {},
-        "next": [
-            'catmem add -p orchestrator -c communication-style "Prefers short answers."',
-            "catmem prompt orchestrator",
-        ],
-    }
-    assert json.loads(run(tmp_path, "--format", "json").stdout)["kept"] == [
-        "catmem.yaml", "homes/orchestrator/USER.md", "profiles/orchestrator.yaml",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("output_format", ["text", "json"])
-def test_other_content_is_never_overwritten(tmp_path, output_format):
-    put(tmp_path / "catmem.yaml", "mine")
-    result = run(tmp_path, "--format", output_format, status=2)
-    assert result.stdout == ""
-    assert "would_overwrite" in result.stderr
-    assert contents(tmp_path) == {"catmem.yaml": b"mine"}
-    if output_format == "json":
-        assert json.loads(result.stderr)["error"]["code"] == "would_overwrite"
-
-
-def test_a_gitignore_that_is_there(tmp_path):
-    put(tmp_path / ".gitignore", "*.pyc")
-    run(tmp_path)
-    assert (tmp_path / ".gitignore").read_text() == "*.pyc\n.catmem/\n*.bak.*\n"
 
 
 def test_a_file_as_the_folder(tmp_path):
@@ -233,7 +193,7 @@ def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):
     assert not (tmp_path / "new" / "homes" / "orchestrator" / "USER.md").exists()
 
 
-@pytest.mark.parametrize(
+@together(
     ("start", "said"),
     [
         (["notes.md"], "notes.md is no memory file"),
@@ -249,7 +209,7 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
     monkeypatch.chdir(flat)
     put(flat / "notes.md", "x\n")
     put(flat / "bad" / "USER.md", b"\xff")
-    (flat / "empty").mkdir()
+    (flat / "empty").mkdir(exist_ok=True)
     put(flat / "low" / "user.md", "x\n")
     result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)), status=2)
     assert said in result.stderr
@@ -264,7 +224,7 @@ def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, t
     assert own.read_text() == "Mine.\n"
 
 
-@pytest.mark.parametrize(
+@together(
     ("names", "said"),
     [
         (["neo", "trinty", "morphues"], "'trinty' (perhaps trinity), 'morphues' (perhaps morpheus)"),

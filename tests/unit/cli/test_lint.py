@@ -8,6 +8,7 @@ import pytest
 
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
 
@@ -62,13 +63,6 @@ def test_nothing_found(user):
     user.write_text("fine")
     result = lint(user)
     assert (result.stdout, result.stderr) == ("", "1 file: nothing found\n")
-
-
-def test_json(place):
-    said = json.loads(lint("--format", "json", status=1).stdout)
-    assert (said["version"], said["files"]) == (1, 4)
-    assert said["statistics"] == {"CM297": 1, "CM298": 1, "CM299": 1}
-    assert [each["path"] for each in said["diagnostics"]] == ["homes/neo/MEMORY.md"] + ["homes/neo/USER.md"] * 2
 
 
 def test_the_worst_comes_first(place):
@@ -155,21 +149,15 @@ def test_configuration_that_is_not_right_is_status_2_after_the_findings(place, c
     assert f"error[{code}]: catmem.yaml" in result.stderr
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--select", "CM7"], ["--ignore", "CM295"], ["nowhere"], ["--as-of", "soon"], ["--format", "xml"]]
-)
+@together("arguments", [["--select", "CM7"], ["--ignore", "CM295"], ["nowhere"]])
 def test_usage_errors_are_status_2(place, arguments):
     assert run("lint", *arguments, status=2).stdout == ""
-
-
-def test_ignore(place):
-    lint("--ignore", "CM298,CM299")
 
 
 # --- rule ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["CM107", "cm107", "mixed-newlines"])
+@together("name", ["CM107", "cm107", "mixed-newlines"])
 def test_the_page_of_a_rule(name):
     result = run("rule", name)
     assert result.stdout.startswith(
@@ -190,11 +178,6 @@ def test_all_rules_one_a_line():
         "word.",
     ]
     assert len(json.loads(run("rule", "--all", "--format", "json").stdout)["rules"]) == len(lines)
-
-
-@pytest.mark.parametrize("arguments", [[], ["CM299", "--all"]])
-def test_one_rule_or_all(arguments):
-    run("rule", *arguments, status=2)
 
 
 def test_an_unknown_rule_has_a_hint():

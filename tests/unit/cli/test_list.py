@@ -10,9 +10,7 @@ import pytest
 
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
-
-KEYS = ["target", "category", "line", "id", "state", "date", "threats", "tags", "body"]
-
+from tests.together import together
 
 run = partial(command, "list")
 
@@ -38,15 +36,6 @@ def test_for_people(place):
     ]
 
 
-def test_as_json(place):
-    said = json.loads(run("-p", "neo", "--root", place, "--as-of", "2026-11-21", "--format", "json").stdout)
-    assert list(said) == ["profile", "files", "entries"]
-    assert {tuple(entry) for entry in said["entries"]} == {tuple(KEYS)}
-    assert [(entry["target"], entry["line"], entry["state"], entry["date"]) for entry in said["entries"]] == [
-        ("user", 2, "stale", "2026-01-01"), ("user", 5, "unverified", None), ("memory", 2, "unverified", None),
-    ]  # fmt: skip
-
-
 def test_what_a_write_may_expect_is_in_the_json(place):
     def files(*choices):
         return json.loads(run("-p", "neo", "--root", place, "--format", "json", *choices).stdout)["files"]
@@ -70,7 +59,7 @@ def test_a_history_that_cannot_be_read_hides_nothing_of_the_file(place):
     assert result.stderr.startswith("warning: the history of neo/user cannot be read: ")
 
 
-@pytest.mark.parametrize(
+@together(
     ("choices", "count"),
     [
         (("-t", "user"), 2),
@@ -84,7 +73,7 @@ def test_a_part(place, choices, count):
     assert len(run("-p", "neo", "--root", place, *choices).stdout.splitlines()) == count
 
 
-@pytest.mark.parametrize("output_format", ["text", "json"])
+@together("output_format", ["text", "json"])
 def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_format):
     hidden, absent = (
         run("-p", "neo", "--root", place, "-c", name, "--format", output_format) for name in ("pay", "none")
@@ -98,7 +87,7 @@ def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_for
 CLOSED = "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: {}%s}}\n"
 
 
-@pytest.mark.parametrize(
+@together(
     ("category", "said"),
     [
         ("tlak", "the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?"),
@@ -114,12 +103,9 @@ def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, sai
     assert result.stdout == ""
     assert result.stderr.startswith("error[unknown_category]: ")
     assert result.stderr.endswith(f"{said}\n")
-    result = run("-p", "neo", "--root", place, "-c", category, "--format", "json", status=2)
-    assert result.stdout == ""
-    assert json.loads(result.stderr)["error"]["code"] == "unknown_category"
 
 
-@pytest.mark.parametrize("category", ["talk", "speech", "Talk", "pay", "__uncategorized__"])
+@together("category", ["talk", "speech", "Talk", "pay", "__uncategorized__"])
 def test_a_declared_one_needs_no_hint(place, category):
     put(place / "catmem.yaml", CLOSED % "")
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")

@@ -18,6 +18,7 @@ from catmem.cli.main import group, main
 from catmem.commands import COMMANDS, GROUPS
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 
 
 def process(*arguments, cwd, command="{}", **choices):
@@ -60,7 +61,7 @@ def paths(command=group, path=()):
             yield from paths(command.get_command(context, name), (*path, name))
 
 
-@pytest.mark.parametrize("path", list(paths()), ids=" ".join)
+@together("path", list(paths()))
 def test_every_help_opens_with_usage_a_short_sentence_and_an_example(path):
     name = " ".join(["catmem", *path])
     result = run(*path, "--help")
@@ -72,13 +73,11 @@ def test_every_help_opens_with_usage_a_short_sentence_and_an_example(path):
     assert result.output.index("\nOptions:\n") > result.output.index(examples)
 
 
-@pytest.mark.parametrize(
+@together(
     "arguments",
     [
-        ["promt"], ["--nothing"], ["prompt"], ["prompt", "neo", "--nothing"], ["prompt", "neo", "extra"],
-        ["prompt", "neo", "--style", "html"], ["list", "-p", "neo", "-t", "users"], ["show"],
-        ["show", "USER.md", "-p", "neo"], ["show", "USER.md", "-t", "user"], ["fmt", "--layout", "wide"],
-        ["prompt", "neo", "--format", "yaml"], ["init", "a", "b"], ["prompt", "neo", "--root", "nothing-there"],
+        ["promt"], ["--nothing"], ["prompt"], ["prompt", "neo", "extra"], ["show"], ["show", "USER.md", "-p", "neo"],
+        ["show", "USER.md", "-t", "user"], ["init", "a", "b"], ["prompt", "neo", "--root", "nothing-there"],
     ],
 )  # fmt: skip
 def test_wrong_usage_is_status_2_and_explained(arguments):
@@ -120,9 +119,13 @@ def test_a_reader_that_stops_early(demo):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["prompt", "neo"], ["show", "-p", "neo", "--format", "json"], ["fmt", "--diff", "--layout", "shared"]]
+    ("arguments", "sink"),
+    [
+        (["prompt", "neo"], "> /dev/full"),
+        (["show", "-p", "neo", "--format", "json"], ">&-"),
+        (["fmt", "--diff", "--layout", "shared"], "> /dev/full"),
+    ],
 )
-@pytest.mark.parametrize("sink", ["> /dev/full", ">&-"])
 def test_output_that_cannot_be_written_is_an_error_and_no_traceback(demo, arguments, sink):
     found = process(*arguments, cwd=demo, command=f"{{}} {sink}")
     assert found.returncode == 2
@@ -137,9 +140,8 @@ def test_messages_that_nobody_can_read(demo):
     assert process("fmt", cwd=demo, command="{} 2>&-").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["show", "fmt"])
-def test_closed_standard_input(demo, command):
-    found = process(command, "-", cwd=demo, command="{} <&-")
+def test_closed_standard_input(demo):
+    found = process("fmt", "-", cwd=demo, command="{} <&-")
     assert found.returncode == 2
     assert b"error[io]: standard input is closed" in found.stderr
 

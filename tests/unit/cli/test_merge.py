@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.cli.output import conflict_lines
-from tests.end_to_end.terminal import run, write_root
+from tests.end_to_end.terminal import run, snapshot, write_root
 
 
 def make_conflict(folder, monkeypatch, here, there):
@@ -40,15 +38,15 @@ def test_lines_stand_below_each_other_and_escapes_are_written_out(tmp_path, monk
     assert said.stderr == "Nothing was written.\n"
 
 
-@pytest.mark.parametrize("answers", ["z\n", "\n?\ne\n", "o now\n"])
-def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(tmp_path, monkeypatch, answers):
+def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(tmp_path, monkeypatch):
     make_conflict(tmp_path, monkeypatch, ["replace", "Acme", "Vendor is Core."], ["replace", "Acme", "Vendor is Bolt."])
-    files = {path: path.read_bytes() for path in (tmp_path / "homes").rglob("*") if path.is_file()}
-    said = run("merge", "neo", "-i", input=answers, status=2)
-    bad = answers.splitlines()[-1]
-    where = f"error[bad_answer]: standard input:{answers.count(chr(10))}: {bad!r} is no answer\n"
-    assert said.stderr.endswith(f"{where}  An answer is one of o, t, b, e WORDS, q or ?. Nothing was written.\n")
-    assert {path: path.read_bytes() for path in (tmp_path / "homes").rglob("*") if path.is_file()} == files
+    files = snapshot(tmp_path)
+    for answers in ("z\n", "\n?\ne\n", "o now\n"):
+        said = run("merge", "neo", "-i", input=answers, status=2)
+        bad = answers.splitlines()[-1]
+        where = f"error[bad_answer]: standard input:{answers.count(chr(10))}: {bad!r} is no answer\n"
+        assert said.stderr.endswith(f"{where}  An answer is one of o, t, b, e WORDS, q or ?. Nothing was written.\n")
+        assert snapshot(tmp_path) == files
 
 
 def test_long_names_stand_below_each_other_too():

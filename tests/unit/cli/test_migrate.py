@@ -68,37 +68,6 @@ def test_a_file_in_no_store_has_its_copy_named(place):
     )
 
 
-def test_json(place):
-    dry = json.loads(run("homes/neo/USER.md", "--dry-run", "--format", "json").stdout)
-    result = run("homes/neo/USER.md", "old notes.md", "--format", "json")
-    said = json.loads(result.stdout)
-    assert (dry["dry_run"], said["dry_run"]) == (True, False)
-    user, notes = said["files"]
-    assert user["path"] == "homes/neo/USER.md"
-    assert (user["entity"], user["written"], user["revision"], user["restore"], user["backup"]) == (
-        "neo/user",
-        True,
-        "2",
-        "1",
-        None,
-    )
-    assert notes["entity"] is notes["revision"] is None
-    assert notes["backup"].startswith(str(place / "old notes.md.bak."))
-    assert (user["title"], user["counts"]) == ("About", {"moved": 1, "tagged": 0, "stayed": 1})
-    assert user["unknown"] == [{"label": "OPS", "entries": 1}]
-    assert user["entries"][0] == {
-        "line": 3,
-        "action": "moved",
-        "category": "communication-style",
-        "label": "[COMM]",
-        "tags": {},
-        "body": "Short.",
-        "why": "[COMM] is an alias of communication-style",
-    }
-    (before,) = dry["files"]
-    assert (before["changed"], before["written"], before["revision"]) == (True, False, None)
-
-
 def test_the_other_files_are_migrated_if_one_cannot_be(place):
     put(place / "bad.md", b"\xff")
     result = run("bad.md", "old notes.md", "missing.md", status=2)
@@ -111,10 +80,6 @@ def test_standard_input(place):
     assert run("-", input=FLAT).stdout == SECTIONED
     assert run("-", "--dry-run", input=FLAT).stdout.startswith("--- a/-\n")
     assert json.loads(run("-", "--format", "json", input=FLAT).stdout)["files"][0]["text"] == SECTIONED
-
-
-def test_a_file_is_asked_for():
-    run(status=2)
 
 
 def test_what_a_terminal_would_act_on_is_written_out(place):
@@ -169,14 +134,6 @@ def test_a_dry_run_declares_nothing_and_shows_all(place):
     assert "+## Comm\n" in result.stdout
     assert (place / "catmem.yaml").read_text() == "version: 1\n"
     assert (place / "old notes.md").read_text() == FLAT
-
-
-def test_proposals_in_json(place):
-    said = json.loads(run("old notes.md", "--dry-run", "--format", "json").stdout)
-    row = {"slug": "ops", "title": "Ops", "labels": ["OPS"], "entries": 1, "near": None, "may_be": []}
-    assert (said["declared"], said["proposed"]) == ([], [row])
-    said = json.loads(run("old notes.md", "--declare", "--format", "json").stdout)
-    assert (said["declared"], said["proposed"]) == ([row], [])
 
 
 def test_standard_input_declares_too(place):

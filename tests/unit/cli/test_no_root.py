@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.end_to_end.terminal import run
+from tests.together import together
 
 COMMANDS = [
     ["access"],
@@ -44,10 +43,10 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@together("arguments", COMMANDS)
 def test_a_folder_that_is_no_root_is_told(tmp_path, monkeypatch, arguments):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere").mkdir(exist_ok=True)
     monkeypatch.chdir(tmp_path / "elsewhere")
     result = run(*arguments, status=2)
     assert result.stdout == ""

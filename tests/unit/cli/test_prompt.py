@@ -11,9 +11,7 @@ from catmem.ops.library import ask as told_of
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
-
-ROW_KEYS = ["target", "category", "line", "id", "state", "date", "status", "reason", "preview"]
-
+from tests.together import together
 
 run = partial(command, "prompt")
 
@@ -60,27 +58,6 @@ def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_
     assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
 
 
-def test_text_digest_and_manifest(place):
-    said = json.loads(ask(place, "neo", "--format", "json").stdout)
-    assert list(said) == ["text", "digest", "manifest"]
-    assert said["text"] == ask(place, "neo").stdout
-    assert list(said["manifest"]) == [
-        "profile",
-        "as_of",
-        "style",
-        "entries",
-        "hidden",
-        "hidden_uncategorized",
-        "sizes",
-        "budget",
-        "warnings",
-        "missing",
-    ]
-    assert {tuple(entry) for entry in said["manifest"]["entries"]} == {tuple(ROW_KEYS)}
-    assert said["manifest"]["hidden"] == {"user": 1, "memory": 0}
-    assert said["manifest"]["budget"] == {"user": 500, "total": 900}
-
-
 def test_an_explanation(place):
     result = ask(place, "neo", "--explain")
     lines = result.stdout.splitlines()
@@ -99,11 +76,6 @@ def test_an_explanation(place):
     assert f"total: {len(ask(place, 'neo').stdout)} of 900 characters" in lines
     assert "secret" not in result.output
     assert "pay" not in result.output
-
-
-@pytest.mark.parametrize(("style", "start"), [("markdown", "# About"), ("xml", "<memory "), ("hermes", "═══")])
-def test_a_style(place, style, start):
-    assert ask(place, "neo", "--style", style).stdout.startswith(start)
 
 
 def test_the_files_of_another_profile(place):
@@ -146,7 +118,7 @@ def test_the_manifest_names_the_files_that_are_not_there(place):
     assert told_of(root, "prompt", profile="none")["manifest"]["missing"] == ["user"]
 
 
-@pytest.mark.parametrize("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])
+@together("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])
 def test_a_day_that_is_none(place, day):
     result = run("neo", "--root", place, "--as-of", day, status=2)
     assert result.stdout == ""
@@ -177,10 +149,6 @@ def test_a_slip_in_a_category_is_refused(place):
     result = ask(place, "--from", "boss", "-c", "Small Talk", status=2)
     assert result.stdout == ""
     assert "error[selector]" in result.stderr
-
-
-def test_a_prompt_of_nothing_named_is_a_slip_of_usage(place):
-    ask(place, status=2)
 
 
 def test_an_empty_prompt_says_what_its_budget_leaves_out(place):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
 from tests.golden.case import put
+from tests.together import together
 
 CONFIG = "approval: others\nsecrets: refuse\n"
 NEO = "user_memory_categories: [rules, talk]\nwritable_categories: [rules, talk]\n"
@@ -190,14 +191,6 @@ def test_no_text_acts_on_the_terminal(place):
     assert "\x1b" not in proposals(place, "-i", input="y\n").stdout
 
 
-def test_json(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    (said,) = run_json("proposals", "--root", place)["proposals"]
-    assert (said["id"], said["entity"], said["state"], said["agent"]) == (name, "neo/user", "waiting", "neo")
-    assert said["changes"][0]["after"] == "[verified_date: 2026-11-21] Uses spaces."
-    assert run_json("proposals", name, "--root", place)["proposals"] == [said]
-
-
 def test_one_that_was_decided_is_shown_by_its_id_and_by_all(place):
     name = propose(place, "tabs", "Uses spaces.")
     proposals(place, "--reject", name, "--reason", "Tabs stay.")
@@ -280,7 +273,7 @@ def test_what_expired_is_closed(place, monkeypatch):
     assert proposals(place, "--expire").stdout == ""
 
 
-@pytest.mark.parametrize(
+@together(
     "arguments",
     [
         ["--approve"],
@@ -351,7 +344,7 @@ def test_a_stale_one_is_refused_and_the_next_is_asked_about(place):
     assert "Uses spaces" not in text(place)
 
 
-@pytest.mark.parametrize("answer", ["z", "yes", "y now", "e", "s 1", "\x1b[2J"])
+@together("answer", ["z", "yes", "y now", "e", "s 1", "\x1b[2J"])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     propose(place, "tabs", "Uses spaces.")
     result = proposals(place, "-i", input=f"\n{answer}\ny\n", status=2)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from catmem import resources
 from tests.commands import catmem
+from tests.together import together
 
 
 def test_every_schema_has_a_line(tmp_path):
@@ -19,21 +18,11 @@ def test_every_schema_has_a_line(tmp_path):
         assert line.split(maxsplit=2)[2] in resources.schema(name)["description"]
 
 
-def test_the_lines_in_json(tmp_path):
-    said = json.loads(catmem(tmp_path, ["schema", "--format", "json"]).stdout)
-    assert [each["name"] for each in said["schemas"]] == list(resources.SCHEMA_NAMES)
-    for each in said["schemas"]:
-        parsed = json.loads(Path(each["path"]).read_text(encoding="utf-8"))
-        assert {name: parsed[key] for name, key in {"id": "$id", "title": "title", "description": "description"}.items()} == {
-            name: each[name] for name in ("id", "title", "description")
-        }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_schema_is_printed_as_it_is_shipped(tmp_path, name, form):
-    result = catmem(tmp_path, ["schema", name, "--format", form])
-    assert (result.exit_code, result.stdout) == (0, resources.schema_text(name))
+@together("name", resources.SCHEMA_NAMES)
+def test_a_schema_is_printed_as_it_is_shipped(tmp_path, name):
+    for form in ("text", "json"):
+        result = catmem(tmp_path, ["schema", name, "--format", form])
+        assert (result.exit_code, result.stdout) == (0, resources.schema_text(name))
 
 
 def test_the_folder(tmp_path):

@@ -14,11 +14,7 @@ import pytest
 from catmem.staleness.freshness import VERIFY_FIRST
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
-
-KEYS = [
-    "target", "category", "line", "id", "state", "date", "threats", "tags", "body", "basis", "score", "snippet", "used",
-]  # fmt: skip
-
+from tests.together import together
 
 run = partial(command, "search")
 
@@ -64,20 +60,6 @@ def test_for_people(look):
     ]
 
 
-def test_as_json(look):
-    assert json.loads(look("tea", "--format", "json").stdout)["advice"] == VERIFY_FIRST
-    result = look("tea", "--format", "json", "--limit", "2")
-    said = json.loads(result.stdout)
-    assert list(said) == ["profile", "query", "total", "entries"]
-    assert (said["profile"], said["query"], said["total"]) == ("neo", "tea", 3)
-    assert {tuple(entry) for entry in said["entries"]} == {tuple(KEYS)}
-    assert [(entry["target"], entry["line"], entry["snippet"]["hits"]) for entry in said["entries"]] == [
-        ("user", 5, [[6, 9]]),
-        ("memory", 2, [[75, 78]]),
-    ]
-    assert result.stderr == ""
-
-
 def test_use_is_told_as_json(look, place):
     command("add", "-p", "neo", "--root", place, "-c", "talk", "mint")
     program = "import sys, catmem; ws = catmem.Workspace.open(sys.argv[1]); print(catmem.memory_tool(ws, 'neo', {'action': 'search', 'query': 'mint'}))"
@@ -100,12 +82,13 @@ def test_a_limit_says_what_it_leaves_out(look):
 
 
 def test_what_is_fresh_needs_no_advice(look, place):
+    assert json.loads(look("tea", "--format", "json").stdout)["advice"] == VERIFY_FIRST
     put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2026-11-20] black tea\n")
     assert look("black").stderr == ""
     assert "advice" not in json.loads(look("black", "--format", "json").stdout)
 
 
-@pytest.mark.parametrize(
+@together(
     ("choices", "lines"),
     [
         (("-t", "user"), {"user:5", "user:2"}),
@@ -122,7 +105,7 @@ def test_filters(look, choices, lines):
     assert {line.split()[0] for line in look("tea", *choices).stdout.splitlines() if line and line[0] != " "} == lines
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "said"),
     [
         (("zebra",), ["Nothing that neo sees in neo/user and neo/memory fits 'zebra'."]),
@@ -147,26 +130,17 @@ def test_nothing_found_says_where_and_what_would_help(look, arguments, said):
     assert all(want in {..., line} for want, line in zip(said, lines, strict=True))
 
 
-def test_a_category_that_a_closed_taxonomy_does_not_declare(look, place):
-    put(place / "catmem.yaml", "taxonomy: {closed: true, categories: {talk: {}, notes: {}, pay: {}}}\n")
-    result = look("tea", "-c", "tlak", status=2)
-    said = "error[unknown_category]: the category 'tlak' is not declared in catmem.yaml\n  Did you mean 'talk'?\n"
-    assert (result.stdout, result.stderr) == ("", said)
-
-
 def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
     (place / "homes" / "neo" / "MEMORY.md").write_bytes(b"\xff")
     assert len(look("zebra", "-t", "user").stderr.splitlines()) == 1
     look("zebra", status=2)
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "status", "said"),
     [
         (("§",), 2, "error[empty_query]: this query has no word in it"),
         (("x" * 2000,), 2, "error[long_query]: this query has 2,000 characters, and 1,000 is the most"),
-        (("tea", "--limit", "0"), 2, "--limit"),
-        (("tea", "--state", "old"), 2, "--state"),
         (("tea", "--tag", "created"), 2, "is not of the form KEY=VALUE"),
         (("--", "-tea"), 0, ""),
     ],

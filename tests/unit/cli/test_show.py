@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import partial
 
@@ -46,32 +45,12 @@ def test_a_file_by_the_name_that_log_takes(place):
     assert "Did you mean 'neo'?" in run("ned/user", "--root", place, status=2).stderr
 
 
-def test_a_file_as_json(place):
-    said = json.loads(run(place / "homes" / "neo" / "USER.md", "--format", "json").stdout)
-    assert list(said) == ["format_version", "title", "categories", "problems"]
-    assert said["title"] == "Title"
-    assert said["categories"]["talk"][0] == {
-        "body": "one\ntwo", "tags": {"verified_date": "2026-05-01", "domain": ["a", "b"]}, "line": 4,
-    }  # fmt: skip
-    assert said["problems"] == [{"rule": "unclosed-fence", "line": 7}]
-
-
 def test_what_a_profile_sees(place):
     for output_format in ("text", "json"):
         result = run("-p", "neo", "--root", place, "--format", output_format)
         assert "one" in result.stdout
         assert not any(word in result.output for word in ("Title", "pay", "secret"))
     assert run("-p", "neo", "-t", "memory", "--root", place).stdout == "(no entries)\n"
-
-
-def test_what_a_write_may_expect_is_in_the_json_of_a_profile(place):
-    def said(*choices):
-        return json.loads(run(*choices, "--root", place, "--format", "json").stdout)
-
-    digest = f"sha256:{hashlib.sha256(TEXT.encode()).hexdigest()}"
-    assert said("-p", "neo")["files"] == {"user": {"revision": None, "digest": digest}}
-    assert list(said("-p", "neo", "-t", "memory")["files"]) == ["memory"]
-    assert "files" not in said(place / "homes" / "neo" / "USER.md")
 
 
 def test_standard_input(place):

@@ -105,51 +105,6 @@ def test_only_those_that_are_named(place):
     assert [line.split()[0] for line in table] == ["other", "total"]
 
 
-def test_json(example):
-    said = json.loads(run("stats", "--root", example, "--as-of", DAY, "-p", "trinity", "--format", "json").stdout)
-    assert list(said) == ["as_of", "source", "profiles", "total", "problems"]
-    (trinity,) = said["profiles"]
-    assert trinity == {
-        "profile": "trinity",
-        "tier": 2,
-        "style": "markdown",
-        "owner": "trinity",
-        "seed_from": "orchestrator",
-        "missing": [],
-        "prompt": 884,
-        "unfiltered": 1098,
-        "files": 1383,
-        "flat": 1432,
-        "percent": 61.7,
-        "tokens": {"prompt": 266, "unfiltered": 322, "files": 467, "flat": 427, "percent": 62.3},
-        "changed": {"prompt": 249, "flat": 767},
-        "seen": 13,
-        "entries": 23,
-        "states": {"fresh": 8, "stale": 2, "expired": 1, "unverified": 2},
-        "left_out": {"expired": 1, "stale": 0, "no_text": 0, "blocked": 1, "over_budget": 0},
-        "secrets": 0,
-        "marked": {"stale": 2, "expired": 0},
-        "in_flat": {"stale": 3, "expired": 2, "blocked": 0, "secrets": 0},
-        "budgets": [{"name": "user", "used": 610, "of": 1375}],
-        "limits": [],
-    }
-    assert said["total"]["prompt"] == 884
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-p", "noe"), "there is no profile 'noe'\n  Did you mean 'neo'?\n"),
-        (("--from", "noe"), "there is no profile 'noe'\n  Did you mean 'neo'?\n"),
-        (("--as-of", "tomorrow"), "'tomorrow' is not a day. Write it as YYYY-MM-DD, for example 2026-11-21.\n"),
-    ],
-)
-def test_wrong_input(place, arguments, said):
-    result = run("stats", "--root", place, *arguments, status=2)
-    assert result.stdout == ""
-    assert result.stderr.endswith(said)
-
-
 def test_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("stats", "--root", tmp_path)
@@ -164,5 +119,3 @@ def test_what_cannot_be_looked_at_is_named_and_all_else_is_there(place):
     assert [line.split()[0] for line in result.stdout.splitlines()[4:6]] == ["neo", "total"]
     assert "error[schema]: " in result.stderr
     assert "error[not_utf8]: " in result.stderr
-    said = json.loads(run("stats", "--root", place, "--format", "json", status=2).stdout)
-    assert [problem["code"] for problem in said["problems"]] == ["schema", "not_utf8"]

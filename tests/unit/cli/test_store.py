@@ -9,6 +9,7 @@ import pytest
 from catmem.workspace.stores import shown_store
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 
 
 @pytest.fixture
@@ -29,23 +30,6 @@ def test_info(root):
         ["neo/user", "2", "2", "-"],
     ]
     assert "store: files" in result.stderr
-
-
-def test_info_as_json(root):
-    assert json.loads(run("store", "info", "--root", root, "--format", "json").stdout) == {
-        "store": "files",
-        "entities": [
-            {
-                "entity": "neo/user",
-                "head": "2",
-                "revisions": 2,
-                "branches": [],
-                "generation_observed": None,
-                "generation_actual": None,
-            }
-        ],
-        "unreadable": [],
-    }
 
 
 def test_info_of_an_empty_root(tmp_path):
@@ -101,7 +85,7 @@ def test_there_may_be_nothing_to_copy(tmp_path):
     assert "There is nothing to copy" in result.stderr
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "code"),
     [
         (["files", "mysql://host/db"], "bad_store"),
@@ -113,7 +97,7 @@ def test_a_mistake_is_told(root, arguments, code):
     assert f"error[{code}]" in run("store", "copy", *arguments, "--root", root, status=2).stderr
 
 
-@pytest.mark.parametrize(
+@together(
     ("where", "shown"),
     [
         ("files", "files"),

@@ -98,10 +98,6 @@ def test_a_file_that_cannot_be_read_hides_no_other(place):
     assert "USER.md" in done.stderr
 
 
-def test_a_profile_that_there_is_not(place):
-    assert error_of("tidy", "-p", "nemo")["code"] == "unknown_name"
-
-
 def test_proposals_change_no_file_and_are_made_once(place):
     before = {path: path.read_bytes() for path in place.rglob("*.md")}
     assert "1 suggestion waits for you" in run("tidy", "--propose").stderr

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager
 
 import pytest
 
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import write_root
+from tests.end_to_end.terminal import run, write_root
+from tests.together import together
 from tests.unit.cli.test_audit import interruptible
 
 USER = "homes/neo/USER.md"
@@ -81,21 +81,12 @@ def test_the_name_of_a_profile_is_both_of_its_files(root):
         assert json.loads(process.stdout.readline())["entity_id"] == "neo/user"
 
 
-def test_it_keeps_to_what_is_named(root):
-    with watching(root, "boss", "neo/memory", "-n", "1") as process:
-        add(root, "One.")
-        add(root, "One.", target="memory")
-        assert b"neo/memory  revision 1" in process.stdout.readline()
-
-
-@pytest.mark.parametrize(
+@together(
     ("arguments", "code"),
     [(["nobody"], "unknown_name"), (["neo/x"], "unknown_target"), (["boss", "--as", "neo"], "unknown_name"), (["--as", "nobody"], "unknown_name")],
 )  # fmt: skip
 def test_what_cannot_be_watched_is_an_error(root, arguments, code):
-    command = [sys.executable, "-m", "catmem", "watch", "--root", str(root), "--format", "jsonl", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert result.returncode == 2
+    result = run("watch", "--root", root, "--format", "jsonl", *arguments, status=2)
     assert json.loads(result.stderr)["error"]["code"] == code
 
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.golden.case import put
+from tests.together import together
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("CATMEM_TESTED") == "wheel", reason="the doors are files of the checkout, which this run has not"
@@ -156,7 +157,7 @@ def hooks(root: Path) -> list[dict[str, object]]:
     return yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "wanted"),
     [
         ("catmem.yaml", True),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
+from tests.together import together
 from tests.unit.seeding.seeds import everything
 
 APART = [
@@ -26,9 +25,7 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"), APART, ids=lambda each: " ".join(each) if isinstance(each, tuple) else ""
-)
+@together(("arguments", "said"), APART)
 def test_options_that_do_not_apply_together_are_refused(tmp_path, monkeypatch, arguments, said):
     write_root(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -37,7 +34,7 @@ def test_options_that_do_not_apply_together_are_refused(tmp_path, monkeypatch, a
     assert everything(tmp_path) == before
 
 
-@pytest.mark.parametrize(
+@together(
     ("by_argument", "by_option"),
     [
         (("list", "neo", "-t", "user"), ("list", "-t", "user", "-p", "neo")),

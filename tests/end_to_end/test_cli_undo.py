@@ -26,10 +26,7 @@ def way_back(result):
     "write",
     [
         ("add", "-p", "neo", "-c", "rules", "Vendor is Acme."),
-        ("replace", "-p", "neo", "15th", "Invoices are due on the 20th."),
-        ("remove", "-p", "neo", "15th"),
         ("move", "-p", "neo", "15th", "-c", "talk"),
-        ("verify", "-p", "neo", "15th"),
     ],
 )
 def test_the_line_after_a_write_takes_it_back(user, write):
@@ -74,6 +71,7 @@ def test_undo_without_an_entity_goes_from_file_to_file(user):
     before = user.read_text()
     run("add", "-p", "boss", "-t", "memory", "-c", "rules", "First.")
     run("add", "-p", "neo", "-c", "rules", "Second.")
+    run("add", "-p", "boss", "-c", "rules", "By another agent.", "--as", "boss")
     assert [run_json("undo")["entity"] for _ in range(2)] == ["neo/user", "boss/memory"]
     assert error_of("undo")["code"] == "no_undo"
     assert user.read_text() == before
@@ -115,21 +113,12 @@ def test_an_external_change_stays(user):
     assert user.read_text().endswith("by hand\n")
 
 
-def test_without_an_entity_it_is_what_you_wrote_last(user):
-    run("add", "-p", "boss", "-t", "memory", "-c", "rules", "First.")
-    run("remove", "-p", "neo", "15th")
-    run("add", "-p", "boss", "-t", "memory", "-c", "rules", "By an agent.", "--as", "boss")
-    assert run_json("undo")["entity"] == "neo/user"
-    assert user.read_text() == USER
-
-
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_a_dry_run_shows_what_comes_back(user, dry_run):
+def test_a_dry_run_shows_what_comes_back(user):
     run("remove", "-p", "neo", "15th")
     before = user.read_text()
-    result = run("undo", "neo", *["--dry-run"] * dry_run)
-    assert ("+[created: 2026-01-02] Invoices are due on the 15th." in result.stdout) is dry_run
-    assert (user.read_text() == before) is dry_run
+    shown = run("undo", "neo", "--dry-run").stdout
+    assert "+[created: 2026-01-02] Invoices are due on the 15th." in shown
+    assert user.read_text() == before
 
 
 def test_what_a_text_alone_does_not_take_back(user):

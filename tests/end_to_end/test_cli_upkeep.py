@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root
+from tests.end_to_end.terminal import USER, error_of, run, run_json, snapshot, write_root
+from tests.together import together
 
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
 
@@ -43,13 +44,6 @@ def test_fsck_of_a_root_that_is_fine(user):
     assert run("fsck", "--repair").stdout == "no damage\n"
 
 
-def test_fsck_of_a_root_that_no_write_has_touched(tmp_path):
-    write_root(tmp_path)
-    before = snapshot(tmp_path)
-    assert run("fsck", "--root", tmp_path).stdout == "no damage\n"
-    assert snapshot(tmp_path) == before
-
-
 def test_fsck_notes_a_change_by_other_means_which_is_no_damage(user):
     user.write_text(USER)
     first, second, third = run("fsck").stdout.splitlines()
@@ -71,17 +65,6 @@ def test_fsck_finds_damage_and_mends_it(user, sidecar):
     run(*ADD, "Vendor is Beta.")
 
 
-def test_fsck_as_json(user, sidecar):
-    sidecar.chmod(0o755)
-    said = run_json("fsck", status=4)
-    assert list(said) == ["damaged", "faults", "done", "unreadable"]
-    assert [list(fault) for fault in said["faults"]] == [["code", "message", "path", "hint", "repairable", "damage"]]
-    assert said["faults"][0]["code"] == "open_sidecar"
-    mended = run_json("fsck", "--repair")
-    assert (mended["damaged"], mended["faults"], len(mended["done"])) == (False, [], 1)
-    assert sidecar.stat().st_mode & 0o777 == 0o700
-
-
 # --- doctor --------------------------------------------------------------------------------------------------------
 
 
@@ -100,16 +83,6 @@ def test_doctor_leaves_nothing_behind(user):
     run("doctor")
     assert snapshot(user.parents[2]) == before
     assert not (user.parents[1] / "boss").exists()
-
-
-def test_doctor_as_json(user):
-    said = run_json("doctor")
-    assert list(said) == ["root", "python", "catmem", "platform", "folders", "unreadable", "tokens", "plugins"]
-    boss, neo = said["folders"]
-    assert list(neo) == ["path", "file_system", "features", "store", "records", "note"]
-    assert (neo["store"], neo["records"], neo["note"]) == (True, 2, None)
-    assert {tuple(feature) for feature in neo["features"]} == {("name", "there", "means")}
-    assert (boss["store"], boss["records"], boss["features"]) == (False, None, [])
 
 
 # --- anchor --------------------------------------------------------------------------------------------------------
@@ -137,19 +110,12 @@ def test_an_anchor_reveals_a_history_that_was_put_back(user, sidecar, tmp_path):
     assert (said["held"], [fault["code"] for fault in said["faults"]]) == (False, ["rolled_back"])
 
 
-def test_anchors_as_json(user):
-    run("add", "-p", "boss", "-c", "rules", "New.")
-    said = run_json("anchor")
-    assert [anchor["folder"] for anchor in said["anchors"]] == ["homes/boss", "homes/neo"]
-    assert [json.loads(line) for line in run("anchor").stdout.splitlines()] == said["anchors"]
-
-
-@pytest.mark.parametrize("text", ["no anchor", "[]", "{}", '{"store": "a", "line": "b", "sequence": "c"}', "1"])
+@together("text", ["no anchor", "[]", "{}", '{"store": "a", "line": "b", "sequence": "c"}', "1"])
 def test_what_is_no_anchor_is_refused(user, text):
     assert error_of("anchor", "--check", "-", input=text)["code"] == "bad_anchor"
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "content", "code"),
     [("nothing", None, "missing"), ("bad", b"\xff", "not_utf8"), ("homes", None, "not_a_file")],
 )
@@ -189,36 +155,12 @@ def test_purge_of_what_no_entry_holds_any_more(user, tmp_path):
     assert holding(tmp_path, "Vendor is Acme.") == []
 
 
-@pytest.mark.parametrize("output_format", ["text", "json"])
-def test_a_dry_run_of_purge_writes_nothing(user, output_format):
+def test_a_dry_run_of_purge_writes_nothing(user):
     before = snapshot(user.parents[2])
-    result = run("purge", "neo", "Acme", "--dry-run", "--format", output_format)
-    assert snapshot(user.parents[2]) == before
-    if output_format == "text":
-        assert result.stdout.startswith("would be erased from neo/user and 1 revision:\n  rules  b2:")
-        assert result.stderr == "Nothing was erased.\n"
-
-
-def test_a_dry_run_of_purge_lists_each_body(user):
-    run("replace", "-p", "neo", "Acme", "Vendor is Acme Ltd.")
     result = run("purge", "neo", "Acme", "--dry-run")
-    lines = [line.split(maxsplit=2) for line in result.stdout.partition("removed:\n")[0].splitlines()[1:]]
-    assert [(category, body) for category, _, body in lines] == [
-        ("rules", "Vendor is Acme Ltd."),
-        ("rules", "Vendor is Acme."),
-    ]
-    assert [each["id"] for each in run_json("purge", "neo", "Acme", "--dry-run")["entries"]] == [
-        name for _, name, _ in lines
-    ]
-
-
-@pytest.mark.parametrize("choice", ["--dry-run", "--yes"])
-def test_purge_as_json_does_not_repeat_the_text(user, choice):
-    said = run_json("purge", "neo", "Acme", choice)
-    assert list(said) == ["entities", "entries", "places", "revisions", "files", "removed", "left", "dry_run"]
-    assert (said["entities"], said["revisions"], said["dry_run"]) == (["neo/user"], 1, choice == "--dry-run")
-    assert {tuple(entry) for entry in said["entries"]} == {("entity", "category", "id")}
-    assert "Acme" not in json.dumps(said)
+    assert snapshot(user.parents[2]) == before
+    assert result.stdout.startswith("would be erased from neo/user and 1 revision:\n  rules  b2:")
+    assert result.stderr == "Nothing was erased.\n"
 
 
 def test_purge_names_what_it_found_in_other_files(user):
@@ -230,25 +172,18 @@ def test_purge_names_what_it_found_in_other_files(user):
     assert [line.split()[:2] for line in done[:4]] == [line.split()[:2] for line in [done[0], *shown[1:4]]]
 
 
-@pytest.mark.parametrize(("choice", "status"), [("--dry-run", 0), ("--yes", 1)])
-def test_purge_names_what_it_does_not_reach(user, choice, status):
+def test_purge_names_what_it_does_not_reach(user):
     (user.parent / "USER.md~").write_text("Vendor is Acme.\n")
-    result = run("purge", "neo", "Acme", choice, status=status)
-    assert "not reached:\n" in result.stdout
-    assert "USER.md~: catmem did not make it" in result.stdout
+    for choice, status in (("--dry-run", 0), ("--yes", 1)):
+        result = run("purge", "neo", "Acme", choice, status=status)
+        assert "not reached:\n" in result.stdout
+        assert "USER.md~: catmem did not make it" in result.stdout
 
 
-@pytest.mark.parametrize("choices", [(), ("--yes", "--dry-run")], ids=["neither", "both"])
+@together("choices", [(), ("--yes", "--dry-run")])
 def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
     before = snapshot(user.parents[2])
     assert "cannot be undone" in run("purge", "neo", "Acme", *choices, status=2).stderr
-    assert snapshot(user.parents[2]) == before
-
-
-@pytest.mark.parametrize(("old", "code"), [("Zenith", "no_match"), ("e", "ambiguous"), ("", "empty")])
-def test_purge_of_what_is_not_one_entry(user, old, code):
-    before = snapshot(user.parents[2])
-    assert error_of("purge", "neo", old, "--yes")["code"] == code
     assert snapshot(user.parents[2]) == before
 
 
@@ -328,7 +263,7 @@ def test_a_repair_that_keeps_all_says_so(small):
     assert small.read_text() == LONG
 
 
-@pytest.mark.parametrize("choices", [(), ("--yes",)])
+@together("choices", [(), ("--yes",)])
 def test_nothing_to_repair(user, choices):
     before = snapshot(user.parents[2])
     result = run("repair", "neo", *choices)
@@ -340,50 +275,6 @@ def test_a_remedy_for_another_harm_is_refused(user):
     user.write_bytes(LATIN)
     assert error_of("repair", "neo", "--how", "split")["code"] == "bad_remedy"
     assert user.read_bytes() == LATIN
-
-
-def test_repair_as_json(user):
-    user.write_bytes(LATIN)
-    said = run_json("repair", "neo", status=1)
-    assert list(said) == ["entity", "reason", "how", "choices", "changes", "moved_to", "message"]
-    assert (said["reason"], said["how"], said["changes"]) == ("not_utf8", "keep", True)
-    assert run_json("repair", "neo", "--yes")["changed"] is True
-    assert run_json("repair", "neo")["changes"] is False
-
-
-# --- names, usage, and the real command ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("arguments", [("purge", "ned", "Acme", "--yes"), ("repair", "ned")])
-def test_a_name_that_is_no_profile(user, arguments):
-    said = error_of(*arguments)
-    assert (said["code"], said["hint"]) == ("unknown_name", "Did you mean 'neo'?")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("fsck", "neo"),
-        ("doctor", "neo"),
-        ("anchor", "neo"),
-        ("purge", "neo"),
-        ("repair",),
-        ("repair", "neo", "--how", "x"),
-    ],
-)
-def test_wrong_usage(user, arguments):
-    assert "Error: " in run(*arguments, status=2).stderr
-
-
-def test_the_real_command(user, sidecar):
-    assert process("fsck", cwd=user.parent).stdout == b"no damage\n"
-    line = process("anchor", cwd=user.parent).stdout
-    assert process("anchor", "--check", "-", cwd=user.parent, input=line).stdout == b"the histories hold every anchor\n"
-    process("purge", "neo", "Acme", "--yes", cwd=user.parent)
-    assert process("repair", "neo", cwd=user.parent).stdout == b""
-    assert b"yes" in process("doctor", cwd=user.parent).stdout
-    sidecar.chmod(0o755)
-    assert process("fsck", cwd=user.parent, status=4).stdout.startswith(b"damage[open_sidecar]: ")
 
 
 def test_a_file_with_too_many_entries_is_refused_and_never_empty_until_it_is_restored(user):

@@ -366,10 +366,6 @@ def test_a_name_that_leads_nowhere_is_told_which_hosts_there_are(root):
     assert "--port" not in error["hint"]
 
 
-def test_an_unknown_profile_is_told_before_it_serves(root):
-    assert error_of("mcp", "-p", "trinity", "--root", root)["code"] == "unknown_name"
-
-
 def test_a_closed_input_is_an_error(root):
     found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, status=2, line='"$@" <&-')
     assert b"error[io]: standard input or output is closed" in found.stderr

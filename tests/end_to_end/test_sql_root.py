@@ -13,6 +13,7 @@ import pytest
 from catmem import Workspace, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.commands import catmem
+from tests.together import together
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +80,7 @@ READING = {
 }
 
 
-@pytest.mark.parametrize("words", READING.values(), ids=READING)
+@together("words", READING.values(), ids=READING)
 def test_every_reading_verb_shows_the_rows(root, words):
     root.sql("UPDATE user_memories SET content = 'Tea at five.' WHERE content = 'Tea at four.'")
     assert "Tea at five." in root.run(*words)

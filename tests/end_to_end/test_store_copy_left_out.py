@@ -39,20 +39,12 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("target", ["files", "sqlite:///copy.db"])
-@pytest.mark.parametrize("case", LEFT_OUT.values(), ids=LEFT_OUT)
-def test_what_is_left_out_is_named_with_its_number_and_status_1(root, target, case):
-    rows, entity, count, why = case
-    insert(root, *rows)
+def test_what_is_left_out_is_named_with_its_number_and_status_1(root, target):
+    insert(root, *(row for rows, *_ in LEFT_OUT.values() for row in rows))
     done = run(root, "store", "copy", "sqlite:///memory.db", target, status=1)
-    assert f"warning: {entity}: {count} row" in done.stderr
-    assert why in done.stderr
-
-
-def test_json_has_it_as_a_list(root):
-    insert(root, ("neo/User", "x", "{}"))
-    done = run(root, "store", "copy", "sqlite:///memory.db", "files", "--dry-run", "--format", "json", status=1)
-    (left,) = json.loads(done.stdout)["left_out"]
-    assert (left["entity"], left["rows"]) == ("neo/User", 1)
+    for _, entity, count, why in LEFT_OUT.values():
+        (line,) = (line for line in done.stderr.splitlines() if line.startswith(f"warning: {entity}: {count} row"))
+        assert why in line
 
 
 def test_a_copy_that_leaves_nothing_out_has_status_0(root):

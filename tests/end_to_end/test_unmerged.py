@@ -27,8 +27,6 @@ Invoices are due on the 15th.
 """
 WRITES = {
     "add": ["add", "-p", "neo", "-c", "talk", "Likes tea."],
-    "replace": ["replace", "-p", "neo", "Invoices", "Invoices are due on the 16th."],
-    "remove": ["remove", "-p", "neo", "Invoices"],
     "move": ["move", "-p", "neo", "Invoices", "-c", "talk"],
     "verify": ["verify", "-p", "neo", "Invoices"],
     "unchanged": ["add", "-p", "neo", "-c", "rules", "Invoices are due on the 15th."],
@@ -65,7 +63,7 @@ def test_the_command_line_warns(place, arguments):
     assert SAID in run(*arguments).stderr
 
 
-@pytest.mark.parametrize("arguments", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("arguments", [WRITES[name] for name in ("add", "fmt", "explain")])
 def test_the_command_line_says_nothing_of_a_whole_file(place, arguments):
     (place / "homes/neo/USER.md").write_text("## Rules\nInvoices are due on the 15th.\n", encoding="utf-8")
     assert SAID not in run(*arguments).output

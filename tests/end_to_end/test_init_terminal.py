@@ -19,20 +19,6 @@ def test_flat_files_beside_it_are_proposed(tmp_path):
     assert (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text() == "Prefers short answers.\n"
 
 
-def test_flat_files_in_the_folder_itself_are_proposed_too(tmp_path):
-    for name in ("USER.md", "MEMORY.md"):
-        put(tmp_path / "mine" / name, f"What {name} says.\n")
-    with terminals(tmp_path, "init", "mine") as opening:
-        terminal = opening()
-        terminal.wait_for("Number [2]: ")
-        terminal.type("\n")
-        terminal.wait_for("The files, or their folder [mine]: ")
-        terminal.type("\n")
-        terminal.wait_for("catmem sort")
-        assert terminal.status() == 0
-    assert (tmp_path / "mine" / "homes" / "orchestrator" / "MEMORY.md").read_text() == "What MEMORY.md says.\n"
-
-
 def test_another_program_is_imported_next(tmp_path):
     with terminals(tmp_path, "init") as opening:
         terminal = opening()

@@ -210,18 +210,6 @@ def test_what_was_asked_before_the_input_ended_is_answered(root):
     assert (server.returncode, noise) == (0, b"")
 
 
-def test_it_serves_without_standard_error(root):
-    found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, line='"$@" 2>&-', input=PING)
-    assert json.loads(found.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
-
-
-def test_requests_come_from_a_file_and_answers_go_to_one(root, tmp_path):
-    (tmp_path / "in").write_bytes(b"".join(map(line, [*HELLO, message("tools/list", 2)])))
-    process("mcp", "-p", "neo", "--root", str(root), cwd=tmp_path, line='"$@" <in >out')
-    answers = [json.loads(said) for said in (tmp_path / "out").read_bytes().splitlines()]
-    assert len(answers[1]["result"]["tools"]) == OFFERED
-
-
 def test_a_client_that_went_away_ends_it_quietly(root):
     with started(root) as server:
         server.stdout.close()
@@ -369,11 +357,6 @@ def test_a_name_that_leads_nowhere_is_told_which_hosts_there_are(root):
 def test_a_closed_input_is_an_error(root):
     found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, status=2, line='"$@" <&-')
     assert b"error[io]: standard input or output is closed" in found.stderr
-
-
-@pytest.mark.parametrize("option", [["--host", "127.0.0.1"], ["--port", "1"]])
-def test_options_of_http_are_for_http(root, option):
-    assert "are for --transport http" in run("mcp", "-p", "neo", "--root", root, *option, status=2).stderr
 
 
 def test_without_the_extra_it_says_how_to_get_it(root):

@@ -59,18 +59,6 @@ def test_each_conflict_is_shown_and_decided(place, opened):
     assert "eight" not in text(place)
 
 
-def test_words_that_somebody_gives_are_not_verified(place, opened):
-    terminal = opened()
-    terminal.wait_for(PROMPT)
-    terminal.type("e Likes any tea.\n")
-    terminal.wait_for(PROMPT)
-    terminal.type("b\n")
-    assert terminal.status() == 0
-    assert "\nLikes any tea.\n" in text(place)
-    assert "No calls before nine." in text(place)
-    assert "No calls before eight." in text(place)
-
-
 @pytest.mark.parametrize("leave", ["q\n", "\x04"])
 def test_leaving_writes_nothing(place, opened, leave):
     before = text(place)

@@ -74,17 +74,6 @@ def test_the_history_is_kept_and_can_be_gone_back_in(root):
     assert "On an old view." in run("list", "-p", "neo", "--root", root).stdout
 
 
-def test_an_empty_root_says_where_its_entity_would_be(root):
-    run("prompt", "boss", "--root", root)
-    assert [str(path) for path in Workspace.open(root).missing_files("boss")] == ["dict:boss/user", "dict:boss/memory"]
-
-
-def test_a_profile_is_seeded_from_another(root):
-    put(root / "profiles" / "scout.yaml", "user_memory_categories: [rules]\n")
-    run("seed", "neo", "scout", "--root", root)
-    assert "Invoices" in run("list", "-p", "scout", "--root", root).stdout
-
-
 def test_the_store_is_looked_after(root):
     assert run_json("fsck", "--root", root) == {"damaged": False, "faults": [], "done": [], "unreadable": []}
     (folder,) = run_json("doctor", "--root", root)["folders"]

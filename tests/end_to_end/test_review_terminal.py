@@ -97,15 +97,3 @@ def test_an_editor(place, opened, tmp_path):
     terminal.type("q\n")
     assert terminal.status() == 1
     assert "Likes green tea." in text(place)
-
-
-def test_no_new_words_change_nothing(place, opened):
-    terminal = opened()
-    terminal.wait_for(PROMPT)
-    terminal.type("e\n")
-    terminal.wait_for("New words: ")
-    terminal.type("\n")
-    assert "Nothing was changed." in terminal.wait_for(PROMPT)
-    terminal.type("q\n")
-    assert terminal.status() == 1
-    assert text(place) == NEO

@@ -116,13 +116,6 @@ def test_a_damaged_line_is_told_and_hides_no_other(used):
     run("rollout", "report", "--root", used, "--format", "json", status=1)
 
 
-def test_what_a_terminal_would_act_on_is_written_out(place):
-    run("add", "--root", place, "-p", "\x1b[2J\nnext line", "x", status=2)
-    result = run("audit", "--root", place)
-    assert len(result.stdout.splitlines()) == 1
-    assert "\\x1b[2J\\nnext line/user" in result.stdout
-
-
 @together(
     ("arguments", "said"),
     [
@@ -165,15 +158,6 @@ def test_following_prints_what_comes_until_it_is_stopped(used):
     following.send_signal(signal.SIGINT)
     out, err = following.communicate()
     assert (out, err, following.returncode) == (b"", b"", 0)
-
-
-def test_following_a_name_that_there_is_not_is_told_at_once(used):
-    command = [sys.executable, "-m", "catmem", "audit", "--follow", "--agent", "bos", "--root", str(used)]
-    following = interruptible(command)
-    assert following.stderr.readline() == b"There is no agent 'bos' here now. Did you mean 'boss'?\n"
-    following.send_signal(signal.SIGINT)
-    following.communicate()
-    assert following.returncode == 0
 
 
 # --- rollout -------------------------------------------------------------------------------------------------------
@@ -248,10 +232,6 @@ def test_a_replay_says_what_it_rebuilt(used, tmp_path):
     result = run("replay", "--root", used, "--to", tmp_path / "to")
     assert result.stderr == "2 revisions written\n1 head rebuilt, byte for byte what the store recorded\n"
     assert (tmp_path / "to" / "neo" / "USER.md").read_bytes() == (used / "homes" / "neo" / "USER.md").read_bytes()
-
-
-def test_a_replay_of_nothing_says_so(place, tmp_path):
-    assert run("replay", "--root", place, "--to", tmp_path / "to").stderr == "No revision is recorded yet.\n"
 
 
 def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):

@@ -94,10 +94,6 @@ def test_wrong_input(place, arguments, status, said):
     assert result.stdout == ""
 
 
-def test_what_a_terminal_would_act_on_is_written_out(place):
-    assert "\x1b" not in run("write", "--envelope", "-", input=json.dumps({"\x1b[31m": 1}), status=2).output
-
-
 def test_role_hash(place):
     digest = role_hash(Workspace.open(place).profile("neo"))
     assert run("role-hash", "neo").stdout == f"{digest}\n"
@@ -149,11 +145,3 @@ def test_what_is_missing_is_told_in_plain_words(place):
 def test_who_has_to_sign_is_told_so(place):
     (place / "catmem.yaml").write_text("signing: {required: true}\n", encoding="utf-8")
     assert "catmem key new neo makes a key." in run(*ADD).stderr
-
-
-def test_an_envelope_on_an_old_revision_becomes_a_branch_where_that_is_asked_for(place):
-    made = run(*ADD).stdout
-    run("add", "-p", "neo", "-c", "talk", "coffee, not tea")
-    assert "error[stale_prev]" in run("write", "--envelope", "-", "--on-stale", "refuse", input=made, status=3).stderr
-    assert "branch 2a" in run("write", "--envelope", "-", "--on-stale", "branch", input=made).stdout
-    assert "tea, not coffee" not in text(place)

@@ -170,14 +170,6 @@ def test_a_switch_in_the_settings_stays_when_it_is_installed_again(rooted):
     assert json.loads((rooted / "catmem.json").read_text(encoding="utf-8"))["refresh_after_compression"] is True
 
 
-def test_json_says_what_was_done(rooted):
-    said = json.loads(run("hermes", "install", "--format", "json", "--dry-run").stdout)
-    assert said["dry_run"] is True
-    (home,) = said["homes"]
-    assert (home["name"], home["changes"], home["config_changes"], len(home["writes"])) == ("default", True, True, 5)
-    assert "asks nothing" in run("hermes", "install", "--format", "json", status=2).stderr
-
-
 def test_a_copied_home_does_not_go_on_with_the_memory_of_another(rooted):
     run("hermes", "install", "--yes")
     aide = rooted / "profiles" / "aide"

@@ -49,13 +49,6 @@ def test_what_it_proposes_next_works(tmp_path, monkeypatch):
     do_next(result, tmp_path, monkeypatch)
 
 
-def test_twice_is_harmless(tmp_path):
-    run(tmp_path, "--example")
-    before = contents(tmp_path)
-    assert run(tmp_path, "--example").stdout == "nothing to do\n"
-    assert contents(tmp_path) == before
-
-
 def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "ä" * 2201)
     put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1375)
@@ -64,13 +57,6 @@ def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
     put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1376)
     again = run(tmp_path)
     assert (again.stdout, again.stderr) == ("nothing to do\n", "")
-
-
-def test_a_file_as_the_folder(tmp_path):
-    file = put(tmp_path / "file", "mine")
-    run(file, status=2)
-    assert "error[" in run(file / "below", status=2).stderr
-    assert contents(tmp_path) == {"file": b"mine"}
 
 
 @pytest.fixture
@@ -99,12 +85,6 @@ def test_git_in_a_root_that_there_is(repository):
     assert not (repository / "profiles").exists()
 
 
-def test_git_without_a_repository_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert "error[no_repository]" in run(tmp_path / "new", "--git", status=2).stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- shipped profiles by name ---
 
 
@@ -130,12 +110,6 @@ def test_every_root_of_shipped_profiles_works(tmp_path, names):
         prompt = command("prompt", name, "--from", "orchestrator", "--root", tmp_path)
         assert ("Short." in prompt.stdout) == (name != "specialist")
         assert "warning" not in prompt.stderr
-
-
-def test_the_orchestrator_alone_is_what_is_made_anyway(tmp_path):
-    run(tmp_path / "a", "--profile", "orchestrator")
-    run(tmp_path / "b")
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_what_it_proposes_next_for_a_profile_works(tmp_path, monkeypatch):
@@ -275,25 +249,6 @@ def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path)
     assert "    xyzzy: {title" in (tmp_path / "new" / "catmem.yaml").read_text()
 
 
-def test_a_designer_alone_reads_every_category_that_a_new_root_has(tmp_path):
-    run(tmp_path / "new", "--profile", "designer")
-    command("lint", "--root", tmp_path / "new")
-    config, profile = ((tmp_path / "new" / name).read_text() for name in ("catmem.yaml", "profiles/designer.yaml"))
-    read = re.search(r"user_memory_categories: \[(.*)\]", profile)[1].split(", ")
-    assert set(read) == set(re.findall(r"^    ([a-z-]+): \{title", config, re.MULTILINE))
-
-
-def test_two_hundred_specialists_are_made(tmp_path):
-    names = [word for number in range(200) for word in ("--profile", f"coder-{number}")]
-    run(tmp_path / "new", *names)
-    command("access", "--root", tmp_path / "new")
-
-
-def test_a_template_alone_is_no_agent_whose_prompt_comes_next(tmp_path):
-    assert run(tmp_path / "new", "--profile", "specialist", "--profile", "neo").stdout.endswith("  catmem prompt neo\n")
-    assert run(tmp_path / "two", "--profile", "specialist").stdout.endswith("  catmem prompt orchestrator\n")
-
-
 def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypatch):
     monkeypatch.chdir(flat)
     before = contents(flat)
@@ -309,12 +264,6 @@ def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypat
     run("--start", ".")
     assert (flat / "homes" / "orchestrator" / "USER.md").read_text() == FLAT["USER.md"]
     assert run().stdout == "nothing to do\n"  # a root now, whose files were taken
-
-
-@pytest.mark.parametrize("other", ["--example", "--from-hermes"])
-def test_profiles_by_name_are_no_part_of_another_root(tmp_path, other):
-    assert "--profile" in run(tmp_path / "new", "--profile", "neo", other, status=2).stderr
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):

@@ -110,12 +110,3 @@ def test_a_declared_one_needs_no_hint(place, category):
     put(place / "catmem.yaml", CLOSED % "")
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
     assert "declared" not in run("-p", "neo", "--root", place, "-c", category).stderr
-
-
-def test_a_hint_counts_categories_and_no_aliases(place):
-    more = "".join(f", c{number}: {{aliases: [a{number}, b{number}]}}" for number in range(14))
-    put(place / "catmem.yaml", CLOSED % more)
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    assert "There are 16 declared categories" in run("-p", "neo", "--root", place, "-c", "zebra", status=2).stderr
-    said = command("add", "-p", "neo", "--root", place, "-c", "zebra", "x", status=2).stderr
-    assert "There are 16 categories to write to" in said

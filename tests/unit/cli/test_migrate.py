@@ -136,11 +136,6 @@ def test_a_dry_run_declares_nothing_and_shows_all(place):
     assert (place / "old notes.md").read_text() == FLAT
 
 
-def test_standard_input_declares_too(place):
-    assert run("-", "--declare", input=FLAT).stdout == "# About\n\n## Communication Style\nShort.\n\n## Ops\nPlain.\n"
-    assert "ops: {title: Ops}" in (place / "catmem.yaml").read_text()
-
-
 def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
     put(place / "catmem.yaml", "version: 1\n...\n")
     result = run("old notes.md", "--declare", status=2)
@@ -148,13 +143,6 @@ def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
     assert "comm: {title: Comm}, ops: {title: Ops}" in result.stderr
     assert (place / "catmem.yaml").read_text() == "version: 1\n...\n"
     assert (place / "old notes.md").read_text() == FLAT
-
-
-def test_without_a_root_nothing_is_declared(tmp_path, monkeypatch):
-    put(tmp_path / "alone" / "notes.md", FLAT)
-    monkeypatch.chdir(tmp_path / "alone")
-    assert "error[no_root]" in run("notes.md", "--declare", status=2).stderr
-    assert (tmp_path / "alone" / "notes.md").read_text() == FLAT
 
 
 # --- labels that begin the name of a category ---
@@ -188,17 +176,6 @@ def test_labels_go_to_the_categories_that_profiles_name(named):
     ]
 
 
-def test_a_declared_category_needs_no_alias(named):
-    text = "version: 1\ntaxonomy: {categories: {communication-style: {}, human-resources: {aliases: [hr-and-pay]}}}\n"
-    put(named / "catmem.yaml", text)
-    put(named / "homes" / "neo" / "USER.md", "[COMM] Short.\n§\n[HR-A] Leave.\n")
-    result = run("homes/neo/USER.md", "--declare")
-    assert (named / "catmem.yaml").read_text() == text
-    moved = "## Communication Style\nShort.\n\n## Human Resources\nLeave.\n"
-    assert (named / "homes" / "neo" / "USER.md").read_text() == moved
-    assert "[COMM]" in result.stderr
-
-
 def test_a_label_of_several_categories_stays_and_says_so(named):
     put(named / "profiles" / "coder.yaml", "{user_memory_categories: [workflow-rules-development]}")
     for how in ("--dry-run", "--declare"):
@@ -215,9 +192,3 @@ def test_a_label_of_several_categories_stays_and_says_so(named):
 def test_two_letters_begin_too_many_names(named):
     put(named / "homes" / "neo" / "USER.md", "[CO] Short.\n")
     assert "co: {title: Co}" in run("homes/neo/USER.md", "--dry-run").stderr
-
-
-def test_standard_input_says_what_a_file_says(named):
-    result = run("-", "--declare", input="[HR] [project:atlas] Leave.\n")
-    assert "warning: no specialist reads hr in -\n" in result.stderr
-    assert "warning: tag without effect: project;" in result.stderr

@@ -75,12 +75,6 @@ def test_a_root_in_which_no_profile_is_seeded_says_so(place):
     assert error["hint"].startswith("Name the source in a profile (seed_from: NAME), or promote one entry: ")
 
 
-def test_what_waits_already_is_another_answer(place):
-    assert "1 proposal made" in run("promote", "--all", "-c", "vendors").stderr
-    said = run("promote", "--all", "-c", "vendors").stdout
-    assert said == "Nothing to promote: the sources have all of these categories, or it waits there.\n"
-
-
 def test_a_misspelt_category_is_named(place):
     error = error_of("promote", "--all", "-c", "vendrs")
     assert (error["code"], error["message"]) == ("unknown_category", "no category fits vendrs")
@@ -130,14 +124,6 @@ def test_an_entry_in_conflict_is_not_counted_twice(place):
     edited_by_hand(place)
     steps = {each["kind"]: each["count"] for each in run_json("status")["next"]}
     assert (steps["seed_conflicts"], steps["learned"]) == (1, 1)  # Kern is learned
-
-
-def test_a_nightly_run_proposes_beside_what_another_program_changed(place):
-    edited_by_hand(place)
-    result = run("promote", "--all", "-c", "vendors")
-    assert "2 proposals made" in result.stderr
-    assert "] Wants tests with each change of the code." in result.stdout
-    assert "promoted" in run_json("promote", "--all", "-c", "vendors")
 
 
 def test_a_change_of_the_specialists_file_is_taken_into_its_history(place):

@@ -84,11 +84,6 @@ def test_the_files_of_another_profile(place):
     ask(place, "neo", "--from", "nobody", status=2)
 
 
-def test_the_day_decides(place):
-    assert "gone" in run("neo", "--root", place, "--as-of", "2026-01-01").stdout
-    assert "stale" not in run("neo", "--root", place, "--as-of", "2026-01-02").stdout
-
-
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "profiles" / "none.yaml", "{}")

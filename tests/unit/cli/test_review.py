@@ -83,12 +83,6 @@ def test_answers_that_end_early(place):
     assert "All done." in review(place, "s\ns\n").stderr
 
 
-def test_no_answers_at_all_write_nothing(place):
-    before = snapshot(place)
-    assert "3 of 3 are left" in review(place, "", status=1).stderr
-    assert snapshot(place) == before
-
-
 def test_what_is_skipped_is_not_asked_again_in_this_round(place):
     review(place, "s\n", status=1)
     result = review(place, "s\ns\n")
@@ -141,13 +135,6 @@ def test_undo_of_the_very_last_answer(place):
     review(place, "k\n")
     result = review(place, "u\n", "-p", "neo", status=1)  # the skipped one is due, and the undone one too
     assert "taken back" in result.stderr
-
-
-def test_undo_where_nothing_is_due(place):
-    review(place, "k\nk\nk\n")
-    assert "Nothing is due." in review(place, "").stderr
-    assert "taken back in neo/user (revision 5)" in review(place, "u\n", status=1).stderr
-    assert "Prefers short answers." in review(place, "", status=1).stdout
 
 
 def test_undo_without_a_dialogue(place):
@@ -231,16 +218,6 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     assert "Likes tea, others say." in result.stdout
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in text(place)
     assert "All done." in result.stderr
-
-
-@pytest.mark.parametrize("asked", [(), ("-p", "pupil")], ids=["all", "the copy alone"])
-def test_a_copy_is_asked_about_at_its_source_and_nowhere_else(place, asked):
-    put(place / "profiles" / "pupil.yaml", "user_memory_categories: [talk]\nseed_from: neo\n")
-    run("seed", "neo", "pupil", "--root", place)
-    listed = run("review", "--root", place, "--list", *asked, *DAY)
-    assert "pupil/user" not in listed.stdout
-    assert listed.stdout.count("Likes tea.") == (0 if asked else 1)
-    assert "2 more are seeded from another profile, and asked about there." in listed.stderr
 
 
 def test_copies_of_a_seed_are_not_told_as_answered(place):

@@ -60,21 +60,6 @@ def test_for_people(look):
     ]
 
 
-def test_use_is_told_as_json(look, place):
-    command("add", "-p", "neo", "--root", place, "-c", "talk", "mint")
-    program = "import sys, catmem; ws = catmem.Workspace.open(sys.argv[1]); print(catmem.memory_tool(ws, 'neo', {'action': 'search', 'query': 'mint'}))"
-    subprocess.run([sys.executable, "-c", program, place], check=True, capture_output=True)
-    (entry,) = json.loads(look("mint", "--format", "json").stdout)["entries"]
-    assert entry["used"]["times"] == 1
-    kept = place / ".catmem" / "usage.json"
-    kept.write_text("damage", encoding="utf-8")
-    result = look("mint", "--format", "json")
-    assert json.loads(result.stdout)["entries"][0]["used"] is None
-    assert result.stderr == (
-        f"warning: how often entries were used cannot be read: {kept}: it is damaged; without it, all is counted anew\n"
-    )
-
-
 def test_a_limit_says_what_it_leaves_out(look):
     result = look("tea", "--limit", "1")
     assert len(result.stdout.splitlines()) == 2

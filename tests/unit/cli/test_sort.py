@@ -23,7 +23,7 @@ from benchmarks.sort import PEOPLE
 from catmem import Workspace
 from catmem.cli.main import group
 from catmem.names import slugify
-from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
+from catmem.plugins.sorting.sort_files import plan_sort
 from catmem.plugins.sorting.sort_list import read_list
 from catmem.workspace.init import make_root
 from tests.end_to_end.pseudo_terminal import terminals
@@ -236,12 +236,6 @@ def test_what_a_split_cannot_be_cut_into_is_said(place, choice, said):
     assert user(place) == FLAT
 
 
-def test_the_parts_of_what_is_split_all_go_to_the_one_category_that_is_named(place):
-    put(place / "list.txt", LIST.replace("2  finance", "2  split money"))
-    run("sort", "--read", "list.txt")
-    assert "## Finance\nInvoices are due on the 15th.\n§\nThe cat is fed at noon.\n" in user(place)
-
-
 def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
     text = run("sort").stdout.replace("5  uncategorized", "5  talk         ")
     put(place / "list.txt", text)
@@ -294,11 +288,6 @@ def test_a_list_of_many_entries_and_of_a_very_long_one_comes_back(place):
     done = run_json("sort", "--read", "list.txt")
     assert sum(done["counts"].values()) == 2_000
     assert done["counts"]["finance"] >= 1_999
-
-
-def test_a_line_of_text_that_belongs_to_no_entry_is_named(place):
-    put(place / "list.txt", "| and so on\n" + LIST)
-    assert "line 1: is not NUMBER CATEGORY | entry" in run("sort", "--read", "list.txt", status=2).stderr
 
 
 def test_entries_of_a_changed_file_are_found_by_how_they_begin(place):
@@ -399,12 +388,6 @@ def test_a_section_whose_title_is_secret_or_hostile_is_in_no_list_and_no_prompt(
     run("sort", "--ask", model(place))
     for text in (listed, *prompts(place)):
         assert (title in text, slugify(title) in text) == (False, False)
-
-
-def test_sentences_of_known_categories_go_to_the_model(place):
-    put(place / "catmem.yaml", "version: 1\n")
-    run("sort", "--ask", model(place, "fails"), status=2)
-    assert "\ncommunication-style: How to write to the user: tone, length, format, language.\n" in prompts(place)[0]
 
 
 @pytest.mark.parametrize("how", ["prose", "fence"])
@@ -613,20 +596,6 @@ def test_the_editor_opens_again_with_what_is_wrong_at_the_top(place):
     assert kept(place) == []
 
 
-def test_a_list_that_is_emptied_in_the_end_writes_nothing(place):
-    editor = """
-        import sys
-        from pathlib import Path
-        path = Path(sys.argv[1])
-        text = path.read_text()
-        path.write_text("".join(line for line in text.splitlines(True) if line.startswith("#")) if "#! " in text else "x" + text)
-    """
-    with on_terminal(place, editor=editor) as terminal:
-        terminal.wait_for("The list is empty: nothing was written.\n")
-        assert terminal.status() == 0
-    assert (user(place), kept(place)) == (FLAT, [])
-
-
 def test_a_list_of_your_own_stays_after_it_was_applied(place):
     put(place / "list.txt", LIST)
     run("sort", "--read", "list.txt")
@@ -740,13 +709,6 @@ def test_categories_that_no_specialist_reads_in_this_file_are_named(place, targe
     assert said == [f"no specialist reads {each} in {name}" for each in (unread, "odd-things")]
 
 
-def test_without_specialists_or_in_the_file_of_one_none_is_named(place):
-    put(place / "list.txt", LIST)
-    assert run_json("sort", "--read", "list.txt", "--dry-run")["unread"] == []
-    put(place / "profiles" / "neo.yaml", "tier: 1\n")
-    assert run_json("sort", "--read", "list.txt", "--dry-run")["unread"] == []
-
-
 def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
     editor = """
         import sys
@@ -782,15 +744,6 @@ def test_a_file_outside_a_root_gets_the_categories_of_a_new_root_and_its_own(tmp
     (backup,) = tmp_path.glob("notes.md.bak.*")
     assert backup.read_text().startswith("The project")
     assert not (tmp_path / "catmem.yaml").exists()
-
-
-def test_a_list_of_a_file_with_blanks_in_its_name_is_bound_to_its_version_too(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    put(tmp_path / "old notes.md", "One.\n")
-    put(tmp_path / "list.txt", run("sort", "old notes.md").stdout)
-    put(tmp_path / "old notes.md", "Two.\n")
-    assert error_of("sort", "old notes.md", "--read", "list.txt", status=3)["code"] == "changed_meanwhile"
-    assert (tmp_path / "old notes.md").read_text() == "Two.\n"
 
 
 def test_a_root_without_categories_declares_those_that_are_used(place):
@@ -839,17 +792,6 @@ def test_the_other_file_of_the_profile_is_named_and_sorted_too_without_a_look(pl
     assert shown == "neo/user: not sorted: uncategorized 1\nneo/memory: not sorted: uncategorized 2\n"
     run("sort", "-p", "neo", "-t", "memory", "--read", "-", input="1 talk\n2 talk\n")
     assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "## Talk\nOne.\n§\nTwo.\n"
-
-
-def test_the_library_does_what_the_command_does(place):
-    with_store = Workspace.open(place)
-    plan = plan_sort(with_store, "neo")
-    lines = [replace(line, choice="talk") for line in plan.lines]
-    assert not apply_sort(plan, lines, dry_run=True).written
-    done = apply_sort(plan, lines)
-    assert (done.counts, done.done.revision) == ({"talk": 5}, "2")
-    assert [each.entry.category for each in with_store.list("neo")] == ["talk"] * 5
-    with_store.store.close()
 
 
 def test_categories_without_words_are_named_and_make_fewer_guesses_sure(tmp_path):

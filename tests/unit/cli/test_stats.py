@@ -100,11 +100,6 @@ def test_a_seeded_profile_stands_beside_what_it_would_load_without_seeds(place):
     assert other["percent"] == round(100 * other["prompt"] / neo["flat"], 1)
 
 
-def test_only_those_that_are_named(place):
-    table = run("stats", "--root", place, "-p", "other").stdout.splitlines()[4:6]
-    assert [line.split()[0] for line in table] == ["other", "total"]
-
-
 def test_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("stats", "--root", tmp_path)

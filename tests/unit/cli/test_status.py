@@ -107,17 +107,6 @@ def test_seeds_and_files_of_other_programs(place):
     assert counts(place) == {}
 
 
-def test_what_was_adopted_as_it_was_shown_is_seen(place):
-    run("add", "-p", "neo", "-c", "rules", "So that there is a history.", "--root", place)
-    path = place / "homes" / "neo" / "USER.md"
-    path.write_text(path.read_text(encoding="utf-8").replace("tabs", "tabs, by hand"), encoding="utf-8")
-    (adopted,) = run_json("status", "--adopt", "--root", place)["adopted"]
-    assert (adopted["entity"], "by hand" in adopted["diff"]) == ("neo/user", True)
-    assert "outside" not in counts(place)
-    replace(place, "by hand", "Uses spaces.")
-    assert "Uses spaces." in path.read_text(encoding="utf-8")
-
-
 def test_entries_without_a_category(place):
     put(
         place / "homes" / "boss" / "MEMORY.md",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from catmem.workspace.stores import shown_store
@@ -32,13 +30,6 @@ def test_info(root):
     assert "store: files" in result.stderr
 
 
-def test_info_of_an_empty_root(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    result = run("store", "info", "--root", tmp_path)
-    assert result.stdout == ""
-    assert "No entity has a revision yet." in result.stderr
-
-
 def test_a_dry_run_of_a_copy(root):
     result = run("store", "copy", "files", "sqlite:///new.db", "--dry-run", "--root", root)
     assert result.stdout.splitlines() == [
@@ -62,27 +53,6 @@ def test_a_copy_says_what_to_do_next(root):
     assert "let catmem.yaml say `store: sqlite:///new.db`" in result.stderr
     assert "catmem.seed.lock" in result.stderr
     assert {path: path.read_bytes() for path in before} == before
-
-
-def test_a_second_copy_says_that_it_is_there(root):
-    run("store", "copy", "files", "sqlite:///new.db", "--root", root)
-    said = json.loads(run("store", "copy", "files", "sqlite:///new.db", "--root", root, "--format", "json").stdout)
-    assert (said["from"], said["to"], said["dry_run"]) == ("files", "sqlite:///new.db", False)
-    assert [each["outcome"] for each in said["entities"]] == ["already there", "already there"]
-
-
-def test_a_copy_over_another_history_is_refused(root):
-    run("store", "copy", "files", "sqlite:///new.db", "--root", root)
-    run("add", "Three.", "-p", "neo", "--root", root)
-    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root, status=2)
-    assert "error[not_empty]: neo/user: the target has the beginning of this history, and the source" in result.stderr
-
-
-def test_there_may_be_nothing_to_copy(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    result = run("store", "copy", "files", "sqlite:///new.db", "--root", tmp_path)
-    assert result.stdout == ""
-    assert "There is nothing to copy" in result.stderr
 
 
 @together(

@@ -88,10 +88,3 @@ def test_the_name_of_a_profile_is_both_of_its_files(root):
 def test_what_cannot_be_watched_is_an_error(root, arguments, code):
     result = run("watch", "--root", root, "--format", "jsonl", *arguments, status=2)
     assert json.loads(result.stderr)["error"]["code"] == code
-
-
-def test_a_file_that_no_history_has_and_that_is_removed_is_gone(root):
-    with watching(root, "-n", "1") as process:
-        (root / USER).unlink()
-        line = process.stdout.readline().decode()
-    assert line.endswith("neo/user  is gone or empty, as before any revision\n")

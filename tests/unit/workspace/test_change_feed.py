@@ -11,6 +11,7 @@ from catmem.workspace.change_feed import News, Watch, concerns
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
+from tests.together import together
 
 ENTITY = "neo/user"
 
@@ -182,7 +183,7 @@ def test_a_store_that_fails_is_told_once_and_when_it_is_back_with_what_came_mean
 PROFILE_NEWS = News("trouble", None, profile="neo")
 
 
-@pytest.mark.parametrize(
+@together(
     ("news", "entities", "concerned"),
     [
         (PROFILE_NEWS, ["neo/memory"], True),

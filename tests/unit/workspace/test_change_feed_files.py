@@ -14,8 +14,6 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import process, write_root
-from tests.golden.case import put
-from tests.roots import make_root
 from tests.unit.workspace.watched import watched
 
 OUTSIDE = "## Talk\nWritten outside.\n"
@@ -48,7 +46,6 @@ WRITES = {
     "in place": "import sys; open(sys.argv[1], 'w').write(sys.argv[2])",
     "renamed over": "import os, sys; open(sys.argv[1] + '~', 'w').write(sys.argv[2]); os.rename(sys.argv[1] + '~', sys.argv[1])",
     "as vim does": "import os, sys; os.rename(sys.argv[1], sys.argv[1] + '~'); open(sys.argv[1], 'w').write(sys.argv[2])",
-    "removed and made": "import os, sys; os.unlink(sys.argv[1]); open(sys.argv[1], 'w').write(sys.argv[2])",
 }
 
 
@@ -87,13 +84,6 @@ def test_a_write_of_another_process_is_told_with_what_it_adopted(workspace):
         adopted, written = told.revision("1"), told.revision("2")
     assert (adopted.record.agent, adopted.record.op) == ("external", "adopt")
     assert told.said(written)["agent_id"] == "person"
-
-
-def test_a_profile_that_comes_is_watched(workspace):
-    with watched(workspace) as told:
-        put(workspace.root / "profiles" / "smith.yaml", "tier: 2\nuser_memory_categories: ['talk', 'rules']\n")
-        add(workspace, name="smith")
-        told.revision("1", "smith/user")
 
 
 def test_a_profile_that_is_not_right_for_a_while_is_watched_on(workspace):
@@ -137,23 +127,7 @@ def test_a_file_that_cannot_be_read_is_told_and_told_when_it_can(workspace, file
         told.until(lambda news: news.revision == "3")
 
 
-def test_a_history_that_is_gone_is_told(workspace, file):
-    for number in range(3):
-        add(workspace, f"Number {number}.")
-    with watched(workspace) as told:
-        workspace.store.close()
-        shutil.rmtree(file.parent / ".catmem")
-        assert told.until(lambda news: news.kind == "missed")[0].entity == "neo/user"
-
-
 # --- profiles --------------------------------------------------------------------------------------------------------
-
-
-def test_a_profile_that_was_not_right_before_is_told_at_the_first_look(workspace):
-    (workspace.root / "profiles" / "neo.yaml").write_text("memory_dir: /elsewhere\n", encoding="utf-8")
-    with watched(workspace) as told:
-        trouble = told.next()
-        assert (trouble.kind, trouble.profile, trouble.error.code) == ("trouble", "neo", "outside_root")
 
 
 def test_a_bounded_profile_hears_nothing_of_the_profiles_of_others(workspace):
@@ -196,13 +170,6 @@ def test_a_write_of_another_process_is_told(root):
     with watched(root) as told:
         process("add", "-p", "boss", "Another.", "-c", "rules", cwd=root.root)
         assert told.said(told.revision("2", "boss/user"))["agent_id"] == "person"
-
-
-def test_a_branch_is_told(root):
-    add(root, name="boss")
-    with watched(root) as told:
-        add(root, "Late.", "boss", expected="0", on_stale="branch")
-        assert told.revision("1a", "boss/user").record.is_branch
 
 
 def test_what_is_only_read_is_not_told(root):
@@ -277,10 +244,3 @@ def test_a_database_that_is_gone_for_a_while_is_told_once_and_what_came_after_it
         assert told.until(lambda news: news.kind == "recovered")[0].entity is None
         add(root, "Another.")
         told.until(lambda news: news.revision == "2")
-
-
-def test_any_store_is_looked_at(tmp_path):
-    workspace = make_root(tmp_path, profiles={"neo": "user_memory_categories: ['*']\n"}, files={"neo/user": "One.\n"})
-    with watched(workspace) as told:
-        workspace.add("neo", "Two.")
-        told.revision("2")

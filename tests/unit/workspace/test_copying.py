@@ -12,6 +12,7 @@ from catmem.workspace.copying import copy_entities, copy_root, history, store_at
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
+from tests.together import together
 
 USER, OTHER = "trinity/user", "neo/user"
 
@@ -188,7 +189,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize(("loses", "where"), LOSSES.values(), ids=LOSSES)
+@together(("loses", "where"), LOSSES.values(), ids=LOSSES)
 def test_a_store_that_loses_something_is_found_out(source, loses, where):
     with pytest.raises(StoreError, match=where) as caught:
         copy_entities(source, Forgetful(loses), [USER])
@@ -225,15 +226,15 @@ def root(tmp_path):
     return Workspace.open(tmp_path / "root", search=False)
 
 
-@pytest.mark.parametrize("where", ["file", "files:", "mysql://host/db", "sqlite:/x", "sqlite://x", ""])
+@together("where", ["file", "files:", "mysql://host/db", "sqlite:/x", "sqlite://x", ""])
 def test_what_names_no_store_is_refused(root, where):
     with pytest.raises(ConfigError, match="names no store") as caught:
         store_at(root, where)
     assert caught.value.code == "bad_store"
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-@pytest.mark.parametrize(
+@together("dry_run", [False, True])
+@together(
     "pair",
     [("files", "sqlite:/x"), ("sqlite:///no.db", "files:"), ("sqlite:", "sqlite:"), ("mysql://host/db", "files")],
 )
@@ -243,9 +244,7 @@ def test_a_bad_name_is_refused_before_any_file_is_looked_for(root, pair, dry_run
     assert caught.value.code == "bad_store"
 
 
-@pytest.mark.parametrize(
-    "pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")]
-)
+@together("pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")])
 def test_a_store_is_not_copied_to_itself(root, pair):
     with pytest.raises(ConfigError) as caught:
         copy_root(root, *pair)

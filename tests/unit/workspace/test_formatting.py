@@ -11,6 +11,7 @@ from catmem.errors import ChangedMeanwhileError, ConfigError, DriftError, NotUtf
 from catmem.workspace.formatting import apply_format, memory_files, plan_format
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
 PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
@@ -191,7 +192,7 @@ def test_a_folder_that_cannot_be_listed_is_not_passed_over(workspace, place, mon
     assert closed in memory_files(workspace, [place]).links
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
+@together("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
 def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
     file = put(place / name, UNTIDY)
     with pytest.raises(UnreadableError) as caught:
@@ -200,7 +201,7 @@ def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
     assert "catmem fmt -" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])
+@together("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])
 def test_markdown_has_two_suffixes_in_any_case(workspace, place, name):
     file = put(place / name, UNTIDY)
     assert list(memory_files(workspace, [file]).links) == [file]
@@ -221,16 +222,3 @@ def test_a_folder_that_is_no_root_and_has_nothing_is_an_error(tmp_path):
     assert "or above" in error.message
     put(tmp_path / "catmem.yaml", "version: 1\n")
     assert memory_files(Workspace.open(tmp_path), []) == ({}, ())
-
-
-def test_a_folder_named_as_the_root_says_nothing_of_those_above(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    (tmp_path / "below").mkdir()
-    with pytest.raises(ConfigError) as caught:
-        memory_files(Workspace.open(tmp_path / "below", search=False), [])
-    assert "or above" not in caught.value.message
-
-
-def test_an_empty_folder_that_is_named_has_no_files(workspace, place):
-    (place / "empty").mkdir()
-    assert memory_files(workspace, [place / "empty"]).links == {}

@@ -14,6 +14,7 @@ from catmem.model.layout import formatted
 from catmem.workspace.init import make_root
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 
 def contents(folder):
@@ -75,7 +76,7 @@ def test_what_was_begun_is_finished(tmp_path):
     assert make_root(tmp_path, example=True).written == ("catmem.yaml", ".gitignore")
 
 
-@pytest.mark.parametrize(
+@together(
     ("before", "after"),
     [
         (b"*.pyc\n", b"*.pyc\n.catmem/\n*.bak.*\n"),
@@ -186,9 +187,8 @@ def test_the_pages_that_the_configuration_names_exist(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "example"), [("profiles", False), ("homes", False), ("homes/neo", True), ("homes", True)]
+    ("name", "example", "there"), [("profiles", False, True), ("homes", False, False), ("homes/neo", True, True)]
 )
-@pytest.mark.parametrize("there", [True, False])
 def test_a_linked_folder_is_not_written_through(tmp_path, tmp_path_factory, name, example, there):
     outside = tmp_path_factory.mktemp("outside")
     link = tmp_path / name
@@ -211,9 +211,8 @@ def test_the_root_itself_may_be_behind_a_link(tmp_path):
 
 @pytest.mark.parametrize(
     ("tags", "category", "last"),
-    [({"domain": "code"}, "projects", 1), ({}, "projects", 14), ({"domain": "project"}, "workflow-rules", 14),
-     ({"domain": "preference"}, "communication-style", 90), ({"domain": "identity"}, "working-relationship", 365),
-     ({}, "communication-style", 90)],
+    [({"domain": "code"}, "projects", 1), ({}, "projects", 14), ({"domain": "preference"}, "communication-style", 90),
+     ({"domain": "identity"}, "working-relationship", 365)],
 )  # fmt: skip
 def test_a_new_root_says_how_long_a_verification_lasts(tmp_path, tags, category, last):
     make_root(tmp_path)

@@ -9,7 +9,6 @@ from datetime import date
 import pytest
 
 from catmem.proposals.promoting import promote_learned
-from catmem.staleness.review import Review
 from catmem.workspace.everywhere import read_access, read_stats
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.workspace import Workspace
@@ -69,10 +68,6 @@ def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace)
     assert measure.fullest.name == "prompt, total"
 
 
-def test_a_profile_without_budget_and_limit_has_nothing_that_is_full(overviews):
-    assert line(overviews.read(DAY), "boss").measure.fullest is None
-
-
 def test_a_profile_that_was_never_seeded_says_so(overviews):
     seeded = line(overviews.read(DAY), "pupil").seeded
     assert (seeded.source, seeded.arriving, seeded.known, seeded.in_step) == ("boss", 2, False, False)
@@ -100,23 +95,12 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     assert Counter(state for _, state in overview.waiting) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
-def test_what_waits_is_what_a_review_asks_about(overviews, workspace):
-    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
-    workspace.verify("boss", "Prefers short")
-    review = Review.open(workspace, as_of=DAY, restart=True)
-    assert len(overviews.read(DAY).waiting) == len(review.due())
-
-
 def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace):
     workspace.add("neo", "One.", category="talk")
     path = workspace.path("neo", "user")
     path.write_text(path.read_text(encoding="utf-8") + "§\nBy hand.\n", encoding="utf-8")
     assert overviews.read(DAY).outside == ("neo/user",)
     workspace.add("neo", "Two.", category="talk")
-    assert overviews.read(DAY).outside == ()
-
-
-def test_a_text_without_a_history_was_changed_by_nobody(overviews):
     assert overviews.read(DAY).outside == ()
 
 

@@ -109,14 +109,13 @@ def test_a_text_that_no_record_names_goes(workspace, lock):
 
 
 SPELLINGS = {
-    "as ASCII": lambda text: json.dumps(text)[1:-1],
-    "as ASCII in capitals": lambda text: json.dumps(text)[1:-1].replace("\\u00fc", "\\u00FC"),
-    "all as escapes": lambda text: "".join(f"\\u{ord(each):04x}" for each in text),
+    "as ASCII": (lambda text: json.dumps(text)[1:-1], True),
+    "as ASCII in capitals, in no record": (lambda text: json.dumps(text)[1:-1].replace("\\u00fc", "\\u00FC"), False),
+    "all as escapes, in no record": (lambda text: "".join(f"\\u{ord(each):04x}" for each in text), False),
 }
 
 
-@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS)
-@pytest.mark.parametrize("named", [True, False], ids=["in a record", "in no record"])
+@pytest.mark.parametrize(("spell", "named"), SPELLINGS.values(), ids=SPELLINGS)
 def test_a_text_goes_however_json_spells_it(workspace, lock, spell, named):
     said = "The password für Zoë is swordfish."
     workspace.add("boss", said, category="talk")

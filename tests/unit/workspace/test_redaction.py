@@ -7,13 +7,15 @@ import pytest
 from catmem.errors import NotUtf8Error
 from catmem.model.document import parse
 from catmem.workspace.redaction import Redaction, entries_near, needle_of
+from tests.together import together
 
 
 def redaction(*bodies, text=None, needle=None):
     return Redaction(parse, bodies, needle=needle_of(text or bodies[0]) if needle is None else needle, text=text)
 
 
-@pytest.mark.parametrize(
+@together("newline", [b"\n", b"\r\n"])
+@together(
     ("stored", "body"),
     [
         ("in", "in"),
@@ -28,7 +30,6 @@ def redaction(*bodies, text=None, needle=None):
         ("```\n## in\n```", "```\n## in\n```"),
     ],
 )
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_an_entry_goes_in_every_form_and_all_other_bytes_stay(stored, body, newline):
     frame = [
         b"## In round",
@@ -62,9 +63,7 @@ def test_bytes_without_the_entry_are_not_even_parsed():
     assert Redaction(unread, ["secret"], needle=b"secret")(b"plain") == b"plain"
 
 
-@pytest.mark.parametrize(
-    "data", [b"one\nsecret\ntwo", b"b0VIM\0secret\0x", b"[source: x] secret\r\n", b"two\nlines\n\xff"]
-)
+@together("data", [b"one\nsecret\ntwo", b"b0VIM\0secret\0x", b"[source: x] secret\r\n", b"two\nlines\n\xff"])
 def test_where_there_are_no_entries_whole_lines_count(data):
     assert redaction("secret", "two\nlines", needle=b"").in_bytes(data)
     assert not redaction("secret", "two\nlines", needle=b"").in_bytes(b"\xffsecret\nmore secret\ntwo\nother")
@@ -82,9 +81,7 @@ def test_what_is_over_the_limit_goes_whole_and_nothing_but_that():
     assert redaction("secret")(b"secrets\n" + data) == b"secrets\n" + data
 
 
-@pytest.mark.parametrize(
-    ("data", "cut"), [(b"a\n\xc2\xa7\nthe sec\xc2", True), (b"a\n\xc2\xa7\nth", False), (b"", False)]
-)
+@together(("data", "cut"), [(b"a\n\xc2\xa7\nthe sec\xc2", True), (b"a\n\xc2\xa7\nth", False), (b"", False)])
 def test_half_an_entry_at_the_end_is_noticed(data, cut):
     assert redaction("the secret").is_cut(data) is cut
 
@@ -96,7 +93,7 @@ def test_removing_is_an_edit():
         redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n")
 
 
-@pytest.mark.parametrize("needle", [b"", b"#", b"a", b"\\"])
+@together("needle", [b"", b"#", b"a", b"\\"])
 def test_entries_near_a_needle_are_those_that_have_it(needle):
     document = parse("a\n\n# T\n## A\n\\## b\n# c\n§\na # a\n§\n## A\n- a\n## B\n")
     near = entries_near(document, needle)

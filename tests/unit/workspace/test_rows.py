@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from catmem.store.codec import FoundRow
 from catmem.syntax.scan import rescan
 from catmem.workspace.rows import RowCodec
 from tests.property.strategies import texts
+from tests.together import together
 
 USER = "trinity/user"
 CODEC = RowCodec(parse, lambda _: 2)
@@ -34,7 +34,7 @@ def test_a_row_shows_an_entry():
     assert len({first.mark, second.mark, third.mark}) == 3
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"a\x00b"])
+@together("data", [b"\xff", b"a\x00b"])
 def test_what_no_row_can_show_has_none(data):
     assert list(CODEC.rows(USER, data)) == []
     assert [id_ for id_, _ in CODEC.edited(USER, data, found(CODEC.rows(USER, TEXT.encode()))).bad] == [1, 2, 3]
@@ -106,7 +106,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize(("id_", "change", "old", "new"), CHANGED.values(), ids=CHANGED)
+@together(("id_", "change", "old", "new"), CHANGED.values(), ids=CHANGED)
 def test_a_change_of_a_row_changes_its_entry_alone(id_, change, old, new):
     rows = [row._replace(**change) if row.id == id_ else row for row in found(CODEC.rows(USER, TEXT.encode()))]
     edited = CODEC.edited(USER, TEXT.encode(), rows)
@@ -132,7 +132,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("change", BAD.values(), ids=BAD)
+@together("change", BAD.values(), ids=BAD)
 def test_a_row_that_is_no_entry_is_named_and_leaves_the_entry_as_it_was(change):
     rows = found(CODEC.rows(USER, TEXT.encode()))
     edited = CODEC.edited(USER, TEXT.encode(), [rows[0], rows[1]._replace(**change), rows[2]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.plugins.simulate.simulation import Trial
+from tests.together import together
 
 
 def steps(trial):
@@ -15,7 +16,7 @@ def test_the_same_seed_gives_the_same_plan():
     assert steps(Trial(seed=3)) == steps(Trial(seed=3)) != steps(Trial(seed=4))
 
 
-@pytest.mark.parametrize(("agents", "writes"), [(8, 1_000), (3, 10), (5, 2), (1, 7)])
+@together(("agents", "writes"), [(8, 1_000), (3, 10), (5, 2), (1, 7)])
 def test_the_agents_share_the_writes_and_no_value_is_written_twice(agents, writes):
     trial = Trial(agents=agents, writes=writes)
     facts = [fact for each in steps(trial).values() for fact, _ in each]

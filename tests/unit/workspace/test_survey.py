@@ -6,7 +6,6 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import CatmemError
 from catmem.workspace.everywhere import damages
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -165,23 +164,6 @@ def test_damage_of_a_history_is_counted_and_a_change_from_outside_is_none(in_fil
     assert damages(in_files) == 0
     torn_journal(in_files)
     assert damages(in_files) >= 1
-
-
-def test_a_bad_configuration_is_an_error(workspace):
-    put(workspace.root / "catmem.yaml", "version: 99\n")
-    with pytest.raises(CatmemError):
-        workspace.survey()
-    with pytest.raises(CatmemError):
-        damages(workspace)
-
-
-def test_a_survey_as_json_names_its_entities(workspace):
-    said = Workspace.open(workspace.root).survey(as_of=DAY).to_dict()
-    assert said["entities"][0] == {
-        "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "unverified": 0, "drifted": False,
-        "unmerged": 0, "waiting": 0, "waiting_for": 0,
-    }  # fmt: skip
-    assert said["unreadable"] == []
 
 
 def test_a_profile_that_others_extend_and_that_has_no_files_is_no_trouble(tmp_path):

@@ -16,6 +16,7 @@ from catmem.threats import Threat
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 USER = "## Talk\n[verified_date: 2026-01-01] short answers\n§\nno calls\n\n## Pay\nsecret\n"
@@ -65,9 +66,7 @@ def test_profiles_and_paths(workspace, place):
     assert workspace.missing_files("neo") == (place / "homes" / "neo" / "MEMORY.md",)
 
 
-@pytest.mark.parametrize(
-    "name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65]
-)
+@together("name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65])
 def test_a_name_that_is_no_profile_of_the_root(workspace, name):
     for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files):
         with pytest.raises(UnknownNameError):
@@ -79,7 +78,7 @@ def test_a_name_that_is_no_profile_of_the_root(workspace, name):
         workspace.prompt("neo", source=name)
 
 
-@pytest.mark.parametrize("target", ["", "USER", "users", "../user"])
+@together("target", ["", "USER", "users", "../user"])
 def test_a_target_that_is_none(workspace, target):
     for call in (workspace.path, workspace.view):
         with pytest.raises(UnknownNameError) as caught:

@@ -11,6 +11,7 @@ import pytest
 from catmem import merge
 from catmem.model.document import parse
 from tests.lengths import at_length
+from tests.together import together
 
 pytestmark = pytest.mark.torture
 
@@ -135,14 +136,14 @@ def steps(make, size):
     return count
 
 
-@pytest.mark.parametrize("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
+@together("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
 def test_twice_the_entries_take_twice_the_steps(make):
     # Twice in a row, since a bound that is reached only later hides the growth before it.
     counts = [steps(make, size) for size in (SIZE, 2 * SIZE, 4 * SIZE)]
     assert [later < GROWTH * earlier for earlier, later in pairwise(counts)] == [True, True], counts
 
 
-@pytest.mark.parametrize("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
+@together("make", [*HARD, *OTHERS], ids=lambda make: make.__name__)
 def test_many_entries_merge_the_same_both_ways_and_lose_nothing(make):
     # Nothing here is about time; it would not end in any if the merge were not nearly linear.
     base, ours, theirs = of(make, 10 * SIZE)
@@ -152,7 +153,7 @@ def test_many_entries_merge_the_same_both_ways_and_lose_nothing(make):
     assert bodies(ours) | bodies(theirs) >= stands >= (bodies(ours) | bodies(theirs)) - was
 
 
-@pytest.mark.parametrize(
+@together(
     "make",
     [
         near_duplicates_reworded_by_both,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from tests.merging.count import made
 from tests.merging.oracle import Oracle, Told, check
 from tests.merging.reference import reference
 from tests.merging.scripts import HEAD, Item, Scene, Side, scene
+from tests.together import together
 
 SEEDS = range(600)
 
@@ -18,7 +17,7 @@ def judged(drawn, text, told):
     return {mistake.kind for mistake in Oracle(drawn).judge(text, told)}
 
 
-@pytest.mark.parametrize("seed", range(0, 600, 100))
+@together("seed", range(0, 600, 100))
 def test_a_seed_gives_the_same_scene_again(seed):
     assert scene(random.Random(seed)) == scene(random.Random(seed))
 
@@ -89,7 +88,7 @@ def without_tags(drawn, merged, told):
     return each(merged, lambda item: item._replace(tags={})).text, told
 
 
-@pytest.mark.parametrize(
+@together(
     ("spoilt", "kind"),
     [
         (silent, "hidden"),
@@ -116,7 +115,7 @@ def line(*items):
 BASE = line((0, "plan v7"), (1, "Age: 41"), (2, "tea"), (3, "Omar"))
 
 
-@pytest.mark.parametrize(
+@together(
     ("ours", "theirs", "told", "kinds"),
     [
         # The same entry, silent, told, and told of its neighbour only.

@@ -6,8 +6,6 @@ import json
 import tempfile
 from functools import partial
 
-import pytest
-
 from tests.end_to_end.terminal import run as command
 from tests.together import together
 
@@ -33,7 +31,7 @@ def test_one_of_each_is_told_as_one():
     assert run("--agents", "1", "--writes", "1", "--entities", "1").stderr == "1 agent, 1 write, 1 file, in files\n"
 
 
-@pytest.mark.parametrize("processes", [1, 3])
+@together("processes", [1, 3])
 def test_any_number_of_processes_runs_all_agents(processes):
     said = json.loads(run(*SMALL, "--processes", str(processes), "--format", "json").stdout)
     assert (said["processes"], said["guarded"]["acknowledged"], said["guarded"]["silent_overwrites"]) == (

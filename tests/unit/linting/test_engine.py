@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.linting.diagnostic import Finding, Related
 from catmem.linting.engine import lint_file, lint_root, lint_store
 from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import LintSettings, rule
+from tests.together import together
 from tests.unit.linting.rules_for_tests import CONTEXT, lint, only, registered, word_rule
 
 PAGE = "Find what a test wants.\n\n## Why\nA test."
@@ -90,7 +89,7 @@ def test_rules_of_the_store_have_a_path_and_no_place():
     ]
 
 
-@pytest.mark.parametrize(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
+@together(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
 def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
     def first(file, context):
         yield Finding(*file.span_of(("b", "c")), "here")  # type: ignore[call-arg]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.linting.diagnostic import Diagnostic, Fix, Region
 from catmem.linting.engine import fix_all, fix_once
 from catmem.model.document import parse
 from catmem.model.edit import TextEdit
+from tests.together import together
 from tests.unit.linting.rules_for_tests import lint, only, registered, word_rule
 
 
@@ -58,7 +57,7 @@ def test_a_fix_that_never_ends_leaves_the_file_as_it_was():
     assert (result.texts, result.fighting) == ({}, {"USER.md": ("CM299",)})
 
 
-@pytest.mark.parametrize(
+@together(
     ("edits", "new", "made"),
     [
         ([((0, 3, "1"),), ((6, 9, "2"),)], "1 § 2", 2),
@@ -80,7 +79,7 @@ def test_edits_that_meet_wait_for_another_round(edits, new, made):
 TEXT = "## A\none\n§\ntwo\n\n## B\nthree\n"
 
 
-@pytest.mark.parametrize(
+@together(
     "edit",
     [
         (5, 8, "```"),  # opens a fence, which hides nothing
@@ -93,7 +92,7 @@ def test_a_fix_of_its_own_place_is_made(edit):
     assert once(TEXT, finding(edit))[1] == 1
 
 
-@pytest.mark.parametrize(
+@together(
     "edit",
     [
         (4, 5, "\n```\n§\n"),
@@ -125,7 +124,7 @@ def test_a_fix_may_open_a_section_for_what_follows():
     assert once("## A\none\n§\ntwo", finding((5, 8, "one\n§\n## B"), start=5)) == ("## A\none\n§\n## B\n§\ntwo", 1)
 
 
-@pytest.mark.parametrize(
+@together(
     ("diagnostic", "unsafe", "can"),
     [
         (finding((0, 1, "")), False, True),

@@ -10,6 +10,7 @@ import pytest
 import catmem
 from catmem.config.config import Config, Taxonomy
 from catmem.errors import ConfigError
+from tests.together import together
 
 AS_OF = date(2026, 11, 21)
 TEXT = """\
@@ -46,7 +47,7 @@ def test_a_comment_to_lint_is_text_like_any_other():
     assert (document.text, document.entries[0].body) == (text, "test\n<!-- catmem: ignore CM203 -->")
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "§\n§\n"])
+@together("text", ["", "\n", "\ufeff", "§\n§\n"])
 def test_nothing_to_say(text):
     assert found(text) == []
 

@@ -8,6 +8,7 @@ import pytest
 
 from catmem.linting.renderers import WIDTH, Report, excerpt, printable, render
 from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
+from tests.together import together
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +17,7 @@ def rules():
         yield
 
 
-@pytest.mark.parametrize("form", NAMES)
+@together("form", NAMES)
 def test_the_form_is_the_golden_one(form):
     assert render(golden_report(), form).encode() == (FOLDER / NAMES[form]).read_bytes()
 
@@ -25,7 +26,7 @@ def test_no_golden_file_is_left_over():
     assert {path.name for path in FOLDER.iterdir()} == set(NAMES.values())
 
 
-@pytest.mark.parametrize("form", NAMES)
+@together("form", NAMES)
 def test_a_report_without_findings(form):
     text = render(Report([], 3, SOURCES.get, "0"), form)
     assert text == "" if form in {"text", "github"} else json.loads(text)
@@ -38,7 +39,7 @@ def test_statistics_name_the_most_frequent_first():
 # --- excerpts ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "span", "shown", "marks"),
     [
         ("one two", (4, 7), "one two", "    ^^^"),
@@ -61,7 +62,7 @@ def test_marks_stand_under_what_they_mean(line, span, shown, marks):
     assert excerpt(line, *span) == (shown, marks)
 
 
-@pytest.mark.parametrize("place", [0, 29, 30, 31, 5_000, 9_990])
+@together("place", [0, 29, 30, 31, 5_000, 9_990])
 def test_a_long_line_is_cut_around_the_place(place):
     line = "x" * place + "HERE" + "y" * (10_000 - place)
     shown, marks = excerpt(line, place, place + 4)

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.linting.renderers import mask, mask_both
 from tests.golden.case import put
+from tests.together import together
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 LOGIN = "maple-4-lantern"
@@ -91,7 +92,7 @@ def test_a_fix_is_made_all_the_same(root):
     assert KEY in fixed
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "word", "shown"),
     [
         ("a abcdefgh12 b", "abcdefgh12", "a ********** b"),

@@ -16,6 +16,7 @@ from catmem.linting.linted import Context, LintedFile, StoreFault
 from catmem.linting.root_lint import Linter, LintRoot, LintSource
 from catmem.linting.rule import all_rules
 from tests.golden.case import put
+from tests.together import together
 
 
 class Said(NamedTuple):
@@ -371,7 +372,7 @@ entities:
 # --- stores ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "code"),
     [
         ("journal_damaged", "CM901"),

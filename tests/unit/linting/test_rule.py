@@ -7,6 +7,7 @@ import re
 import pytest
 
 from catmem.linting.rule import all_rules, rule
+from tests.together import together
 from tests.unit.linting.rules_for_tests import registered
 
 
@@ -21,7 +22,7 @@ def test_rules_are_in_order_of_their_codes():
     assert {"CM101", "CM192"} <= set(codes)
 
 
-@pytest.mark.parametrize("code", all_rules())
+@together("code", all_rules())
 def test_every_rule_has_a_page_with_its_headings(code):
     found = all_rules()[code]
     prose = re.sub(r"^(`{3,}).*?^\1$", "", found.page, flags=re.MULTILINE | re.DOTALL)
@@ -39,9 +40,7 @@ def test_a_code_and_a_name_are_given_once():
         rule("CM199", taken.name)(paged)
 
 
-@pytest.mark.parametrize(
-    ("code", "name"), [("CM99", "short"), ("CM001", "zero"), ("CM799", "family"), ("CM199", "Name")]
-)
+@together(("code", "name"), [("CM99", "short"), ("CM001", "zero"), ("CM799", "family"), ("CM199", "Name")])
 def test_a_code_or_name_of_the_wrong_form_is_refused(code, name):
     with registered(), pytest.raises(ValueError, match="not a rule's"):
         rule(code, name)(paged)

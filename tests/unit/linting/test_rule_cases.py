@@ -14,6 +14,7 @@ from catmem.config.profile import load_profiles
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import all_rules
 from catmem.model.edit import apply_edits
+from tests.together import together
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "lint"
 FILES = sorted(FOLDER.glob("*.json"))
@@ -96,7 +97,7 @@ def test_fixes_write_this_and_then_there_is_nothing_to_fix(case, context):
     assert [one for _, one in findings(case, context, text) if one.fix] == []
 
 
-@pytest.mark.parametrize(
+@together(
     "code",
     [
         code

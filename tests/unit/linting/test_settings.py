@@ -7,6 +7,7 @@ import pytest
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError
 from catmem.linting.rule import LintSettings, all_rules, read_settings
+from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
 
@@ -21,7 +22,7 @@ def on(settings, path="homes/neo/USER.md", among=("CM192", "CM298", "CM299")):
     return [rule.code for rule in settings.rules(path) if rule.code in among]
 
 
-@pytest.mark.parametrize(
+@together(
     ("said", "codes"),
     [
         ({}, ["CM192", "CM298", "CM299"]),
@@ -59,7 +60,7 @@ def test_options_are_laid_over_the_defaults():
     assert settings.options == {"CM298": {"words": ("c",), "least": 4, "share": 0.5, "strict": False, "mark": "x"}}
 
 
-@pytest.mark.parametrize(
+@together(
     ("said", "code", "key", "hint"),
     [
         ({"ignore": ["CM2", "CM297"]}, "unknown_rule", "lint.ignore[1]", "CM907"),

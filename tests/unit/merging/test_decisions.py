@@ -10,6 +10,7 @@ from catmem.errors import EditError
 from catmem.merging.decisions import CHOICES, answer_to, key_of
 from catmem.model.version import Conflict, Reason, Version
 from tests.roots import make_root, text_of
+from tests.together import together
 
 BASE = "## Talk\n[verified_date: 2026-01-01, domain: sales] no calls before ten\n\n## Rules\nx\n"
 OURS = Version.read("talk", "[domain: sales] no calls before nine")
@@ -76,7 +77,7 @@ def test_a_head_that_says_something_else_is_another_conflict_in_the_same_place(w
     assert (after.place, after.head == before.head) == (before.place, False)
 
 
-@pytest.mark.parametrize(
+@together(
     "other",
     [
         Conflict("tags", WAS, OURS, THEIRS),
@@ -90,7 +91,7 @@ def test_another_conflict_has_another_name(other):
     assert key_of(other) != key_of(REWORDED)
 
 
-@pytest.mark.parametrize(
+@together(
     ("reason", "choice"),
     [("title", "own"), ("title", "both"), ("tags", "both"), ("removed", "both"), ("body", ""), ("body", "head")],
 )
@@ -100,7 +101,7 @@ def test_what_cannot_be_chosen_is_refused(reason, choice):
     assert caught.value.code == "bad_answer"
 
 
-@pytest.mark.parametrize("words", ["", " \n\t"])
+@together("words", ["", " \n\t"])
 def test_words_that_are_none_are_refused(words):
     with pytest.raises(EditError) as caught:
         answer_to(REWORDED, "own", words)

@@ -234,10 +234,8 @@ def test_a_note_stands_above_several_lines():
     assert "- (stale: verified 2020-01-01)\n  - one\n  - two\n" in text
 
 
-@pytest.mark.parametrize("style", ["markdown", "xml", "hermes"])
-@pytest.mark.parametrize(
-    "body", ["PIN 4711", "Alarm code 8264", "PUK 739155", "[created: 2026-11-01] Safe-Code 829164"]
-)
+@together("style", ["markdown", "xml", "hermes"])
+@together("body", ["PIN 4711", "Alarm code 8264", "PUK 739155", "[created: 2026-11-01] Safe-Code 829164"])
 def test_a_number_that_is_a_secret_at_the_end_of_its_line_is_withheld_in_each_style(body, style):
     text = prompt(f"## A\n{body}\n§\nother\n", style=style).text
     assert (body.rpartition(" ")[2] in text, "other" in text) == (False, True)

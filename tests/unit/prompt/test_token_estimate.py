@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.notes import notes
 from catmem.prompt.sizes import estimated_tokens
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "tokens"),
     [
         ("", 0),

@@ -67,8 +67,9 @@ def test_not_by_restoring_it(ws, name):
     assert_untouched(ws, name)
 
 
-@pytest.mark.parametrize("how", [{"on_stale": "branch"}, {"on_drift": "merge"}, {}])
-@pytest.mark.parametrize("view", ["revision", "digest"])
+@pytest.mark.parametrize(
+    ("how", "view"), [({"on_stale": "branch"}, "revision"), ({"on_drift": "merge"}, "digest"), ({}, "revision")]
+)
 def test_not_by_writing_on_the_branch(ws, name, how, view):
     found = next(each for each in ws.store.log("boss/user") if each.revision == leaf(ws, name))
     with suppress(CatmemError):  # whether it is refused or goes to the head, nothing may grow on the proposal

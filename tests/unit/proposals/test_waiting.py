@@ -15,6 +15,7 @@ from catmem.writing import gate
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
+from tests.together import together
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\n",
@@ -55,16 +56,12 @@ def waits(ws, name, actor="neo"):
     ("approval", "waiting"),
     [
         ("", set()),
-        ("off", set()),
         ("others", OTHERS),
         ("{}", OTHERS),
-        ("{agents: others}", OTHERS),
         ("all", SAYS.keys()),
-        ("{agents: all}", SAYS.keys()),
         ("{agents: off, categories: [talk]}", {"move", "talk"}),
         ("{agents: off, categories: ['r*', '!talk']}", SAYS.keys() - {"talk"}),
         ("{categories: [rules]}", SAYS.keys()),
-        ("{agents: all, mode: shadow}", set()),
         ("{categories: [rules], mode: shadow}", set()),
     ],
 )
@@ -78,7 +75,7 @@ def test_the_policy_says_what_waits(tmp_path, approval, waiting):
     assert found == waiting
 
 
-@pytest.mark.parametrize("name", SAYS)
+@together("name", list(SAYS))
 def test_a_person_is_free(tmp_path, name):
     assert not waits(root(tmp_path, "all"), name, actor=None)
 
@@ -220,7 +217,7 @@ def test_other_words_are_written_in_the_place_of_the_proposed(tmp_path):
     assert "Fridays" not in text_of(ws)
 
 
-@pytest.mark.parametrize("words", ["", "  ", "My password: hunter2-Zebra"])
+@together("words", ["", "  ", "My password: hunter2-Zebra"])
 def test_other_words_are_looked_at_as_those_of_a_write(tmp_path, words):
     ws = root(tmp_path)
     name = ws.write("neo", [SAYS["replace"]], actor="neo").waiting
@@ -258,7 +255,7 @@ def test_a_proposal_of_a_profile_that_is_gone_is_refused_with_the_remedy(tmp_pat
     assert ws.reject(name).verdict == "rejected"
 
 
-@pytest.mark.parametrize("name", ["p-0000000000", "", "../x", "1a", "p-"])
+@together("name", ["p-0000000000", "", "../x", "1a", "p-"])
 def test_a_forged_id_is_unknown(tmp_path, name):
     ws = root(tmp_path)
     ws.write("neo", [SAYS["replace"]], actor="neo")
@@ -268,7 +265,7 @@ def test_a_forged_id_is_unknown(tmp_path, name):
         assert caught.value.code == "unknown_proposal"
 
 
-@pytest.mark.parametrize(
+@together(
     "approval",
     [
         "[]",
@@ -292,7 +289,7 @@ def test_a_bad_policy_is_said_with_its_place(tmp_path, approval):
     assert "approval" in str(caught.value.key)
 
 
-@pytest.mark.parametrize("old", ["add: wait", "replace: verified", "rules: []", "later: stack"])
+@together("old", ["add: wait", "replace: verified", "rules: []", "later: stack"])
 def test_a_key_of_old_is_told_what_to_write_now(tmp_path, old):
     with pytest.raises(ConfigError) as caught:
         root(tmp_path, f"{{{old}}}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from datetime import date, datetime, timedelta
@@ -15,6 +14,7 @@ from catmem.search.search import search
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 CONFIG = "taxonomy: {categories: {talk: {aliases: [speech]}, rules: {}, pay: {}}}\n"
@@ -59,25 +59,6 @@ def test_what_a_profile_sees_the_best_and_newest_first(workspace):
     assert all(each.score > 0 for each in found)
 
 
-def test_as_json(workspace):
-    (first, *_) = workspace.search("neo", "morning", as_of=DAY)
-    said = json.loads(json.dumps(first.to_dict()))
-    assert said.pop("id").startswith("b2:")
-    assert said.pop("score") > 0
-    assert said == {
-        "target": "user",
-        "category": "talk",
-        "line": 4,
-        "state": "fresh",
-        "date": "2026-11-20",
-        "basis": "verified_date",
-        "snippet": {"text": "tea in the morning", "hits": [[11, 18]]},
-        "threats": [],
-        "tags": {"verified_date": "2026-11-20"},
-        "body": "tea in the morning",
-    }
-
-
 def test_a_fact_without_any_clock_is_as_old_as_the_oldest_that_has_one(workspace):
     put_bytes(
         workspace,
@@ -94,7 +75,7 @@ def test_a_fact_without_any_clock_is_as_old_as_the_oldest_that_has_one(workspace
     assert [each.score for each in unverified] == [others[0].score, others[2].score]
 
 
-@pytest.mark.parametrize(
+@together(
     ("filters", "expected"),
     [
         ({"target": "memory"}, ["Tea is out of stock."]),
@@ -131,7 +112,7 @@ def test_the_files_of_another_profile_through_its_own_eyes(workspace):
     assert workspace.search("boss", "tea", as_of=DAY) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "error", "code"),
     [
         ({"query": "§"}, QueryError, "empty_query"),
@@ -230,10 +211,8 @@ def test_an_edit_by_an_editor_is_seen_at_once(place):
     workspace.store.close()
 
 
-@pytest.mark.parametrize(
-    "narrowing", [{}, {"target": "user"}, {"category": "talk"}, {"state": ["stale", "expired"]}, {"limit": 2}]
-)
-@pytest.mark.parametrize("offset", [0, 1, 9])
+@together("narrowing", [{}, {"target": "user"}, {"category": "talk"}, {"state": ["stale", "expired"]}, {"limit": 2}])
+@together("offset", [0, 1, 9])
 def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offset):
     found, total = search(workspace, "neo", "tea", offset=offset, to_agent=True, as_of=DAY, **narrowing)
     kept = {"to_agent": True, "as_of": DAY, **narrowing}
@@ -244,7 +223,7 @@ def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offs
     assert search(workspace, "neo", "tea", offset=offset, fit=lambda _: 1, **kept) == (found[:1], total)
 
 
-@pytest.mark.parametrize("below", [{"offset": -1}, {"limit": -1, "offset": 0}])
+@together("below", [{"offset": -1}, {"limit": -1, "offset": 0}])
 def test_there_is_nothing_before_the_first(workspace, below):
     with pytest.raises(QueryError, match="cannot be -1") as refused:
         search(workspace, "neo", "tea", as_of=DAY, **below)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.notes import notes
 from catmem.search.query import FUNCTION_WORDS, beginning, language_of, stem, words_of
+from tests.together import together
 
 
-@pytest.mark.parametrize("language", ["english", "german", "french", "spanish"])
+@together("language", ["english", "german", "french", "spanish"])
 def test_the_language_of_ordinary_notes(language):
     found = [language_of(words_of(note)) for note in notes(language)]
     others = [each for each in found if each not in {language, "english"}]
@@ -18,7 +18,7 @@ def test_the_language_of_ordinary_notes(language):
     assert len(others) < len(found) * 0.1
 
 
-@pytest.mark.parametrize("language", FUNCTION_WORDS)
+@together("language", FUNCTION_WORDS)
 def test_function_words_are_folded_words(language):
     assert [word for word in FUNCTION_WORDS[language] if words_of(word) != (word,)] == []
 
@@ -30,7 +30,7 @@ def test_a_word_begins_like_its_beginning(language, word):
     assert stem(word, language) == stem(word, language)
 
 
-@pytest.mark.parametrize(
+@together(
     ("one", "other", "language"),
     [("allergy", "allergies", "english"), ("haus", "hauser", "german"), ("facture", "factures", "french")],
 )

@@ -16,6 +16,7 @@ from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.workspace.tree import holding
 
 DAY = date(2026, 11, 21)
@@ -24,9 +25,12 @@ BODY = "Vendor is Acme"
 PROFILE = "user_memory_categories: [talk, drop]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\nmay_verify: true\n"
 
 
-@pytest.fixture(params=["files", "sqlite:///.catmem/memory.db"])
+in_each_store = pytest.mark.parametrize("place", ["files", "sqlite:///.catmem/memory.db"], indirect=True)
+
+
+@pytest.fixture
 def place(tmp_path, request):
-    put(tmp_path / "catmem.yaml", f"version: 1\nstore: {request.param}\n")
+    put(tmp_path / "catmem.yaml", f"version: 1\nstore: {getattr(request, 'param', 'files')}\n")
     put(tmp_path / "profiles" / "neo.yaml", PROFILE)
     return tmp_path
 
@@ -63,6 +67,7 @@ def count(workspace, body=BODY, day=DAY):
     return count_used(workspace, ENTITY, [entry for entry in entries if entry.body == body], day)
 
 
+@in_each_store
 def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
     monkeypatch.setattr("catmem.clock.today", lambda: DAY)
     assert used(workspace) == {}
@@ -80,6 +85,7 @@ def test_what_a_person_does_counts_for_nothing(workspace, kept):
     assert not kept.exists()
 
 
+@in_each_store
 def test_new_tags_and_another_category_keep_the_count_and_new_words_do_not(workspace):
     search(workspace)
     workspace.verify("neo", "Acme")
@@ -97,6 +103,7 @@ def test_the_entities_are_counted_apart(workspace):
     assert (used(workspace), used(workspace, "neo/memory")) == ({BODY: 1}, {BODY: 2})
 
 
+@in_each_store
 def test_it_holds_no_text_and_is_closed_to_others(workspace, kept):
     search(workspace)
     assert b"Acme" not in kept.read_bytes()
@@ -123,7 +130,7 @@ def test_the_most_entries_fit_into_the_file(workspace, kept):
     assert used(workspace) == {BODY: 1}
 
 
-@pytest.mark.parametrize(
+@together(
     "damage",
     [
         b"", b"{", b"{}3", b"null", b"3", b"\xff", b'{"version": 1, "entities": {}}', b"[3]", b"[[]]", b'[["neo/user", "b2:0"]]',
@@ -185,6 +192,7 @@ def test_a_lock_that_somebody_holds_gives_a_note(workspace, kept, monkeypatch):
     assert count(workspace) is None
 
 
+@in_each_store
 def test_nothing_is_lost_where_several_count_at_once(workspace):
     entries = workspace.view("neo", "user").document.entries
     with ThreadPoolExecutor(8) as pool:
@@ -198,6 +206,7 @@ def test_a_clock_that_went_back_takes_no_day_back(workspace):
     assert list(read_usage(workspace, ENTITY).uses.values()) == [EntryUse(DAY, 2)]
 
 
+@in_each_store
 def test_a_purge_forgets_it_and_what_a_stopped_process_left_of_it(workspace, place, kept):
     search(workspace, "acme calls")
     (entry,) = (entry for entry in workspace.view("neo", "user").document.entries if entry.body == BODY)

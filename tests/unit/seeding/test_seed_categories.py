@@ -36,11 +36,6 @@ def test_entries_of_other_categories_are_not_copied(workspace, named):
     assert text_of(workspace) == NEO
 
 
-def test_several_categories(workspace):
-    seed(workspace, "neo", categories=["rules", "talk"])
-    assert text_of(workspace) == NEO
-
-
 def test_entries_of_other_categories_are_neither_changed_nor_removed_nor_forgotten(workspace):
     seed(workspace, "neo")
     before = locked(workspace)
@@ -202,8 +197,7 @@ def server(workspace, tmp_path):
     yield from served(workspace, tmp_path / "tokens" / "tokens.json")
 
 
-@pytest.mark.parametrize("agent", [None, "boss"])
-@pytest.mark.parametrize("named", [{"categories": ["rules"]}, {"category": "rules"}])
+@pytest.mark.parametrize(("agent", "named"), [(None, {"categories": ["rules"]}), ("boss", {"category": "rules"})])
 def test_the_api_keeps_to_categories(server, workspace, agent, named):
     client = server.client(agent)
     answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], **named})

@@ -103,7 +103,7 @@ def test_the_words_that_a_target_keeps_stand_in_it_and_can_be_taken_out():
     assert entries_of(lock.without({"Vendor is Core."})) == entries_of(lock_of(record(TEA, ACME)))
 
 
-@pytest.mark.parametrize("kept", [["x"], {ACME.id: 7}, {ACME.id: "\ud800"}, "x"])
+@together("kept", [["x"], {ACME.id: 7}, {ACME.id: "\ud800"}, "x"])
 def test_kept_words_of_the_wrong_form_count_for_nothing(kept):
     data = json.loads(lock_of(record(ACME)).to_text())
     data["seeds"]["neo/user"]["boss/user"]["kept"] = kept

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
 from catmem.names import DROP, SECRET, STAYS
 from catmem.plugins.sorting.guess import Guesser
 from catmem.plugins.sorting.proposals import Described, Proposer, parts_of
 from catmem.plugins.sorting.sort_list import as_text
+from tests.together import together
 
 NOTES = Path(__file__).parents[2] / "sorting"
 TITLES = {"finance": "Finance", "communication-style": "Communication Style"}
@@ -45,7 +44,7 @@ def shares(person, half):
 
 
 # Measured: .68/.94 and .60/.89; .48/.60 and .33/.54. The categories of a school are of a kind that no kit knows.
-@pytest.mark.parametrize(
+@together(
     ("person", "half", "count", "first", "three"),
     [("nora", 0, 104, 0.6, 0.85), ("nora", 1, 96, 0.55, 0.8), ("sam", 0, 48, 0.45, 0.6), ("sam", 1, 48, 0.3, 0.45)],
 )
@@ -72,7 +71,7 @@ def taken(person, half):
 
 
 # Measured: 59 of 66; 11 of 14. What is sure is written without a look, so it may miss much.
-@pytest.mark.parametrize(("person", "precision", "share"), [("nora", 0.85, 0.25), ("sam", 0.75, 0.05)])
+@together(("person", "precision", "share"), [("nora", 0.85, 0.25), ("sam", 0.75, 0.05)])
 def test_what_is_sure_is_right(person, precision, share):
     right, made, count = map(sum, zip(taken(person, 0), taken(person, 1), strict=True))
     assert right / made >= precision
@@ -126,7 +125,7 @@ def test_entries_of_a_category_teach_its_words():
     assert not proposed(f"The zorbs are blue.{section}{other}")[0].sure
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "choice"),
     [
         ("The servers run nginx.", "ops"),
@@ -184,7 +183,7 @@ def test_duplicates_are_marked():
     assert (line.choice, line.marks) == (DROP, ("the same as line 3",))
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "parts"),
     [
         ("One.\n\nTwo. Three.", ["One.", "Two. Three."]),

@@ -10,7 +10,7 @@ import pytest
 from catmem.staleness.ages import clocks_of, freshness_of, notes_of
 from catmem.staleness.first_seen import CLOCKS, body_key
 from catmem.store.contract import Change
-from catmem.workspace.formatting import apply_format, apply_migration, plan_file, plan_format
+from catmem.workspace.formatting import apply_migration, plan_file
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
 from catmem.writing.operation import Operation
@@ -85,12 +85,6 @@ def _moved(aging):
 
 def _tagged(aging):
     aging.on("2026-04-01").replace("neo", TEN, None, tags={"source": "a person"})
-
-
-def _formatted(aging):
-    workspace = aging.on("2026-04-01")
-    aging.outsider(OLD.replace("ten\n§", "ten\n\n  §"), "2026-04-01")
-    apply_format(workspace, plan_format(workspace, aging.path))
 
 
 def _edited_by_hand_elsewhere(aging):

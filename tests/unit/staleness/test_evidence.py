@@ -15,17 +15,19 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import MOST_EVIDENCE, Operation
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
+from tests.together import together
 
 NEO = "## Talk\nLikes green tea.\n§\nLikes black tea.\n"
 DAY = date(2026, 11, 1)
-STORES = ["files", "sqlite:///memory.db"]
+in_each_store = pytest.mark.parametrize("place", ["files", "sqlite:///memory.db"], indirect=True)
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture
 def place(tmp_path, request):
-    put(tmp_path / "catmem.yaml", f"store: {request.param}\n")
+    store = getattr(request, "param", "files")
+    put(tmp_path / "catmem.yaml", f"store: {store}\n")
     put(tmp_path / "profiles" / "neo.yaml", "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n")
-    if request.param == "files":
+    if store == "files":
         put(tmp_path / "homes" / "neo" / "USER.md", NEO)
     return tmp_path
 
@@ -46,6 +48,7 @@ def evidence(workspace, entity="neo/user"):
     return [action["evidence"] for action in actions if "evidence" in action]
 
 
+@in_each_store
 def test_the_record_of_a_verification_keeps_it_and_the_file_does_not(workspace):
     workspace.verify("neo", "green", as_of=DAY, evidence=" the order of 3 October\n")
     assert evidence(workspace) == ["the order of 3 October"]
@@ -60,6 +63,7 @@ def test_the_log_shows_it_in_one_line(workspace, place):
     assert newest["note"]["actions"][0]["evidence"] == "the order\nof 3 October"
 
 
+@in_each_store
 def test_of_a_fact_that_was_verified_that_day_already_it_is_kept_too(workspace, place):
     before = workspace.verify("neo", "green")
     written = workspace.verify("neo", "green", evidence="the order of 3 October")
@@ -89,6 +93,7 @@ def test_one_text_for_many(workspace, place):
     assert evidence(workspace) == ["the kitchen"] * 4
 
 
+@in_each_store
 def test_a_retry_writes_once_and_another_text_is_another_request(workspace):
     first = workspace.verify("neo", "green", evidence="the order", op_id="a")
     assert workspace.verify("neo", "green", evidence="the order", op_id="a").revision == first.revision
@@ -105,7 +110,7 @@ def test_an_agent_gives_it_alone_and_among_others(workspace):
     assert evidence(workspace) == ["the shelf", "the order"]
 
 
-@pytest.mark.parametrize("action", ["add", "replace", "remove", "move", "list"])
+@together("action", ["add", "replace", "remove", "move", "list"])
 def test_no_other_action_takes_it(workspace, action):
     asked = {"action": action, "old_text": "green", "content": "x", "category": "talk", "evidence": "the order"}
     assert memory_tool(workspace, "neo", asked)["reason"] in {"bad_arguments", "bad_operation"}
@@ -124,7 +129,7 @@ def test_an_envelope_brings_it(workspace):
     assert evidence(workspace) == ["the order"]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "x" * (MOST_EVIDENCE + 1)])
+@together("text", ["", " \n", "x" * (MOST_EVIDENCE + 1)])
 def test_it_has_some_text_and_not_too_much(workspace, text):
     with pytest.raises(EditError) as caught:
         workspace.verify("neo", "green", evidence=text)
@@ -132,6 +137,7 @@ def test_it_has_some_text_and_not_too_much(workspace, text):
     Operation("verify", old_text="green", evidence="x" * MOST_EVIDENCE).check()
 
 
+@in_each_store
 def test_a_purge_forgets_it_with_its_fact_and_wherever_it_quotes_the_text(workspace):
     workspace.verify("neo", "green", evidence="a call about 4711 KX")
     workspace.verify("neo", "black", evidence="likes green tea no more?")
@@ -143,6 +149,7 @@ def test_a_purge_forgets_it_with_its_fact_and_wherever_it_quotes_the_text(worksp
     assert not [path for path in files if b"about 4711 KX" in path.read_bytes()]
 
 
+@in_each_store
 def test_a_purge_of_another_file_reaches_evidence_that_quotes_the_text(workspace, place):
     put(place / "profiles" / "ann.yaml", "user_memory_categories: ['*']\n")
     workspace.add("ann", "The card is 4711.", category="pay")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from catmem.digest import bytes_digest
 from catmem.errors import (
     ChangedMeanwhileError,
     ConfigError,
@@ -24,6 +22,7 @@ from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 CONFIG = "stale_after: 30d\ntaxonomy: {categories: {talk: {aliases: [speech]}, slow: {stale_after: 300d}}}\n"
@@ -157,13 +156,7 @@ def test_why(place):
     ]  # fmt: skip
 
 
-def test_what_an_addition_leaves_undated_is_first_seen(place):
-    workspace_of(place).replace("neo", "without a date", "in other words")
-    (due,) = [due for due in opened(place).due() if due.entry.body == "in other words"]
-    assert due.why.startswith("unverified: in a file of 2026-09-22")
-
-
-@pytest.mark.parametrize(
+@together(
     ("choices", "expected"),
     [
         ({"profiles": ["boss"]}, ["of the boss"]),
@@ -199,14 +192,6 @@ def test_a_review_of_a_profile_that_is_not_right_fails(place):
     assert not opened(place, profiles=["neo"]).unreadable
     with pytest.raises(ConfigError):
         opened(place, profiles=["alf"])
-
-
-def test_a_write_can_say_what_the_review_looked_at(place):
-    review = opened(place)
-    digest = bytes_digest((place / "homes" / "neo" / "USER.md").read_bytes())
-    assert review.base("neo/user") == digest
-    review.keep(at(review, "stale"))
-    assert review.base("neo/user") == "2"
 
 
 def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch):
@@ -256,7 +241,7 @@ def test_edit_verifies_the_new_words(place):
     assert not {"gone by", "in new words"} & {*bodies(review)}
 
 
-@pytest.mark.parametrize("words", ["", " \n"])
+@together("words", ["", " \n"])
 def test_edit_needs_words(place, words):
     review = opened(place)
     with pytest.raises(EditError, match="no new words"):
@@ -400,7 +385,7 @@ def test_a_round_holds_no_text(place):
     assert not any(words in kept for words in ("stale", "older", "secret"))
 
 
-@pytest.mark.parametrize(
+@together(
     "kept", ["", "[]", '{"format": 2}', '{"format": 2, "passed": [["a"]], "last": null}', "\0", "[" * 100_000,
              '{"format": 2, "passed": [], "last": [1, 2, 3, 4, 5]}',
              '{"format": 2, "passed": [], "last": ["keep", "neo/user", "2", null]}',
@@ -423,8 +408,7 @@ def test_a_round_that_cannot_be_kept_is_told_and_answers_are_written(place):
     assert "[verified_date: 2026-11-21] stale" in text(place)
 
 
-@pytest.mark.parametrize("answer", ["keep", "expire", "remove"])
-@pytest.mark.parametrize("in_another_run", [False, True])
+@pytest.mark.parametrize(("answer", "in_another_run"), [("keep", False), ("expire", True), ("remove", True)])
 def test_undo_takes_one_write_back(place, answer, in_another_run):
     review = opened(place)
     review.keep(at(review, "older"))
@@ -500,29 +484,3 @@ def test_also_where_the_file_says_again_what_the_answer_left(place):
     with pytest.raises(EditError, match="is not in the history any more"):
         opened(place).undo()
     assert text(place) == left
-
-
-def test_how_a_fact_was_used(place):
-    workspace = workspace_of(place)
-    workspace.verify("neo", "fresh", as_of=DAY)  # usage is kept beside the history
-    assert memory_tool(workspace, "neo", {"action": "search", "query": "stale"})["success"]
-    (use,) = [due.use for due in opened(place).due() if due.entry.body == "stale"]
-    assert use.times == 1
-
-
-def test_due_facts_as_data(place):
-    (due,) = [due for due in opened(place).due() if due.entry.body == "without a date"]
-    assert json.loads(json.dumps(due.to_dict())) == {
-        "entity": "neo/user",
-        "line": 10,
-        "id": due.entry.id,
-        "category": "talk",
-        "state": "unverified",
-        "basis": "file_time",
-        "date": "2026-09-22",
-        "stale_after": 30,
-        "why": "unverified: in a file of 2026-09-22, 60 days ago",
-        "used": None,
-        "tags": {},
-        "body": "without a date",
-    }

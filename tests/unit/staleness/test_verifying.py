@@ -12,6 +12,7 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.write import write_operations
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 
 NEO = """\
 ## Talk
@@ -194,7 +195,7 @@ def test_a_dry_run_writes_nothing(workspace, place):
     assert text(place) == NEO
 
 
-@pytest.mark.parametrize(
+@together(
     ("choices", "error", "message"),
     [
         ({"category": "nothing"}, NoMatchError, "no entry of neo is in the category 'nothing'"),
@@ -241,7 +242,7 @@ def test_the_command_tries_out(place):
     assert text(place) == NEO
 
 
-@pytest.mark.parametrize(
+@together(
     ("arguments", "message"),
     [
         ([], "Say which entries: OLD for one, --all -c CATEGORY, or --search QUERY."),

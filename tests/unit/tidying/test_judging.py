@@ -10,6 +10,7 @@ from catmem.errors import ConfigError
 from catmem.model.document import parse
 from catmem.plugins.sorting.judging import judged, judging_question, pairs_to_judge
 from catmem.plugins.sorting.suggestions import TidyEntry, suggestions
+from tests.together import together
 
 TEXT = "## Talk\n[created: 2026-02-03] Standup is at 10:00.\n§\nThe standup is at 9:30.\n§\nLikes tea.\n§\nlikes tea\n"
 
@@ -37,7 +38,7 @@ def test_the_pairs_to_look_at_are_asked_about_and_no_others():
     assert pairs_to_judge(found(TEXT.replace("10:00.", f"10:00.{'!' * 2000}"))) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("verdict", "keep", "removed"),
     [
         ("contradiction", "one", "The standup is at 9:30."),
@@ -70,7 +71,7 @@ def test_what_the_source_has_is_not_removed_from_the_copy():
     assert (made[0].operations, "change it there" in made[0].reason) == ((), True)
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "why"),
     [
         ("Sure! Here it is", "it begins with: Sure! Here it is"),

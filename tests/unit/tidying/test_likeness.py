@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.plugins.sorting.suggestions import alike_pairs, same_words, words_of
+from tests.together import together
 
 OTHERS = (
     "Invoices are due in 30 days",
@@ -17,7 +16,7 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize(
+@together(
     ("one", "other"),
     [
         ("Likes tea, and long walks.", "long walks and - likes TEA"),
@@ -30,7 +29,7 @@ def test_order_and_the_signs_of_a_sentence_say_nothing(one, other):
     assert same_words(one) == same_words(other)
 
 
-@pytest.mark.parametrize(
+@together(
     ("one", "other"),
     [
         ("Likes tea", "Likes tea tea"),
@@ -45,7 +44,7 @@ def test_what_else_is_different_is_not_the_same(one, other):
     assert same_words(one) != same_words(other)
 
 
-@pytest.mark.parametrize(
+@together(
     ("one", "other", "values"),
     [
         ("Postgres 15 in production", "Production database runs Postgres 16", ("15", "16")),
@@ -66,7 +65,7 @@ def test_rare_words_count_more_than_those_that_many_texts_have():
     assert [each[:2] for each in alike_pairs(texts, 5)] == [(3, 4), (0, 1)]
 
 
-@pytest.mark.parametrize(("many", "pairs"), [(4, 2), (5, 0)])
+@together(("many", "pairs"), [(4, 2), (5, 0)])
 def test_five_that_are_as_alike_are_a_series(many, pairs):
     series = [
         f"Customer {name}: pays in {days} days"
@@ -90,7 +89,7 @@ def test_no_text_is_in_two_pairs_and_the_best_come_first():
     assert [each[:2] for each in alike_pairs([*texts, *OTHERS[:5]], 1)] == [(0, 1)]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "keys"),
     [
         ("4 pm", ["16:00"]),

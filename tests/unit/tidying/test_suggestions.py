@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.model.document import parse
 from catmem.plugins.sorting.suggestions import ENTRIES_A_PAIR, TidyEntry, suggestions
+from tests.together import together
 
 
 def entries(text, entity="neo/user", *, copied=False):
@@ -17,7 +16,7 @@ def said(suggestion):
     return [(each.action, each.old_text) for each in suggestion.operations]
 
 
-@pytest.mark.parametrize(
+@together(
     ("kept", "gone"),
     [
         ("[verified_date: 2026-05-01] Likes walks.", "[created: 2026-06-01] likes walks"),
@@ -49,7 +48,7 @@ def test_of_three_that_are_equal_one_stays():
     assert len({each.entries[0] for each in made}) == 1
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "why"),
     [
         ("## Talk\nLikes walks.\n\n## Home\nLikes walks.\n", "each may have its readers"),
@@ -62,7 +61,7 @@ def test_what_has_other_readers_tags_or_another_end_is_only_shown(text, why):
     assert (only.kind, only.operations, why in only.reason) == ("same", (), True)
 
 
-@pytest.mark.parametrize(("header", "operations"), [("", 1), ("## Talk\n", 0)])
+@together(("header", "operations"), [("", 1), ("## Talk\n", 0)])
 def test_in_two_files_one_goes_if_no_category_says_who_reads_it(header, operations):
     text = f"{header}Likes long walks.\n"
     (only,) = suggestions([*entries(text), *entries(text, "neo/memory")])

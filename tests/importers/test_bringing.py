@@ -13,6 +13,7 @@ from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftO
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.together import together
 
 CONFIG = """\
 version: 1
@@ -37,8 +38,8 @@ def entry(body, kind=None, **more):
     return ImportedEntry(body, "a.md:1", kind, **more)
 
 
-def bring(workspace, *entries, dry_run=False, **choices):
-    plan = plan_import(workspace, "neo", Imported(entries), **choices)
+def bring(workspace, *entries, name="neo", dry_run=False, **choices):
+    plan = plan_import(workspace, name, Imported(entries), **choices)
     return plan, carry_out(workspace, plan, dry_run=dry_run)
 
 
@@ -46,7 +47,7 @@ def stands(workspace, target="user"):
     return [(e.category, e.body) for e in workspace.read("neo", target).document.entries]
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "categories", "expected"),
     [
         ("projects", {}, "projects"),
@@ -63,8 +64,9 @@ def stands(workspace, target="user"):
     ],
 )
 def test_the_category_of_a_kind(workspace, kind, categories, expected):
-    bring(workspace, entry("It rains.", kind), categories=categories)
-    assert stands(workspace) == [(expected, "It rains.")]
+    body = f"It rains, {kind}, {categories}."
+    bring(workspace, entry(body, kind), categories=categories)
+    assert (expected, body) in stands(workspace)
 
 
 def test_in_an_open_taxonomy_every_kind_is_a_category(workspace, tmp_path):
@@ -104,9 +106,11 @@ def test_what_was_reworded_here_or_there_stays(workspace):
     assert any("changed since" in note for note in plan.notes)
 
 
-def test_a_dry_run_writes_nothing(workspace):
+def test_a_dry_run_writes_nothing_and_what_nothing_dates_is_unverified_in_a_prompt(workspace):
     _, (written,) = bring(workspace, entry("One.", "projects"), dry_run=True)
     assert (written.changed, "One." in written.after, stands(workspace)) == (True, True, [])
+    bring(workspace, entry("One.", "projects"))
+    assert [row.state for row in workspace.prompt("neo").manifest.rows] == ["unverified"]  # as nothing dates it
 
 
 def test_dates_and_sources_are_tags(workspace):
@@ -119,7 +123,7 @@ def test_dates_and_sources_are_tags(workspace):
 OLD = date(2024, 5, 1)
 
 
-@pytest.mark.parametrize(
+@together(
     ("given", "created"),
     [
         (entry("One.", day=OLD), "2024-05-01"),
@@ -139,15 +143,12 @@ OLD = date(2024, 5, 1)
     ],
 )
 def test_an_old_fact_is_no_younger_here(workspace, given, created):
-    plan, _ = bring(workspace, given)
-    (stored,) = workspace.read("neo").document.entries
+    number = len(list(workspace.config.profiles_dir.iterdir()))
+    put(workspace.config.profiles_dir / f"neo{number}.yaml", "user_memory_categories: ['*']\n")
+    plan, _ = bring(workspace, given, name=f"neo{number}")
+    (stored,) = workspace.read(f"neo{number}").document.entries
     assert stored.tags.get("created") == created
     assert any("without a date" in note and "unverified" in note for note in plan.notes) == (created is None)
-
-
-def test_what_nothing_dates_is_unverified_in_a_prompt(workspace):
-    bring(workspace, entry("One.", "projects"))
-    assert [row.state for row in workspace.prompt("neo").manifest.rows] == ["unverified"]
 
 
 def test_dates_that_cannot_be_are_left_out(workspace):
@@ -179,7 +180,7 @@ def test_a_field_with_the_name_of_a_tag_of_the_format_is_that_tag(workspace):
     }
 
 
-@pytest.mark.parametrize("body", ["", " \n ", "\ud800", "x" * (1 << 20)])
+@together("body", ["", " \n ", "\ud800", "x" * (1 << 20)])
 def test_what_cannot_be_stored_is_left_out(workspace, body):
     plan, _ = bring(workspace, entry(body), entry("Good."))
     assert [each.what for each in plan.left_out] == ["entry"]
@@ -237,23 +238,18 @@ def test_the_root_says_what_becomes_of_secrets(tmp_path, policy, taken):
     assert KEY not in run(*arguments, "--skip-withheld", "--dry-run").output or taken
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["§", "a\n§\nb", "## Projects\nx", "[created: 2026-01-01] not a tag", "---\na: b\n---\nx", "# Title", "```\nopen"],
-)
-def test_a_text_comes_back_as_it_was(workspace, body):
-    bring(workspace, entry(body, "projects"), entry("Last.", "projects"))
-    assert stands(workspace) == [("projects", body), ("projects", "Last.")]
+def test_a_text_comes_back_as_it_was(workspace):
+    bodies = ["§", "a\n§\nb", "## Projects\nx", "[created: 2026-01-01] not a tag", "---\na: b\n---\nx", "# Title"]
+    bodies += ["```\nopen", "Last."]
+    bring(workspace, *(entry(body, "projects") for body in bodies))
+    assert stands(workspace) == [("projects", body) for body in bodies]
 
 
 def test_targets(workspace):
     _, written = bring(workspace, entry("U.", target="user"), entry("M.", target="memory"), entry("N."))
     assert [each.entity for each in written] == ["neo/user", "neo/memory"]
     assert [body for _, body in stands(workspace, "memory")] == ["M."]
-
-
-def test_one_target_for_all(workspace):
-    _, written = bring(workspace, entry("U.", target="user"), entry("M.", target="memory"), target="memory")
+    _, written = bring(workspace, entry("U2.", target="user"), entry("M2.", target="memory"), target="memory")
     assert [each.entity for each in written] == ["neo/memory"]
 
 

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from catmem.errors import MergeConflictError
 from catmem.model.document import parse
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
@@ -14,7 +13,6 @@ from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
 from tests.interplay.repository import FILE, Repository
-from tests.roots import make_root, text_of
 from tests.sql import server
 
 TIER_1 = "tier: 1\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n"
@@ -32,7 +30,6 @@ STORED = [
     pytest.param("postgresql", TEXTS["alone"], id="postgresql", marks=pytest.mark.postgresql),
 ]
 in_stores = pytest.mark.parametrize(("where", "text"), STORED)
-with_texts = pytest.mark.parametrize("text", list(TEXTS.values()), ids=list(TEXTS))
 
 
 @pytest.fixture
@@ -72,13 +69,13 @@ def test_it_is_a_conflict_and_nothing_is_written(place, text):
     assert (conflict["ours_by"], conflict["theirs_by"]) == ("planner", "auditor")
     assert head() == bodies(text, PLANS[1])
     assert len(run_json("branches", "neo")["branches"]) == 1
+    assert_settled(text, ["--precedence", "planner,auditor"], PLANS[1:2])
 
 
-@in_stores
+@pytest.mark.parametrize(("where", "text"), STORED[2:3])
 @pytest.mark.parametrize(
     ("options", "plans"),
     [
-        (["--precedence", "planner,auditor"], PLANS[1:2]),
         (["--precedence", "auditor,planner"], PLANS[2:]),
         (["--ours"], PLANS[1:2]),
         (["--theirs"], PLANS[2:]),
@@ -86,45 +83,32 @@ def test_it_is_a_conflict_and_nothing_is_written(place, text):
     ],
 )
 def test_who_wins_stands_alone(place, text, options, plans):
+    assert_settled(text, options, plans)
+
+
+def assert_settled(text, options, plans):
     said = run_json("merge", "neo", *options)
     assert (said["merged"], len(said["settled"])) == (["2a"], 1)
     assert sorted(head()) == sorted(bodies(text, *plans))
     assert run_json("branches", "neo")["branches"] == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "plans"), [("o", PLANS[1:2]), ("t", PLANS[2:]), ("b", PLANS[1:]), ("e plan v10", ["plan v10"])]
-)
 @pytest.mark.parametrize(("where", "text"), STORED[:1])
-def test_a_person_is_asked(place, text, typed, plans):
+def test_a_person_is_asked(place, text):
     with terminals(place, "merge", "neo", "--interactive") as opening:
         terminal = opening()
         shown = terminal.wait_for("o, t, b, e WORDS, q or ?: ")
         assert all(plan in shown for plan in PLANS)
-        terminal.type(f"{typed}\n")
+        terminal.type("e plan v10\n")
         terminal.wait_for("merged 2a in neo/user (revision 3)")
         assert terminal.status() == 0
-    assert sorted(head()) == sorted(bodies(text, *plans))
-
-
-@with_texts
-@pytest.mark.parametrize(
-    ("precedence", "plans"),
-    [(("planner", "auditor"), PLANS[1:2]), ("ours", PLANS[1:2]), ("theirs", PLANS[2:]), ("both", PLANS[1:])],
-)
-def test_in_memory(tmp_path, text, precedence, plans):
-    root = make_root(tmp_path, profiles=PROFILES, files={"neo/user": text.format(PLANS[0])})
-    for plan, agent in ((PLANS[1], "planner"), (PLANS[2], "auditor")):
-        root.replace("neo", PLANS[0], plan, expected=1, actor=agent, on_stale="branch")
-    with pytest.raises(MergeConflictError):
-        root.merge("neo")
-    root.merge("neo", precedence=precedence)
-    assert sorted(entry.body for entry in parse(text_of(root)).entries) == sorted(bodies(text, *plans))
+    assert head() == bodies(text, "plan v10")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: git is not installed on this machine")
-@with_texts
-@pytest.mark.parametrize("way", ["merge", "merge the other way"])
+@pytest.mark.parametrize(
+    ("text", "way"), [*((text, "merge") for text in TEXTS.values()), (TEXTS["alone"], "merge the other way")]
+)
 def test_git_waits_for_a_person(tmp_path, text, way):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     repository = Repository(tmp_path)

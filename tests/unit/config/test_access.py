@@ -48,6 +48,7 @@ def test_only_the_named_categories():
     assert view.categories == ("talk",)
     assert bodies(view) == ["one", "two"]
     assert view.hidden == 4
+    assert view.to_dict()["problems"] == []  # one of a header is nobody's
 
 
 def test_a_profile_that_names_nothing_sees_what_has_no_category():
@@ -87,6 +88,8 @@ FLAT = "Loose.\n§\nToo.\n"
         ({"memory_categories": ("talk",)}, False),
         ({"user_memory_categories": ("*",)}, False),
         ({"user_memory_categories": ("*",), "tier": 1}, False),
+        ({"user_memory_categories": ("__uncategorized__",)}, True),
+        ({"user_memory_categories": ("!*", "__uncategorized__")}, True),
         ({"user_memory_categories": ("talk",), "include_uncategorized": True}, True),
     ],
 )
@@ -111,25 +114,11 @@ def test_a_flat_file_that_is_hidden_is_said(text, settings, warned):
     assert see(text, **settings).warnings("neo") == (said if warned else ())
 
 
-def test_no_pattern_reaches_uncategorized_entries_and_their_name_does():
-    assert "Loose." not in bodies(see(user_memory_categories=("*",)))
-    assert "Loose." in bodies(see(user_memory_categories=("__uncategorized__",)))
-
-
 @together("selectors", [("!__uncategorized__",), ("talk", "!*"), ("!__un*", "talk")])
 @together("include", [None, True])
 def test_a_profile_that_takes_uncategorized_away_does_not_see_it(selectors, include):
     view = see("Loose.\n", user_memory_categories=selectors, include_uncategorized=include)
     assert (bodies(view), view.hidden) == ([], 1)
-
-
-def test_uncategorized_can_be_taken_away_and_named_again():
-    assert bodies(see("Loose.\n", user_memory_categories=("!*", "__uncategorized__"))) == ["Loose."]
-
-
-def test_a_mistyped_header_fails_closed():
-    view = see("## Finanse Rules\nsecret\n", user_memory_categories=("finance-rules",))
-    assert bodies(view) == []
 
 
 CLOSED = Taxonomy(
@@ -160,10 +149,6 @@ def test_the_json_form_holds_nothing_else():
     assert list(form["categories"]) == ["talk"]
     assert {problem["line"] for problem in form["problems"]} == {10}
     assert not any(word in json.dumps(form) for word in ("hidden", "open", "Title of", "ecret"))
-
-
-def test_a_problem_of_a_header_is_nobodys():
-    assert see(user_memory_categories=("finance-rules",)).to_dict()["problems"] == []
 
 
 def test_a_prompt_counts_what_it_hides():

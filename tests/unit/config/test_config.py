@@ -11,7 +11,6 @@ from catmem.config.config import (
     Rollout,
     Signing,
     Taxonomy,
-    days,
     find_root,
     load_config,
     read_config,
@@ -82,6 +81,7 @@ def test_everything(config_of, tmp_path, monkeypatch):
     assert config.limits == {"user": 1375, "memory": 2200}
     assert config.stale_after == 60
     assert config.prompt == {"style": "xml", "budget": {"total": 9000}}
+    assert validate({"prompt": config.prompt}, "profile") == []
     assert config.rollout == Rollout("canary", 10)
     assert config.agents == {"planner-2": "planner"}
     assert config.signing == Signing(required=True, keys="~/keys", clock_skew=300)
@@ -98,15 +98,9 @@ def test_without_a_file_everything_has_a_default(tmp_path):
     assert config.taxonomy.closed_slugs is None
 
 
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n", "version: 1\n"])
+@together("text", ["", "# nothing yet\n", "{}\n", "version: 1\n"])
 def test_an_empty_file_says_nothing(config_of, tmp_path, text):
     assert config_of(text) == Config(tmp_path, tmp_path / "catmem.yaml")
-
-
-def test_a_relative_root_becomes_absolute(tmp_path, monkeypatch):
-    (tmp_path / "a").mkdir()
-    monkeypatch.chdir(tmp_path / "a")
-    assert load_config("..").root == tmp_path
 
 
 def test_a_root_that_is_no_folder_is_no_root(tmp_path):
@@ -116,14 +110,12 @@ def test_a_root_that_is_no_folder_is_no_root(tmp_path):
             load_config(path)
 
 
-def test_a_broken_link_is_not_taken_for_a_missing_file(tmp_path):
+def test_a_folder_or_a_broken_link_is_not_taken_for_a_missing_file(tmp_path):
     (tmp_path / "catmem.yaml").symlink_to(tmp_path / "nothing")
     with pytest.raises(UnreadableError):
         load_config(tmp_path)
     assert find_root(tmp_path) == tmp_path
-
-
-def test_a_folder_named_catmem_yaml_is_an_error(tmp_path):
+    (tmp_path / "catmem.yaml").unlink()
     (tmp_path / "catmem.yaml").mkdir()
     with pytest.raises(UnreadableError) as caught:
         load_config(tmp_path)
@@ -140,16 +132,12 @@ def test_the_root_is_found_upward(tmp_path, monkeypatch):
     assert find_root(tmp_path) is None
     monkeypatch.chdir(deep)
     assert find_root(".") == tmp_path / "root"
+    assert load_config("..").root == tmp_path / "root" / "a"  # absolute
     (deep / "catmem.yaml").touch()
     assert find_root(deep) == deep
 
 
-@pytest.mark.parametrize("store", ["files", "sqlite:///x.db", "postgresql://host/db"])
-def test_stores(config_of, store):
-    assert config_of(f"store: {store}\n").store == store
-
-
-@pytest.mark.parametrize(
+@together(
     ("homes", "expected"),
     [
         ("people", "/srv/place/people/neo"),
@@ -167,7 +155,7 @@ def test_homes(tmp_path, monkeypatch, homes, expected):
     assert str(config.home("neo")) == expected.replace("/srv/place", str(tmp_path))
 
 
-@pytest.mark.parametrize("homes", ["{profile}", "{name", "{{name}}", "{name!r}", "a}b", "{}"])
+@together("homes", ["{profile}", "{name", "{{name}}", "{name!r}", "a}b", "{}"])
 def test_other_braces_are_refused(config_of, homes):
     with pytest.raises(ConfigError) as caught:
         config_of(f"homes: '{homes}'\n")
@@ -180,14 +168,11 @@ def test_no_path_is_made_of_a_bad_name(tmp_path):
     assert caught.value.code == "bad_name"
 
 
-@together("name", ["a", "0", "neo", "a-b_c", "x" * 64])
-def test_names(name):
-    assert is_name(name)
-
-
-@together("name", ["", ".", "..", "../x", "a/b", "A", "é", "-a", "_a", "a.b", "a b", "neo\n", "x" * 65])
-def test_what_is_no_name(name):
-    assert not is_name(name)
+def test_names():
+    for name in ("a", "0", "neo", "a-b_c", "x" * 64):
+        assert is_name(name)
+    for no_name in ("", ".", "..", "../x", "a/b", "A", "é", "-a", "_a", "a.b", "a b", "neo\n", "x" * 65):
+        assert not is_name(no_name)
 
 
 def test_declared_names_aliases_and_what_has_no_category(config_of):
@@ -203,27 +188,19 @@ def test_declared_names_aliases_and_what_has_no_category(config_of):
     assert taxonomy.closed_slugs == {"communication-style", "workflow-rules-finance", "__uncategorized__"}
 
 
-@pytest.mark.parametrize("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
+@together("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
 def test_a_category_has_a_slug_a_title_and_aliases(config_of, name):
     taxonomy = config_of(EVERYTHING).taxonomy
     assert taxonomy.category(name) == taxonomy.named(name) == "communication-style"
 
 
-def test_a_name_that_is_not_declared_is_a_slug_of_its_own(config_of):
+def test_a_name_that_is_not_declared_is_a_slug_of_its_own_and_aliases_are_resolved_in_exact_selectors_only(config_of):
     taxonomy = config_of(EVERYTHING).taxonomy
+    resolved = ("communication-style", "!communication-style", "comm*", "other")
+    assert taxonomy.resolved(("comm", "!comm", "comm*", "other")) == resolved
     assert (taxonomy.category("Travel (abroad)"), taxonomy.named("Travel (abroad)")) == ("travel-abroad", None)
     assert (taxonomy.category("!"), taxonomy.named("!")) == ("", None)
     assert taxonomy.named("__uncategorized__") == "__uncategorized__"
-
-
-def test_aliases_are_resolved_in_exact_selectors_only(config_of):
-    taxonomy = config_of(EVERYTHING).taxonomy
-    assert taxonomy.resolved(("comm", "!comm", "comm*", "other")) == (
-        "communication-style",
-        "!communication-style",
-        "comm*",
-        "other",
-    )
 
 
 def test_a_category_without_a_title_gets_one_whose_slug_it_is(config_of):
@@ -240,15 +217,6 @@ def test_an_alias_may_be_given_once_only(config_of):
     with pytest.raises(ConfigError) as caught:
         config_of("taxonomy:\n  categories:\n    a:\n      aliases:\n        - x\n        - X\n")
     assert (caught.value.code, caught.value.line) == ("alias_taken", 6)
-
-
-def test_prompt_defaults_fit_the_schema_of_profiles_too(config_of):
-    assert validate({"prompt": config_of(EVERYTHING).prompt}, "profile") == []
-
-
-def test_days():
-    assert days("0d") == 0
-    assert days("180d") == 180
 
 
 # --- what is left of a file that is not right ---
@@ -301,7 +269,7 @@ def test_a_title_that_is_the_name_of_another_category_is_no_alias(tmp_path):
     assert config.taxonomy.categories["a"].aliases == ()
 
 
-@pytest.mark.parametrize("text", ["[]\n", "taxonomy: []\n", "taxonomy: {categories: {a: {aliases: {b: c}}}}\n", "3\n"])
+@together("text", ["[]\n", "taxonomy: []\n", "taxonomy: {categories: {a: {aliases: {b: c}}}}\n", "3\n"])
 def test_any_yaml_leaves_a_configuration(tmp_path, text):
     put(tmp_path / "catmem.yaml", text)
     config, faults = read_config(tmp_path)

@@ -10,6 +10,7 @@ from catmem.config.config import config_of
 from catmem.config.declaring import with_categories
 from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
+from tests.together import together
 
 NEW = {"comm": "Comm", "r-d": "R&D"}
 LINES = "comm: {title: Comm}", "r-d: {title: R&D}"
@@ -55,7 +56,7 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new"), TEXTS.values(), ids=TEXTS)
+@together(("old", "new"), TEXTS.values(), ids=TEXTS)
 def test_nothing_else_changes(tmp_path, old, new):
     made = with_categories(old.format(), NEW, tmp_path / "catmem.yaml")
     assert made == new.format(*LINES)
@@ -64,7 +65,7 @@ def test_nothing_else_changes(tmp_path, old, new):
     assert (categories["comm"].title, categories["r-d"].title) == ("Comm", "R&D")
 
 
-@pytest.mark.parametrize("old", ["taxonomy:\n", "taxonomy:\n  categories:\nversion: 1\n", "version: 1\n...\n"])
+@together("old", ["taxonomy:\n", "taxonomy:\n  categories:\nversion: 1\n", "version: 1\n...\n"])
 def test_what_is_empty_or_ends_oddly(tmp_path, old):
     try:
         made = with_categories(old, NEW, tmp_path / "catmem.yaml")
@@ -96,7 +97,7 @@ def test_words_that_yaml_takes_for_something_else(tmp_path):
     assert [each.title for each in config_of(tmp_path, made).taxonomy.categories.values()] == ["True", "Null"]
 
 
-@pytest.mark.parametrize("title", ["Sales #1", "# x", "a]b", "Q [x", "\U0001f600: x", "a: b", "'", "- a"])
+@together("title", ["Sales #1", "# x", "a]b", "Q [x", "\U0001f600: x", "a: b", "'", "- a"])
 def test_a_title_that_means_something_to_yaml_is_quoted(tmp_path, title):
     made = with_categories("", {"new": title}, tmp_path / "catmem.yaml")
     assert parse_yaml(made).data["taxonomy"]["categories"]["new"]["title"] == title

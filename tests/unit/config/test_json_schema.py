@@ -33,11 +33,6 @@ def fault_of(text, name="profile"):
     return fault
 
 
-def test_what_fits_has_no_faults():
-    assert faults_of("name: neo\ntier: 2\nuser_memory_categories: [a, b*]\n") == []
-    assert faults_of("version: 1\ntaxonomy: {categories: {a: {}}}\n", "config") == []
-
-
 def test_a_fault_has_its_place():
     fault = fault_of("name: neo\nprompt:\n  style: xm\n")
     assert (fault.path, fault.line, fault.column) == ("x.yaml", 3, 3)
@@ -52,11 +47,6 @@ def test_a_file_that_is_something_else_is_not_quoted(text, name):
     said = f"{fault.message} {fault.hint}"
     assert "must be a mapping of keys to values" in said
     assert not any(word in said for word in ("hidden", "47"))
-
-
-def test_without_positions_a_fault_has_no_line():
-    (fault,) = validate({"tier": 7}, "profile")
-    assert (fault.path, fault.line, fault.column, fault.key) == (None, None, None, ("tier",))
 
 
 def test_all_faults_are_found_in_the_order_of_the_file():

@@ -8,6 +8,7 @@ from catmem.config.config import load_config
 from catmem.config.profile import find_profile, load_profile
 from catmem.config.rights_table import reasons
 from tests.golden.case import put
+from tests.together import together
 
 LOOSE = "__uncategorized__"
 CONFIG = """\
@@ -37,7 +38,7 @@ def ask(tmp_path):
 FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "category", "said"),
     [
         (FINANCE, "finance-vendors", ("yes", "selected", "'finance-*' of memory_categories selects it")),
@@ -61,7 +62,7 @@ def test_reading(ask, text, category, said):
     assert (reason.answer, reason.rule, reason.because) == said
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "category", "said"),
     [
         ("{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
@@ -76,7 +77,7 @@ def test_writing(ask, text, category, said):
     assert (reason.answer, reason.rule, reason.because) == said
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "said"),
     [
         ("{}", ("no", "may-verify", "may_verify is not said, and tier 2 may not by default")),

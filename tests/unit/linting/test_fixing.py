@@ -113,14 +113,9 @@ def test_a_fix_that_would_take_another_entry_with_it_is_left_out():
     new, done = once(text, swallow, fine)
     assert new == "one\n§\ntwo\n§\n3"
     assert done == 1
-
-
-def test_a_fix_that_would_add_to_another_entry_is_left_out():
+    # Nor may a fix add to another entry, but it may open a section for what follows.
     text = "## A\none\n§\ntwo\n§\nthree"
     assert once(text, finding((9, 10, "§\nmore\n"), start=9)) == (text, 0)
-
-
-def test_a_fix_may_open_a_section_for_what_follows():
     assert once("## A\none\n§\ntwo", finding((5, 8, "one\n§\n## B"), start=5)) == ("## A\none\n§\n## B\n§\ntwo", 1)
 
 

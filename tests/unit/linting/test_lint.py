@@ -27,17 +27,9 @@ def found(text, **how):
     return [(each.line, each.code) for each in catmem.lint(catmem.parse(text), **how)]
 
 
-def test_rules_on_the_file_and_across_its_entries():
+def test_rules_on_the_file_and_across_its_entries_and_with_a_day_the_dated_ones_too():
     assert found(TEXT) == [(2, "CM203"), (6, "CM201")]
-
-
-def test_with_a_day_the_dated_rules_too():
     assert found(TEXT, as_of=AS_OF) == [(2, "CM203"), (2, "CM307"), (6, "CM201")]
-
-
-def test_the_same_values_give_the_same():
-    document = catmem.parse(TEXT)
-    assert catmem.lint(document, as_of=AS_OF) == catmem.lint(document, as_of=AS_OF)
 
 
 def test_a_comment_to_lint_is_text_like_any_other():

@@ -16,6 +16,7 @@ from catmem.model.edit import TextEdit
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
 CODES = ("CM299", "CM298", "CM297", "CM192")
@@ -89,12 +90,14 @@ EVERYTHING = ["homes/neo/USER.md:2 CM299", "homes/other/USER.md:1 CM298"]
 
 
 def test_everything_below_the_root(root):
+    before = sorted(root.rglob("*"))
     result = open_lint(root).run()
     assert places(result) == EVERYTHING
+    assert sorted(root.rglob("*")) == before  # nothing is written
     assert (result.files, result.exit_status) == (5, 1)
 
 
-@pytest.mark.parametrize(
+@together(
     ("path", "lines"),
     [
         ("homes/neo", EVERYTHING[:1]),
@@ -167,7 +170,7 @@ def test_a_file_that_vanishes_after_it_was_found(root):
     assert places(linter.run()) == ["homes/neo/USER.md:1 CM192", EVERYTHING[1]]
 
 
-@pytest.mark.parametrize("path", ["gone.md", "homes/nobody", "", "notes.txt"])
+@together("path", ["gone.md", "homes/nobody", "", "notes.txt"])
 def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatch):
     monkeypatch.chdir(root)
     put(root / "notes.txt", "todo")
@@ -178,7 +181,7 @@ def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatc
 # --- configuration that is not right -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "text", "code"),
     [
         ("catmem.yaml", "version: [", "yaml_syntax"),
@@ -193,8 +196,10 @@ def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatc
     ],
 )
 def test_files_are_looked_at_all_the_same_and_the_status_is_2(root, name, text, code):
+    before = (root / name).read_text() if (root / name).exists() else None
     put(root / name, text)
     result = open_lint(root).run()
+    (root / name).unlink() if before is None else put(root / name, before)
     assert [error.code for error in result.errors] == [code]
     assert result.exit_status == 2
     assert set(EVERYTHING) <= set(places(result))
@@ -207,12 +212,6 @@ def test_an_error_in_the_settings_names_its_line(root):
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_run_writes_nothing(root):
-    before = sorted(root.rglob("*"))
-    found(root)
-    assert sorted(root.rglob("*")) == before
 
 
 def test_each_run_looks_at_the_files_as_they_are(root):

@@ -54,28 +54,24 @@ def shows_none(said):
     return not any(secret in said for secret in hidden)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@together("form", FORMS)
 def test_no_form_shows_one(root, form):
     said = run("--format", form)
     assert "CM605" in said
     assert "CM102" in said
     assert shows_none(said)
+    said = run("--format", form, "--ignore", "CM605")  # nor when the rule for secrets is off
+    assert "CM102" in said
+    assert shows_none(said)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@together("form", FORMS)
 def test_a_message_of_its_own_is_not_masked(tmp_path, monkeypatch, form):
     put(tmp_path / "USER.md", "## Pay\nDB_PASSWORD=password-7-Falk0n!\n")
     monkeypatch.chdir(tmp_path)
     said = run("--format", form)
     assert "a random text that is called a password, a token" in said
     assert "Falk0n" not in said
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_nor_when_the_rule_for_secrets_is_off(root, form):
-    said = run("--format", form, "--ignore", "CM605")
-    assert "CM102" in said
-    assert shows_none(said)
 
 
 def test_nor_does_a_diff(root):

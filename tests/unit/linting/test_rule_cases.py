@@ -61,27 +61,19 @@ def findings(case, context, text=None):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_finds_just_this(case, context):
+def test_finds_just_this_and_its_fixes_write_this_and_leave_nothing_to_fix(case, context):
     found = findings(case, context)
     said = [{"line": file.line(one.start), "text": file.text[one.start : one.end]} for file, one in found]
     assert said == [{key: value for key, value in one.items() if key != "path"} for one in case["findings"]]
     assert [file.path for file, _ in found] == [
         one.get("path", file.path) for one, (file, _) in zip(case["findings"], found, strict=True)
     ]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_messages_are_one_sentence_without_a_full_stop(case, context):
-    for _, one in findings(case, context):
+    for _, one in found:  # one sentence, without a full stop
         assert one.message
         assert "\n" not in one.message
         assert not one.message.endswith(".")
         assert not one.hint or one.hint.endswith((".", "?"))
 
-
-@pytest.mark.parametrize("case", CASES)
-def test_fixes_write_this_and_then_there_is_nothing_to_fix(case, context):
-    found = findings(case, context)
     rule = all_rules()[case["rule"]]
     fixes = [one.fix for _, one in found if one.fix is not None]
     if "fixed" not in case:

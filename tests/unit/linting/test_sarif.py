@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from catmem.cli.main import group
 from tests.golden import lint_case
 from tests.golden.case import put
+from tests.together import together
 
 SCHEMA = Path(__file__).with_name("sarif-schema-2.1.0.json")
 
@@ -33,7 +34,7 @@ def faults(validator, log):
     return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(log)]
 
 
-@pytest.mark.parametrize("golden", sorted(lint_case.FOLDER.glob("*sarif*")), ids=lambda path: path.name)
+@together("golden", sorted(lint_case.FOLDER.glob("*sarif*")), ids=lambda path: path.name)
 def test_the_golden_log_fits_the_schema(validator, golden):
     assert faults(validator, json.loads(golden.read_bytes())) == []
 

@@ -45,10 +45,6 @@ def line(overview, name):
     return next(each for each in overview.lines if each.name == name)
 
 
-def test_profiles_stand_by_tier_and_name(overviews):
-    assert [each.name for each in overviews.read(DAY).lines] == ["boss", "neo", "pupil"]
-
-
 def test_a_profile_that_only_others_extend_has_a_line_once_it_has_files(overviews, workspace):
     put(workspace.root / "profiles" / "base.yaml", "include_uncategorized: false\nseed_from: boss\n")
     assert line(overviews.read(DAY), "base").seeded is not None  # which nothing extends yet
@@ -66,23 +62,18 @@ def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace)
     assert measure.due == {"unverified": 2, "expired": 1}
     assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 150), ("file, user", 400)]
     assert measure.fullest.name == "prompt, total"
-
-
-def test_a_profile_that_was_never_seeded_says_so(overviews):
-    seeded = line(overviews.read(DAY), "pupil").seeded
-    assert (seeded.source, seeded.arriving, seeded.known, seeded.in_step) == ("boss", 2, False, False)
-    assert line(overviews.read(DAY), "neo").seeded is None
+    assert line(overviews.read(DAY), "boss").measure.due == {"stale": 1}
+    assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").measure.due
 
 
 def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, workspace):
+    seeded = line(overviews.read(DAY), "pupil").seeded
+    assert (seeded.source, seeded.arriving, seeded.known, seeded.in_step) == ("boss", 2, False, False)
+    assert line(overviews.read(DAY), "neo").seeded is None
     workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     assert line(overviews.read(DAY), "pupil").seeded.in_step
     workspace.add("boss", "Reads on trains.", category="talk")
     assert line(overviews.read(DAY), "pupil").seeded.arriving == 1
-
-
-def test_an_entry_that_both_sides_changed_is_a_conflict(overviews, workspace):
-    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     workspace.replace("boss", "Likes tables", content="Likes small tables.")
     workspace.replace("pupil", "Likes tables", content="Likes large tables.")
     assert line(overviews.read(DAY), "pupil").seeded.conflicts == 1
@@ -106,6 +97,7 @@ def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace
 
 def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
     workspace.path("neo", "user").write_bytes(b"\xff")
+    overviews.prepare(lambda: False)  # passes over it
     found = line(overviews.read(DAY), "neo")
     assert found.measure is None
     assert [problem.code for problem in found.problems] == ["not_utf8"]
@@ -182,11 +174,6 @@ def test_branches_proposals_and_what_was_rejected_make_another_list(overviews, w
     assert kinds() == {"branches"}
 
 
-def test_another_day_is_another_overview(overviews):
-    assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").measure.due
-    assert line(overviews.read(DAY), "boss").measure.due == {"stale": 1}
-
-
 def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):
     before = overviews.read(DAY)
     workspace.add("neo", "Another.", category="talk")
@@ -228,12 +215,6 @@ def test_preparing_ends_when_it_is_told_to(overviews):
     overviews.prepare(stopped)
     assert len(asked) == 2
     assert len(overviews.read(DAY).lines) == 3
-
-
-def test_preparing_passes_over_what_cannot_be_read(workspace, overviews):
-    (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
-    overviews.prepare(lambda: False)
-    assert line(overviews.read(DAY), "neo").problems
 
 
 def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):

@@ -1,13 +1,19 @@
-"""Imports go down only, and nothing below the service touches the world (docs/architecture.md, "Layers")."""
+"""Imports go down only, nothing below the service touches the world, one name is one thing (docs/architecture.md).
+
+All that looks at every module stands here: the package is parsed once.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from functools import cache
+from collections import defaultdict
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.docs.test_sentences import MOST_WORDS, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,23 +77,24 @@ LOOKING_METHODS = {
 CLOCK_METHODS = {"today", "now", "utcnow"}
 
 
-@cache
-def parsed(text: str) -> ast.Module:
-    return ast.parse(text)
-
-
 class Module:
     """One module of the package: its name, its layer and its syntax tree."""
 
     def __init__(self, package: Path, path: Path) -> None:
+        self.place = path.relative_to(package).as_posix()
         parts = ["catmem", *path.relative_to(package).with_suffix("").parts]
         self.is_package = parts[-1] == "__init__"
         self.name = ".".join(parts[:-1] if self.is_package else parts)
         self.text = path.read_text(encoding="utf-8")
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
-        return parsed(self.text)
+        return ast.parse(self.text)
+
+    @cached_property
+    def parts(self) -> list[ast.AST]:
+        """All of the tree."""
+        return list(ast.walk(self.tree))
 
     @property
     def layer(self) -> str:
@@ -111,6 +118,7 @@ def layer_of(name: str) -> str:
     raise KeyError(name)
 
 
+@cache
 def modules(package: Path) -> list[Module]:
     return [Module(package, path) for path in sorted(package.rglob("*.py"))]
 
@@ -121,7 +129,7 @@ def names(package: Path) -> set[str]:
 
 def imports(module: Module, known: set[str]) -> Iterator[tuple[int, str]]:
     """Line and dotted name of each import, those inside functions and under TYPE_CHECKING too: all are dependencies."""
-    for part in ast.walk(module.tree):
+    for part in module.parts:
         if isinstance(part, ast.Import):
             yield from ((part.lineno, alias.name) for alias in part.names)
         elif isinstance(part, ast.ImportFrom):
@@ -163,13 +171,13 @@ def worldly(module: Module, known: set[str]) -> list[str]:
             found.append(f"{module.name}:{line} imports {name}: only the loaders of profiles and configuration read")
     writes = {
         (part.lineno, each.name)
-        for part in ast.walk(module.tree)
+        for part in module.parts
         if isinstance(part, ast.ImportFrom) and part.module == "catmem.files"
         for each in part.names
         if each.name not in READING
     }
     found += [f"{module.name}:{line} imports catmem.files.{name}" for line, name in writes]
-    for part in ast.walk(module.tree):
+    for part in module.parts:
         if not isinstance(part, ast.Call):
             continue
         if isinstance(part.func, ast.Name) and part.func.id in WORLDLY_CALLS:
@@ -187,7 +195,7 @@ def _typing_lines(module: Module) -> set[int]:
     """The lines under ``if TYPE_CHECKING:``, where an import names a type and does nothing."""
     return {
         part.lineno
-        for branch in ast.walk(module.tree)
+        for branch in module.parts
         if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
         for part in ast.walk(branch)
         if isinstance(part, ast.Import | ast.ImportFrom)
@@ -218,7 +226,7 @@ def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
         f"{module.name}:{part.lineno}"
         for module in modules(package)
         if not module.name.startswith(("catmem.store.", "catmem.plugins.sql", "catmem.workspace.stores"))
-        for part in ast.walk(module.tree)
+        for part in module.parts
         if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
         if module.name != "catmem.linting.rules.dates"  # what facts are of
     ]
@@ -240,6 +248,64 @@ def test_the_architecture_page_names_every_ground_module(root):
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith("ground "))
     assert set(line.split()[1:]) == GROUND
+
+
+def test_only_the_gate_commits_to_the_store_of_a_root(package):
+    """Others commit to other stores: of files that are no entity, of Hermes Agent's files, of copies, of a simulation."""
+    found = {
+        module.place
+        for module in modules(package)
+        if not module.place.startswith(("store/", "plugins/sql/"))
+        for part in module.parts
+        if isinstance(part, ast.Attribute) and part.attr == "commit" and _may_be_a_store(part.value)
+    }
+    assert found == {
+        "writing/gate.py",
+        "workspace/formatting.py",
+        "workspace/copying.py",
+        "plugins/hermes/store_scan.py",
+        "plugins/simulate/simulation.py",
+    }
+
+
+def _may_be_a_store(value: ast.expr) -> bool:
+    """Whether a value that has a ``commit`` is one; writers have attempts, and the gate itself."""
+    return ast.unparse(value).split(".")[-1] not in {"gate", "trying", "attempt", "self", "super()"}
+
+
+def test_each_module_says_in_one_short_sentence_what_it_is(package):
+    first = {each.place: (ast.get_docstring(each.tree) or "").partition("\n")[0] for each in modules(package)}
+    assert {place: line for place, line in first.items() if not line or words(line) > MOST_WORDS} == {}
+
+
+def more_than_one(places: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def test_no_public_class_has_the_name_of_another(package):
+    places = defaultdict(list)
+    for module in modules(package):
+        for part in module.parts:
+            if isinstance(part, ast.ClassDef) and not part.name.startswith("_"):
+                places[part.name].append(module.place)
+    assert len(places) > 300
+    assert more_than_one(places) == {}
+
+
+OF_GROUPS = {"ops", "cli/texts", "cli/dialogues"}
+"""A group of operations has one name here, that of what it is on: `ops/branches` is on what `merging/branches` knows."""
+OF_PLUGINS = {"operations.py", "texts.py"}
+"""What every plugin may have (`docs/first-change.md`)."""
+
+
+def test_no_module_has_the_name_of_another(package):
+    places = defaultdict(list)
+    for module in modules(package):
+        folder, _, name = module.place.rpartition("/")
+        if name not in {"__init__.py", "__main__.py", *OF_PLUGINS} and folder not in OF_GROUPS:
+            places[name].append(module.place)
+    assert len(places) > 200
+    assert more_than_one(places) == {}
 
 
 @pytest.fixture

@@ -6,12 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
-from catmem.errors import ConfigError
-from catmem.ops.table import FAMILIES, OPERATIONS, import_rows
 from catmem.registry import Registry, loaded, registry
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put
@@ -96,21 +93,27 @@ BAD = {
 }
 
 
+def install(folder, plugins):
+    """Put packages beside each other, with what an installation says of them."""
+    points = "".join(f"{name} = {name}:register\n" for name in plugins)
+    for name, text in plugins.items():
+        put(folder / name / "__init__.py", text)
+        put(folder / name / "operations.py", ROWS)
+        put(folder / name / "texts.py", TEXTS)
+    put(folder / "others-1.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: others\nVersion: 1\n")
+    put(folder / "others-1.dist-info" / "entry_points.txt", f"[catmem.plugins]\n{points}")
+
+
 @pytest.fixture
-def catmem(tmp_path):
-    """Runs the command line with a plugin of another package, whose text is given first."""
+def python(tmp_path):
+    """Runs Python with packages of others in reach."""
     root = tmp_path / "root"
     write_root(root)
 
-    def run(text, *arguments, status=0, rows=ROWS):
-        put(tmp_path / "others" / "__init__.py", text)
-        put(tmp_path / "others" / "operations.py", rows)
-        put(tmp_path / "others" / "texts.py", TEXTS)
-        put(tmp_path / "others-1.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: others\nVersion: 1\n")
-        put(tmp_path / "others-1.dist-info" / "entry_points.txt", "[catmem.plugins]\nothers = others:register\n")
+    def run(*arguments, status=0):
         paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
-            [sys.executable, "-m", "catmem", *arguments],
+            [sys.executable, *arguments],
             cwd=root,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             capture_output=True,
@@ -123,52 +126,81 @@ def catmem(tmp_path):
     return run
 
 
-def test_what_another_package_adds_is_there(catmem):
+@pytest.fixture
+def catmem(tmp_path, python):
+    """Runs the command line with a plugin of another package, whose text is given first."""
+
+    def run(text, *arguments, status=0):
+        install(tmp_path, {"others": text})
+        return python("-m", "catmem", *arguments, status=status)
+
+    return run
+
+
+def test_what_another_package_adds_is_there_like_every_command(catmem):
+    text = f"{GOOD}    print('hm')\n"  # which is no data of a command
     assert catmem(GOOD, "hello").stdout == "hello\n"
+    assert json.loads(catmem(text, "hello", "--format", "json").stdout) == {"said": "hello"}
+    assert "catmem hello\n" in catmem(GOOD, "hello", "--help").stdout
     assert "  hello   Say hello.\n" in catmem(GOOD, "--help").stdout
     assert "others" in catmem(GOOD, "import", "--help").stdout
 
 
-@pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD)
-def test_a_plugin_that_fails_adds_nothing_and_is_named(catmem, text, reason):
-    plugins = json.loads(catmem(text, "doctor", "--format", "json").stdout)["plugins"]
-    (failed,) = [each for each in plugins if each["error"] is not None]
-    assert (failed["name"], failed["error"]["code"]) == ("others", "bad_plugin")
-    assert reason in failed["error"]["message"]
-    assert reason in catmem(text, "doctor").stdout
-    said = catmem(text, "hello", status=2).stderr
-    assert "There is no command 'hello'" in said
-    assert reason in said
-    assert "others" not in catmem(text, "import", "--help").stdout
-    assert catmem(text, "list", "-p", "neo").stdout
+def test_plugins_that_fail_add_nothing_and_are_named(python, tmp_path):
+    bad = {f"bad{place}": reason for place, (_, reason) in enumerate(BAD.values())}
+    install(
+        tmp_path, {f"bad{place}": text.replace("others", f"bad{place}") for place, (text, _) in enumerate(BAD.values())}
+    )
+    plugins = json.loads(python("-m", "catmem", "doctor", "--format", "json").stdout)["plugins"]
+    failed = {each["name"]: each["error"] for each in plugins if each["error"] is not None}
+    assert {*failed} == {*bad}
+    doctor, unknown = python("-m", "catmem", "doctor").stdout, python("-m", "catmem", "hello", status=2).stderr
+    assert "There is no command 'hello'" in unknown
+    for name, reason in bad.items():
+        error = failed[name]
+        assert (error["code"], reason in error["message"]) == ("bad_plugin", True), (name, error)
+        assert error["message"] in doctor
+        assert error["message"] in unknown
+    assert "bad" not in python("-m", "catmem", "import", "--help").stdout
+    assert python("-m", "catmem", "list", "-p", "neo").stdout
 
 
-@pytest.mark.parametrize(("rows", "reason"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_rows_that_are_not_right_are_told_and_none_of_them_is_kept(catmem, tmp_path, monkeypatch, rows, reason):
-    said = catmem(GOOD, "hello", status=2, rows=rows).stderr
+IMPORT_ALL = """\
+import json, sys
+from catmem.errors import ConfigError
+from catmem.ops.table import FAMILIES, OPERATIONS, import_rows
+import catmem.ops.entries, catmem.ops.memory
+
+for name in sys.argv[1:]:
+    before = set(OPERATIONS), set(FAMILIES)
+    try:
+        import_rows("hello", name)
+    except ConfigError as error:
+        print(json.dumps([error.code, error.message, (set(OPERATIONS), set(FAMILIES)) == before]))
+"""
+
+
+def test_rows_that_are_not_right_are_told_and_none_of_them_is_kept(python, tmp_path):
+    names = [f"rows{place}" for place in range(len(BAD_ROWS))]
+    for name, (rows, _) in zip(names, BAD_ROWS.values(), strict=True):
+        put(tmp_path / f"{name}.py", rows)
+    said = [json.loads(line) for line in python("-c", IMPORT_ALL, *names).stdout.splitlines()]
+    for name, (_, reason), (code, message, is_as_before) in zip(names, BAD_ROWS.values(), said, strict=True):
+        assert (code, is_as_before) == ("bad_plugin", True)
+        assert reason.replace("others.operations", name) in message
+
+
+def test_a_command_with_a_bad_row_says_so(python, tmp_path):
+    rows, reason = BAD_ROWS["no row"]
+    install(tmp_path, {"others": GOOD})
+    put(tmp_path / "others" / "operations.py", rows)
+    said = python("-m", "catmem", "hello", status=2).stderr
     assert said.startswith("error[bad_plugin]")
     assert reason in said
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in ("others", "others.operations"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    import_module("catmem.ops.entries")
-    before = set(OPERATIONS), set(FAMILIES)
-    with pytest.raises(ConfigError):
-        import_rows("hello", "others.operations")
-    assert (set(OPERATIONS), set(FAMILIES)) == before
-
-
-def test_a_row_of_a_plugin_has_the_doors_of_every_row(catmem):
-    assert json.loads(catmem(GOOD, "hello", "--format", "json").stdout) == {"said": "hello"}
-    assert "catmem hello\n" in catmem(GOOD, "hello", "--help").stdout
-
-
-def test_what_a_plugin_prints_is_no_data_of_a_command(catmem):
-    assert json.loads(catmem(f"{GOOD}    print('hm')\n", "doctor", "--format", "json").stdout)
 
 
 def test_the_plugins_of_catmem_come_before_others(catmem):
-    text = GOOD.replace('"hello", "o', '"sort", "o').replace("others = others", "aaa = others")
+    text = GOOD.replace('"hello", "o', '"sort", "o')
     plugins = json.loads(catmem(text, "doctor", "--format", "json").stdout)["plugins"]
     assert [each["name"] for each in plugins if each["error"]] == ["others"]
 

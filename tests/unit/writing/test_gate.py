@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import logging
 import os
@@ -37,31 +36,6 @@ def workspace(tmp_path):
 @pytest.fixture
 def shadow(tmp_path):
     return make_audited(tmp_path, "rollout: {mode: shadow}\n")
-
-
-def test_only_the_gate_commits_to_the_store_of_a_root(package):
-    """Others commit to other stores: of files that are no entity, of Hermes Agent's files, of copies, of a simulation."""
-    allowed = {
-        "writing/gate.py",
-        "workspace/formatting.py",
-        "workspace/copying.py",
-        "plugins/hermes/store_scan.py",
-        "plugins/simulate/simulation.py",
-    }
-    found = set()
-    for path in package.rglob("*.py"):
-        name = path.relative_to(package).as_posix()
-        if name.startswith(("store/", "plugins/sql/")):
-            continue
-        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(part, ast.Attribute) and part.attr == "commit" and _may_be_a_store(part.value):
-                found.add(name)
-    assert found == allowed
-
-
-def _may_be_a_store(value):
-    """Whether a value that has a ``commit`` is one; writers have attempts, and the gate itself."""
-    return ast.unparse(value).split(".")[-1] not in {"gate", "trying", "attempt", "self", "super()"}
 
 
 # --- how an operation ends ----------------------------------------------------------------------------------------

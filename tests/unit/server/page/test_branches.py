@@ -21,10 +21,10 @@ TEXT = "## Talk\nno calls before ten\n§\nshort answers only\n\n## Rules\ninvoic
 PAGE = "/page/branches/neo/user/2a"
 
 
-@pytest.fixture(params=["files", "sqlite:///memory.db"])
-def workspace(tmp_path, request):
+@pytest.fixture
+def workspace(tmp_path):
     """Revision 2 and branch 2a reword the same entry; branch 2b adds one, and merges by itself."""
-    put(tmp_path / "catmem.yaml", f"store: {request.param}\n")
+    put(tmp_path / "catmem.yaml", "{}\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     opened = Workspace.open(tmp_path, search=False)
     opened.store.commit("neo/user", None, lambda _: TEXT.encode(), Change())

@@ -12,7 +12,7 @@ from catmem.plugins.page.formats import day
 from catmem.store.contract import Change
 from tests.days import stand_still
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -31,9 +31,9 @@ def standing_day(monkeypatch):
     stand_still(monkeypatch, DAY)
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = root(tmp_path / "root", request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root")
     yield workspace
     workspace.store.close()
 

@@ -22,9 +22,9 @@ OLD = "/page/history/neo/user/1"
 NOW = "/page/history/neo/user/now"
 
 
-def opened(folder, store="files"):
+def opened(folder):
     """Two revisions."""
-    put(folder / "catmem.yaml", f"store: {store}\n")
+    put(folder / "catmem.yaml", "{}\n")
     put(folder / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     workspace = Workspace.open(folder, search=False)
     for text in (FIRST, SECOND):
@@ -32,9 +32,9 @@ def opened(folder, store="files"):
     return workspace
 
 
-@pytest.fixture(params=["files", "sqlite:///memory.db"])
-def workspace(tmp_path, request):
-    workspace = opened(tmp_path, request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = opened(tmp_path)
     yield workspace
     workspace.store.close()
 

@@ -11,7 +11,7 @@ from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from catmem.writing.operation import Operation
 from tests.days import stand_still
-from tests.unit.server.page.changing import STORES, TEXT, revisions, root, served, text_of
+from tests.unit.server.page.changing import TEXT, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -23,9 +23,9 @@ approval: {agents: all}
 ANN = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n"
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = root(tmp_path / "root", request.param, config=CONFIG, ann=ANN)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root", config=CONFIG, ann=ANN)
     yield workspace
     workspace.store.close()
 

@@ -11,7 +11,7 @@ from catmem.plugins.page import writing
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
-from tests.unit.server.page.changing import CONFIG, STORES, TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -19,9 +19,9 @@ FILE = "/page/files/neo/user"
 TYPED = "Prefers long answers.\nReally: <b>é</b>"
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = root(tmp_path / "root", request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root")
     yield workspace
     workspace.store.close()
 

@@ -16,17 +16,17 @@ ONE = "/page/seeds/neo"
 ALL = "/page/seeds/from/boss"
 
 
-def opened(folder, store="files"):
+def opened(folder):
     """The boss seeds neo and ann, who have nothing yet."""
-    write_files(folder, config=f"store: {store}\n")
+    write_files(folder)
     workspace = Workspace.open(folder, search=False)
     workspace.store.commit("boss/user", None, lambda _: TEXT.encode(), Change())
     return workspace
 
 
-@pytest.fixture(params=["files", "sqlite:///memory.db"])
-def workspace(tmp_path, request):
-    workspace = opened(tmp_path, request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = opened(tmp_path)
     yield workspace
     workspace.store.close()
 

@@ -11,7 +11,7 @@ from catmem.envelopes.tokens import new_token
 from catmem.names import UNCATEGORIZED
 from catmem.workspace.history import restore
 from tests.golden.case import put
-from tests.unit.server.page.changing import STORES, revisions, root, served, text_of
+from tests.unit.server.page.changing import revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -44,13 +44,13 @@ The bakery at the corner is closed until 31 March 2027, and nobody in the whole 
 """
 
 
-def sorting_root(folder, store="files", text=FLAT, config=CONFIG):
-    return root(folder / "root", store, text=text, config=config, neo=NEO)
+def sorting_root(folder, *, text=FLAT, config=CONFIG):
+    return root(folder / "root", text=text, config=config, neo=NEO)
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = sorting_root(tmp_path, request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = sorting_root(tmp_path)
     yield workspace
     workspace.store.close()
 

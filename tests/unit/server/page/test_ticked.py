@@ -8,7 +8,7 @@ import pytest
 
 from catmem.clock import today
 from tests.days import stand_still
-from tests.unit.server.page.changing import STORES, TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown, ticked
 from tests.unit.server.page.markup import Markup
 
@@ -26,9 +26,9 @@ def standing_day(monkeypatch):
     stand_still(monkeypatch, DAY)
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = root(tmp_path / "root", request.param)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root")
     yield workspace
     workspace.store.close()
 

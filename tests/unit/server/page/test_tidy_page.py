@@ -14,7 +14,7 @@ from catmem.envelopes.tokens import new_token
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.proposals import list_tidy
 from tests.golden.case import put
-from tests.unit.server.page.changing import STORES, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -39,9 +39,9 @@ Signs mail with both names.
 """
 
 
-@pytest.fixture(params=STORES, ids=["files", "sqlite"])
-def workspace(request, tmp_path):
-    workspace = root(tmp_path / "root", request.param, text=TEXT, config=CONFIG, neo=NEO)
+@pytest.fixture
+def workspace(tmp_path):
+    workspace = root(tmp_path / "root", text=TEXT, config=CONFIG, neo=NEO)
     workspace.submit(workspace.envelope("boss", "## Rules\nSigns mail with both of his names.\n"))
     yield workspace
     workspace.store.close()

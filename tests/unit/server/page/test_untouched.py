@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catmem.store.contract import Change
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, STORES, entry, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, entry, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 
 CLOSED = "taxonomy: {closed: true, categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"
@@ -180,15 +180,13 @@ HEADERS = st.sampled_from(["", "## Talk\n", "## Odd\n", "## Rules & more\n", "##
 PARTS = st.lists(st.tuples(HEADERS, TAGS, BODIES), min_size=1, max_size=3)
 
 
-@pytest.fixture(scope="module", params=STORES, ids=["files", "sqlite"])
-def whatever(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def whatever(tmp_path_factory):
     """A root whose file can say anything, with a browser at it, where categories are open; and one where not."""
     config = CONFIG.replace("limits: {user: 1200}\n", "")
     folder = tmp_path_factory.mktemp("whatever")
-    free = root(folder / "open", request.param, text="", config=config)
-    bound = root(
-        folder / "closed", request.param, text="", config=config.replace("taxonomy: {", "taxonomy: {closed: true, ")
-    )
+    free = root(folder / "open", text="", config=config)
+    bound = root(folder / "closed", text="", config=config.replace("taxonomy: {", "taxonomy: {closed: true, "))
     with served(free) as free_client, served(bound) as bound_client:
         yield {False: (free, free_client), True: (bound, bound_client)}
     free.store.close()

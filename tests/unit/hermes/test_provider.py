@@ -152,14 +152,6 @@ def test_no_answer_tells_of_what_the_profile_does_not_see(provider, home, argume
     assert user_file(home) == USER
 
 
-def test_after_three_refusals_the_agent_is_told_to_stop_and_a_new_turn_counts_anew(provider):
-    for _ in range(3):
-        answer = call(provider, action="remove", old_text="nothing like it")
-    assert answer["done"]
-    provider.on_turn_start(2, "hello", model="m")
-    assert "done" not in call(provider, action="remove", old_text="nothing like it")
-
-
 def test_what_the_agent_wrote_with_the_other_tool_does_not_hold_it_back(provider, home):
     assert call(provider, action="list")["success"]
     put(home.memories / "USER.md", user_file(home).replace("§", "§\nBy the other tool.\n§"))
@@ -195,20 +187,6 @@ def test_a_session_that_is_no_conversation_reads_and_does_not_write(home, contex
     provider.shutdown()
 
 
-@pytest.mark.parametrize("context", ["primary", "cron"])
-@pytest.mark.parametrize("arguments", [None, [], "x", {"action": {}}, {"action": []}])
-def test_arguments_of_any_kind_are_refused(home, context, arguments):
-    provider = Provider()
-    provider.initialize("one", hermes_home=str(home.path), agent_context=context)
-    reason = json.loads(provider.handle_tool_call("catmem_memory", arguments))["reason"]
-    assert reason == ("bad_arguments" if context == "primary" else "read_only")
-    provider.shutdown()
-
-
-def test_another_tool_is_not_answered(provider):
-    assert json.loads(provider.handle_tool_call("memory", {}))["reason"] == "unknown_tool"
-
-
 def test_unreadable_memory_is_said_and_not_taken_for_empty(provider, home, caplog):
     good = (home.memories / "USER.md").read_bytes()
     (home.memories / "USER.md").write_bytes(b"\xff")
@@ -242,13 +220,6 @@ def test_without_a_root_and_a_profile_it_is_not_available_and_the_log_says_why(h
     provider.shutdown()
 
 
-def test_the_status_shows_root_and_profile(provider, home):
-    assert provider.is_available()
-    assert provider.get_status_config(None) == {"root": str(home.root), "profile": "coder"}
-    # Not all of Hermes Agent's own folder, in which the root is.
-    assert provider.backup_paths() == [str((home.root / name).resolve()) for name in ("catmem-profiles", "catmem.yaml")]
-
-
 def test_what_hermes_setup_asks_for_is_kept(home, tmp_path):
     provider = Provider()
     defaults = {field["key"]: field["default"] for field in provider.get_config_schema()}
@@ -277,17 +248,6 @@ def test_the_tool_seeds_other_homes_in_the_layout_that_is_safe_there(provider, h
     assert "Tea, not coffee." in text
     assert "CANARY" not in text
     assert is_shared(parse(text))
-
-
-def test_a_session_that_only_reads_may_ask_for_a_slice(home):
-    provider = Provider()
-    provider.initialize("one", hermes_home=str(home.path), agent_context="cron")
-    answer = call(provider, action="prompt", categories=["tastes"])
-    assert "Tea, not coffee." in answer["text"]
-    assert "CANARY" not in answer["text"]
-    assert call(provider, action="prompt", categories=["payroll"])["text"] == ""
-    assert call(provider, action="prompt", **{"from": "default"})["reason"] == "unknown_name"
-    provider.shutdown()
 
 
 def test_a_secret_is_refused_and_reaches_no_file(provider, home):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.errors import NotUtf8Error
 from catmem.model.document import parse
 from catmem.plugins.hermes.store_text import FileText, encoded, is_plain, read_text, size_of
 from catmem.text import unify_newlines
@@ -94,10 +93,6 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
         assert mine == other
 
 
-def test_repetitions_are_there_on_request():
-    assert read_text("one\n§\ntwo\n§\none".encode(), repeated=True).entries == ["one", "two", "one"]
-
-
 def test_headers_are_no_entries_and_sections_repeat_each_other():
     file = read_text(SECTIONS.encode())
     assert file.entries == ["Loose.", "Lyon.", "Acme."]
@@ -124,11 +119,6 @@ def test_a_text_that_would_be_read_as_something_else_is_not_plain(text):
 @pytest.mark.parametrize("text", ["a", "a § b", "§ a", "### a", "##a", "# a", "[x: y] a", "a\nb"])
 def test_any_other_text_is_plain(text):
     assert is_plain(text)
-
-
-def test_bytes_that_are_no_text_are_no_empty_file():
-    with pytest.raises(NotUtf8Error):
-        read_text(b"one\xff")
 
 
 @given(st.lists(TEXTS.map(str.strip).filter(bool), unique=True, max_size=4))
@@ -162,12 +152,6 @@ def test_a_change_of_one_entry_leaves_the_others_and_every_header(text, data):
     headers = [[header.title for header in (each.document.scan.headers if each.document else ())] for each in
                (file, written, removed)]  # fmt: skip
     assert headers[0] == headers[1] == headers[2]
-
-
-@given(TEXTS)
-def test_a_draft_without_a_change_drops_repetitions_and_nothing_else(text):
-    file = read_text(text.encode())
-    assert file.written(file.draft()).entries == file.entries
 
 
 @pytest.mark.parametrize("text", ["a\r\n§\r\nb\r\n", "a\r\n§\r\nb", "\ufeff## A\r\na\r\n§\r\nb  \r\n\r\n## B\r\nc"])

@@ -123,16 +123,6 @@ async def test_what_is_over_the_budget_is_named_and_listed_by_category(tmp_path)
     assert whole["categories"] == {"talk": 2, "rules": 1}
 
 
-@talks
-async def test_it_is_told_anew_to_each_client(tmp_path):
-    workspace = root(tmp_path)
-    async with client_of(workspace, mode="legacy") as client:
-        assert "talk 2+1" in client.instructions
-    workspace.add("neo", "One more.", category="talk")
-    said, _ = await introduced(workspace)
-    assert "talk 3+1" in said
-
-
 def test_a_name_that_would_be_withheld_is_counted_and_not_told(tmp_path):
     workspace = root(tmp_path, user=f"## {INJECTION}\nx\n\n## Talk\ny\n")
     (tmp_path / "profiles" / "neo.yaml").write_text("user_memory_categories: ['*']\n")
@@ -148,13 +138,3 @@ def test_what_cannot_be_read_is_not_called_empty(tmp_path):
     said = instructions(workspace, "neo")
     assert said.endswith("What is on file cannot be read now.")
     assert "Nothing" not in said
-
-
-@talks
-async def test_a_forbidden_call_repeats_no_entries(tmp_path):
-    async with client_of(root(tmp_path)) as client:
-        answer = await told(client, "memory_add", content="x", category="vault")
-        assert answer["reason"] == "forbidden"
-        assert "entries" not in answer
-        assert "talk" in answer["remediation"]
-        assert len(json.dumps(answer)) < 400

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import anyio
-import pytest
 
 from catmem.mcp.over_stdio import _Owed
+from tests.together import together
 
 
-@pytest.mark.parametrize(
+@together(
     ("line", "code"),
     [
         ('{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}', -32602),
@@ -26,7 +26,7 @@ def test_a_request_that_is_none_is_answered_and_not_owed(line, code):
     assert not owed._open
 
 
-@pytest.mark.parametrize("line", ["", "nonsense", "[" * 100_000, "[]", '{"method":"x","params":[]}', '{"id":3}'])
+@together("line", ["", "nonsense", "[" * 100_000, "[]", '{"method":"x","params":[]}', '{"id":3}'])
 def test_what_is_no_request_gets_no_answer(line):
     owed = _Owed()
     assert owed.take(line) is None

@@ -15,7 +15,7 @@ from catmem.mcp.server import make_server
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.roots import put_bytes, text_of
-from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, MEMORY, USER, client_of, root, talks, told
+from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, USER, client_of, root, talks, told
 
 eras = pytest.mark.parametrize("era", ERAS)
 
@@ -45,13 +45,6 @@ async def test_the_text_of_an_answer_says_the_same_as_its_data(tmp_path, era):
             result = await client.call_tool(name, arguments)
             assert json.loads(result.content[0].text) == result.structured_content
             assert result.is_error is (name == "memory_add")
-
-
-@talks
-async def test_the_server_says_whose_memory_it_is(tmp_path):
-    async with client_of(root(tmp_path)) as client:
-        assert "profile neo" in client.instructions
-        assert client.server_info.name == "catmem"
 
 
 def test_a_profile_that_is_not_there_is_told_before_anybody_is_served(tmp_path):
@@ -86,32 +79,6 @@ async def test_what_nobody_foresaw_is_logged_and_the_client_is_told_no_more(tmp_
             assert CANARY not in str(caught.value)
         assert len(listed) == 7
     assert CANARY in caplog.text
-
-
-@eras
-@talks
-async def test_after_three_refusals_in_a_row_the_answer_says_to_stop(tmp_path, era):
-    async with client_of(root(tmp_path), mode=era) as client:
-        answers = [await told(client, "memory_remove", old_text="not there") for _ in range(3)]
-        assert ["done" in answer for answer in answers] == [False, False, True]
-        await told(client, "memory_add", content="Likes tea.", category="talk")
-        assert "done" not in await told(client, "memory_remove", old_text="not there")
-
-
-@eras
-@talks
-async def test_an_entry_that_another_wrote_is_changed_once_it_was_seen(tmp_path, era):
-    workspace = root(tmp_path)
-    async with client_of(workspace, mode=era) as client:
-        await told(client, "memory_list")
-        put_bytes(workspace, "neo/user", USER.replace("ten", "nine"))
-        for _ in range(3):
-            refused = await told(client, "memory_remove", old_text="nine")
-            assert refused["reason"] == "drift"
-            assert "nine" in refused["entry"]["text"]
-        assert (await told(client, "memory_remove", old_text="short answers"))["success"]
-        await told(client, "memory_search", query="nine")
-        assert (await told(client, "memory_remove", old_text="nine"))["success"]
 
 
 @eras
@@ -270,15 +237,6 @@ async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
             assert CANARY not in message.content.text
 
 
-@talks
-async def test_an_empty_prompt_says_so(tmp_path):
-    workspace = root(tmp_path, user="")
-    put_bytes(workspace, "neo/memory", MEMORY.replace("Talk", "Vault"))
-    async with client_of(workspace) as client:
-        (message,) = (await client.get_prompt("context")).messages
-        assert message.content.text == "Nothing is remembered yet."
-
-
 @eras
 @talks
 async def test_sorting_lists_what_the_profile_may_move_and_the_answers_are_moves(tmp_path, era):
@@ -331,13 +289,6 @@ async def test_who_may_move_what_it_does_not_see_is_told_so(tmp_path):
     async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store)) as client:
         (message,) = (await client.get_prompt("sort")).messages
         assert message.content.text == "neo may not see entries that have no category."
-
-
-@talks
-async def test_another_prompt_is_unknown(tmp_path):
-    async with client_of(root(tmp_path)) as client:
-        with pytest.raises(MCPError, match="Unknown prompt: boss"):
-            await client.get_prompt("boss")
 
 
 @talks

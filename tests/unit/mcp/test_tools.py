@@ -20,12 +20,6 @@ DOCS = Path(__file__).parents[3] / "docs"
 READING = {"memory_search", "memory_list", "memory_prompt"}
 
 
-def test_every_action_of_the_memory_tool_is_a_tool():
-    """But for two: memory_list shows proposals, and every tool costs too much for a rare withdrawal."""
-    actions = set(TOOL_SCHEMA["properties"]["action"]["enum"]) - {"proposals", "withdraw"}
-    assert sorted(BY_NAME) == sorted(f"memory_{name}" for name in actions)
-
-
 def test_the_pages_name_every_tool_and_what_it_takes():
     rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (.+?) \|$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
     assert {name: set(re.findall(r"`(\w+)`", takes)) for name, takes in rows} == {
@@ -93,41 +87,6 @@ def test_the_others_say_that_they_are_not(tmp_path):
     for _ in range(2):
         assert call_tool(workspace, "neo", "memory_remove", {"old_text": "Same."}, ToolSession())["success"]
     assert "Same." not in text_of(workspace)
-
-
-WRONG = {
-    "an argument of another tool": ("memory_list", {"query": "short"}, "'query'"),
-    "a misspelt argument": ("memory_add", {"content": "x", "targt": "memory"}, "'target'"),
-    "another action": ("memory_list", {"action": "remove", "old_text": "Never"}, "'action'"),
-    "a batch": ("memory_add", {"operations": [{"action": "remove", "old_text": "Never"}]}, "'operations'"),
-    "another profile": ("memory_list", {"profile": "boss"}, "'profile'"),
-    "a number for a text": ("memory_add", {"content": 5, "category": "talk"}, "content"),
-    "a list for a text": ("memory_remove", {"old_text": ["Never"]}, "old_text"),
-    "an unknown target": ("memory_add", {"content": "x", "target": "boss/user"}, "target"),
-    "an unknown category": ("memory_add", {"content": "x", "category": "nope"}, "nope"),
-    "a hidden category": ("memory_add", {"content": "x", "category": "vault"}, "vault"),
-    "a missing argument": ("memory_add", {"category": "talk"}, "content"),
-    "nothing": ("memory_replace", {}, "old_text"),
-    "huge content": ("memory_add", {"content": "x" * 300_000, "category": "talk"}, "too large"),
-    "content over the limit": ("memory_add", {"content": "x" * 2_000, "category": "talk"}, "900"),
-    "a huge list": ("memory_add", {"content": "x", "tags": {"a": ["b"] * 200}}, "too many"),
-    "a tag of another type": ("memory_add", {"content": "x", "category": "talk", "tags": {"a": 1}}, "tags"),
-    "half a character": ("memory_add", {"content": "\ud800", "category": "talk"}, "surrogate"),
-    "a delimiter and a section": ("memory_move", {"old_text": "Never", "category": "## Vault\n§"}, "may not"),
-    "a seed by one who may not": ("memory_seed", {}, "may not seed"),
-    "a seed of others by one who may not": ("memory_seed", {"targets": ["pupil"]}, "may not seed"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "arguments", "said"), WRONG.values(), ids=WRONG)
-def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(tmp_path, name, arguments, said):
-    workspace = root(tmp_path)
-    before = {entity: text_of(workspace, entity) for entity in ("neo/user", "neo/memory", "boss/user")}
-    answer = call_tool(workspace, "neo", name, arguments, ToolSession())
-    assert answer["success"] is False
-    assert said in f"{answer['error']} {answer['remediation']}"
-    assert Draft202012Validator(BY_NAME[name].output_schema).is_valid(answer)
-    assert {entity: text_of(workspace, entity) for entity in before} == before
 
 
 RIGHT = {

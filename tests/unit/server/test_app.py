@@ -97,13 +97,6 @@ def test_every_answer_has_the_headers(client, path, status):
     assert not any("unsafe" in part for part in policy)
 
 
-def test_a_route_may_say_how_it_is_kept(client):
-    async def kept(request):
-        return PlainTextResponse("x", headers={"Cache-Control": "private, no-cache"})
-
-    assert client(("/kept", kept)).get("/kept").headers["cache-control"] == "private, no-cache"
-
-
 # --- whether it works ----------------------------------------------------------------------------------------------
 
 
@@ -111,11 +104,6 @@ def test_healthz_and_readyz_say_that_it_works(client):
     here = client()
     assert here.get("/healthz").json() == {"status": "ok"}
     assert here.get("/readyz").json() == {"status": "ready"}
-
-
-def test_a_profile_that_is_not_right_keeps_nobody_else_from_working(client, workspace):
-    (workspace.root / "profiles" / "aside.yaml").write_text("foo: [\n", encoding="utf-8")
-    assert client().get("/readyz").json() == {"status": "ready"}
 
 
 def test_readyz_tells_of_a_store_that_fails_and_healthz_does_not(client, workspace, monkeypatch):

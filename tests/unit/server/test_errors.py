@@ -39,6 +39,7 @@ from catmem.errors import (
 from catmem.server.requests import answer_of, status_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 CASES = [
     (400, RequestError(400, "m", code="c")),
@@ -76,7 +77,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("status", "error"), CASES, ids=[f"{type(error).__name__}-{error.code}" for _, error in CASES])
+@together(("status", "error"), CASES, ids=[f"{type(error).__name__}-{error.code}" for _, error in CASES])
 def test_the_status_of_an_error(status, error):
     assert status_of(error) == status
     assert answer_of(error)[0] == answer_of(error, bounded=False)[0] == status
@@ -108,7 +109,7 @@ def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_
     assert str(tmp_path) not in str(told)
 
 
-@pytest.mark.parametrize(
+@together(
     "error",
     [
         StoreError("cannot write /srv/root", path="/srv/root/USER.md", hint="See /srv/root."),

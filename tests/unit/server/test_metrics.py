@@ -114,15 +114,6 @@ def test_an_entity_has_all_its_series_of_conflicts_from_its_first_write_on(works
     }
 
 
-def test_the_groups_of_latencies_add_up(workspace, meter):
-    log = AuditLog(workspace.root / ".catmem")
-    for number, seconds in enumerate((0.0004, 0.0005, 0.003, 99.0)):
-        log.append(line(number, seconds=seconds))
-    groups = asked(meter, "mem_write_latency_seconds_bucket")
-    assert [groups[bound,] for bound in ("0.0005", "0.001", "0.005", "10.0", "+Inf")] == [2, 2, 3, 3, 4]
-    assert asked(meter, "mem_write_latency_seconds_sum") == {(): pytest.approx(99.0039)}
-
-
 def test_names_that_nobody_configured_are_one(workspace, meter):
     log = AuditLog(workspace.root / ".catmem")
     hostile = ['"} 1\nmem_write_total{agent="boss', "\u202eoen", "a" * 5000, "\ud800", "neo\n", "", "# HELP"]
@@ -140,14 +131,6 @@ def test_thousands_of_hostile_names_make_no_series_of_their_own(workspace, meter
     assert numbers(meter)[0].count(b"\n") == before + 1
 
 
-def test_a_line_that_cannot_be_read_is_counted(workspace, meter):
-    workspace.add("neo", "one", category="work")
-    with (workspace.root / ".catmem" / "audit.jsonl").open("ab") as file:
-        file.write(b"\x00\xff{\n")
-    assert asked(meter, "mem_audit_damaged_lines_total") == {(): 1}
-    assert asked(meter, "mem_audit_readable") == {(): 1}
-
-
 def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):
     workspace.add("neo", "one", category="work")
     numbers(meter)
@@ -157,13 +140,6 @@ def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, mete
     assert asked(meter, "mem_audit_readable") == {(): 0}
     assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
     assert asked(meter, "mem_head_rev")["neo/user",] == 1
-
-
-def test_writes_that_the_log_could_not_be_told_of_are_counted(workspace, meter):
-    (workspace.root / ".catmem").mkdir()
-    (workspace.root / ".catmem" / "audit.jsonl").mkdir()
-    workspace.add("neo", "one", category="work")
-    assert asked(meter, "mem_audit_unlogged_total") == {(): 1}
 
 
 def test_what_waits_is_counted_and_grows_old(tmp_path, monkeypatch):
@@ -217,13 +193,6 @@ _GAUGES = (
 )
 
 
-def test_nothing_is_said_of_an_entity_that_cannot_be_read_but_that(workspace, meter):
-    put(workspace.path("neo", "user"), b"\xff\xfe")
-    assert asked(meter, "mem_unreadable")["neo/user",] == 1
-    assert ("neo/user",) not in asked(meter, "mem_entries")
-    assert asked(meter, "mem_unreadable")["boss/user",] == 0
-
-
 def test_damage_of_a_journal_is_seen(workspace, meter):
     workspace.add("neo", "one", category="work")
     assert asked(meter, "mem_journal_damage") == {(): 0}
@@ -240,12 +209,6 @@ def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, 
     assert asked(meter, "mem_survey_failed") == {(): 1}
     assert asked(meter, "mem_head_rev")["neo/user",] == 1
     assert "cannot be surveyed" in caplog.text
-
-
-def test_an_error_that_nobody_foresaw_ends_no_more_than_the_survey(workspace, meter, monkeypatch, caplog):
-    monkeypatch.setattr(metrics, "survey", lambda _: 1 / 0)
-    assert asked(meter, "mem_survey_failed") == {(): 1}
-    assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_survey_is_made_once_in_a_while_however_often_somebody_asks(workspace, monkeypatch):
@@ -273,27 +236,6 @@ def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
         go_on.set()
         meter.close()
         assert asked(meter, "mem_head_rev")["neo/user",] == 1
-
-
-@pytest.mark.torture
-def test_hundreds_of_profiles_have_their_series_and_all_threads_the_same(tmp_path):
-    workspace = make_audited(tmp_path)
-    for number in range(500):
-        put(tmp_path / "profiles" / f"p{number}.yaml", "writable_categories: [work]\n")
-    log = AuditLog(tmp_path / ".catmem")
-    found = []
-    with closing(metering(workspace, patience=60)) as meter:
-        meter.catch_up()
-        for number in range(500):
-            log.append(line(number, entity_id=f"p{number}/user", agent=f"p{number}"))
-        threads = [threading.Thread(target=lambda: found.append(asked(meter, "mem_write_total"))) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(asked(meter, "mem_entries")) == 1004
-    assert [len(each) for each in found] == [500] * 4
-    assert {number for each in found for number in each.values()} == {1}
 
 
 # --- over HTTP ----------------------------------------------------------------------------------------------------
@@ -329,11 +271,6 @@ def test_no_text_and_no_category_is_in_the_numbers(workspace, client):
     assert "work" not in text
 
 
-def test_only_get_is_answered(client):
-    client.get("/metrics")
-    assert client.post("/metrics").status_code == 405
-
-
 @pytest.mark.parametrize(
     ("label", "how", "status"),
     [
@@ -365,19 +302,6 @@ def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace
 
 
 # --- the words of the page on overwrites ---------------------------------------------------------------------------
-
-
-def test_a_write_that_met_a_newer_head_is_a_conflict_and_a_repeat_is_a_retry(workspace, meter):
-    workspace.add("neo", "one", category="work", op_id="a")
-    workspace.add("neo", "one", category="work", op_id="a")
-    workspace.add("neo", "two", category="work")
-    with pytest.raises(CatmemError):
-        workspace.add("neo", "three", category="work", expected=1)
-    assert asked(meter, "mem_write_total") == {
-        ("person", "neo/user", "ok"): 2,
-        ("person", "neo/user", "retry"): 1,
-        ("person", "neo/user", "conflict"): 1,
-    }
 
 
 def test_every_refusal_has_its_reason(workspace, meter):
@@ -439,21 +363,3 @@ def test_a_revision_that_an_external_text_takes_back_is_an_overwrite_that_was_lo
     workspace.add("neo", "later", category="talk")
     for _ in range(2):
         assert asked(meter, "mem_overwrites_lost_total")["neo/user",] == lost
-
-
-def test_an_external_text_that_brings_back_what_was_replaced_is_one_too(workspace, meter):
-    workspace.add("neo", "one", category="work")
-    old = workspace.path("neo", "user").read_bytes()
-    workspace.replace("neo", "one", "two")
-    numbers(meter)
-    workspace.path("neo", "user").write_bytes(old)
-    workspace.add("neo", "later", category="talk")
-    assert asked(meter, "mem_overwrites_lost_total")["neo/user",] == 1
-
-
-def test_overwrites_of_before_the_first_survey_do_not_count(workspace):
-    workspace.add("neo", "one", category="work")
-    workspace.path("neo", "user").write_bytes(b"")
-    workspace.add("neo", "later", category="talk")
-    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
-        assert asked(made, "mem_overwrites_lost_total")["neo/user",] == 0

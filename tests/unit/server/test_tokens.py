@@ -101,17 +101,6 @@ def test_no_file_in_the_working_tree_of_git_is_taken(config, root):
     assert caught.value.code == "tokens_inside"
 
 
-def test_the_configuration_may_name_the_file(root, tmp_path):
-    put(root / "catmem.yaml", f"server: {{tokens: {tmp_path}/mine/tokens.json}}\n")
-    assert tokens_file(Workspace.open(root, search=False).config) == tmp_path / "mine" / "tokens.json"
-
-
-def test_two_roots_of_one_name_have_files_of_their_own(config, root, tmp_path):
-    other = tmp_path / "other" / root.name
-    put(other / "catmem.yaml", "{}\n")
-    assert tokens_file(Workspace.open(other, search=False).config) != tokens_file(config)
-
-
 # --- whose ---------------------------------------------------------------------------------------------------------
 
 
@@ -299,30 +288,6 @@ def test_new_list_and_remove_as_json(root, path):
     assert made["token"] not in str(listed)
     assert run_json("token", "remove", "anna", "--root", root)["removed"] == listed["tokens"]
     assert run_json("token", "list", "--root", root)["tokens"] == []
-
-
-def test_the_list_is_for_people_too(root):
-    for arguments in (["planner"], ["anna", "--person"], ["prometheus", "--scope", "metrics"]):
-        run("token", "new", *arguments, "--root", root)
-    shown = run("token", "list", "--root", root).stdout.splitlines()
-    assert [line.split()[0] for line in shown] == ["anna", "planner", "prometheus"]
-    assert [line.split("  ")[-1].strip() for line in shown] == ["a person", "acting as neo", "for metrics"]
-    assert "neo has no token here" in run("token", "list", "neo", "--root", root).stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["new", "anna", "--person", "--profile", "neo"],
-        ["new", "neo", "--scope", "metrics", "-p", "neo"],
-        ["new", "a", "--person", "--scope", "metrics"],
-        ["new"],
-        ["remove", "neo", "x", "--all"],
-        ["new", "neo", "--scope", "all"],
-    ],
-)
-def test_options_that_exclude_each_other(root, arguments):
-    assert run("token", *arguments, "--root", root, status=2).exit_code == 2
 
 
 def test_a_file_in_the_root_is_refused(root):

@@ -138,29 +138,10 @@ def test_a_server_that_finds_tokens_has_the_root_remember(root):
 # --- to serve without, on purpose ----------------------------------------------------------------------------------
 
 
-def test_who_says_so_serves_without(root):
-    run("token", "new", "neo", "--root", root)
-    assert settings_of(root, no_tokens=True).tokens is None  # even where there are some
-    run("token", "remove", "neo", "--root", root)
-    assert settings_of(root, no_tokens=True).tokens is None
-
-
-def test_the_configuration_says_it_for_good(root):
-    run("token", "new", "neo", "--root", root)
-    run("token", "remove", "neo", "--root", root)
-    say(root, "{require_tokens: false}")
-    assert settings_of(root).tokens is None
-    assert run_json("token", "list", "--root", root)["wanted"] is None
-
-
 def test_others_are_never_reached_without(root):
     run("token", "new", "neo", "--root", root)
     error = error_of("serve", "--no-tokens", "--host", "0.0.0.0", "--root", root)  # noqa: S104 - refused
     assert error["code"] == "no_tokens"
-
-
-def test_no_tokens_and_a_file_of_them_exclude_each_other(root, tmp_path):
-    run("serve", "--no-tokens", "--tokens", tmp_path / "tokens.json", "--root", root, status=2)
 
 
 # --- what the configuration demands --------------------------------------------------------------------------------
@@ -173,11 +154,6 @@ def test_a_root_that_requires_tokens_is_never_served_without(root):
         assert "--no-tokens" not in refused.hint
     run("token", "new", "neo", "--root", root)
     assert settings_of(root).tokens is not None
-
-
-def test_a_root_that_names_its_file_of_tokens_wants_it(root, tmp_path):
-    say(root, f"{{tokens: {tmp_path}/mine/tokens.json}}")
-    assert "server.tokens" in refusal_of(root).message
 
 
 # --- the mark ------------------------------------------------------------------------------------------------------

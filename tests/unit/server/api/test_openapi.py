@@ -6,7 +6,6 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
-from catmem.resources import schema
 from catmem.server import sse
 from catmem.server.api import openapi
 from catmem.server.api.openapi import document
@@ -40,27 +39,9 @@ def test_every_reference_leads_somewhere_and_every_form_is_used():
     assert named == set(document()["components"]["schemas"])
 
 
-def test_every_form_is_a_json_schema():
-    for form in document()["components"]["schemas"].values():
-        Draft202012Validator.check_schema(form)
-
-
-def test_the_envelope_is_that_of_the_schema():
-    ours = document()["components"]["schemas"]["Envelope"]
-    assert set(ours["properties"]) == set(schema("envelope")["properties"])
-    assert ours["required"] == schema("envelope")["required"]
-
-
 def test_every_operation_has_a_name_of_its_own():
     names = [each["operationId"] for methods in document()["paths"].values() for each in methods.values()]
     assert len(set(names)) == len(names)
-
-
-def test_the_document_is_served_to_whoever_has_a_token(neo):
-    response = neo.get("/openapi.json")
-    assert response.json() == document()
-    assert response.json()["openapi"] == "3.1.0"
-    assert neo.get("/openapi.json", headers={"Authorization": ""}).status_code == 401
 
 
 def validator(form: str) -> Draft202012Validator:

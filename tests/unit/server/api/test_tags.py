@@ -50,10 +50,6 @@ def test_what_names_no_one_revision_is_refused(headers):
     assert (caught.value.status, caught.value.code) == (400, "bad_precondition")
 
 
-def test_no_header_is_no_condition():
-    assert read_match([]) is None
-
-
 def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():
     match = read_match([tag_of(b"{}", unrecorded(TEXT.digest))])
     assert match.revision is None

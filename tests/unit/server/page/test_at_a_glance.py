@@ -11,7 +11,6 @@ from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.formats import days
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.workspace.everywhere import read_stats
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.server.page.changing import root, served
@@ -62,12 +61,6 @@ def test_the_overview_says_how_many_entries_are_withheld_and_where_to_look(threa
     made = page(threatened, "/")
     assert "1 withheld" in made.text
     assert "/page/profiles/neo#out" in links(made)
-
-
-def test_the_page_of_the_prompt_counts_what_is_withheld_apart(threatened):
-    made = page(threatened, "/page/profiles/neo")
-    assert "withheld 1 entry" in made.text
-    assert "fresh 1 entry" not in made.text
 
 
 # --- how full -------------------------------------------------------------------------------------------------------
@@ -124,16 +117,6 @@ def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy
 # --- history --------------------------------------------------------------------------------------------------------
 
 
-def test_each_revision_says_which_entry_it_was_on(client, workspace):
-    workspace.remove("neo", "half past ten")
-    workspace.add("neo", f"{'long ' * 20}<b>end", category="talk")
-    text = page(client, "/page/history/neo/user").text
-    assert "Verified in talk: Never schedule calls before ten." in text
-    assert "Removed from talk: Never schedule calls before half past ten." in text
-    assert f"Added to talk: {('long ' * 12).strip()}…" in text
-    assert "<b>" not in client.get("/page/history/neo/user").text
-
-
 def test_two_revisions_are_compared_as_chosen(client):
     (form,) = [each for each in Forms(client.get("/page/history/neo/user").text).all if "Compare" in each["buttons"]]
     assert form["method"] == "get"
@@ -185,29 +168,3 @@ def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):
     assert [each for each in links(made) if not each.startswith("#")] == []
     assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)
     workspace.store.close()
-
-
-def test_the_overview_says_what_prompts_save(client, workspace):
-    put(workspace.root / "profiles" / "zoe.yaml", "seed_from: neo\nuser_memory_categories: [talk]\n")
-    put(workspace.root / "homes" / "zoe" / "USER.md", "## Talk\nTea.\n")
-    text = Markup(client.get("/").text).text
-    (flat,) = (each.sizes.flat.characters for each in read_stats(workspace, ("zoe",), source="neo").profiles)
-    (prompt,) = (each.sizes.prompt.characters for each in read_stats(workspace, ("zoe",)).profiles)
-    said = f"Their prompts have {prompt}: {round(100 - 100 * prompt / flat, 1)}% saved."
-    assert f"Without sections 1 specialist would load {flat} characters. {said}" in " ".join(text.split())
-
-
-def test_without_specialists_it_says_how_much_longer_prompts_are(client, workspace):
-    text = " ".join(Markup(client.get("/").text).text.split())
-    total = read_stats(workspace).total
-    said = f"Without sections {len(workspace.profiles())} profiles would load {total.flat.characters} characters. "
-    more = f"{round(total.percent - 100, 1)}% more, for headers and notes."
-    assert f"{said}Their prompts have {total.prompt.characters}: {more}" in text
-
-
-def test_the_prompt_is_a_link_away_as_plain_text(client):
-    made = Markup(client.get("/page/profiles/neo").text)
-    (link,) = (each["href"] for each in made.all("a") if each.get("id") == "plain")
-    answer = client.get(link, headers={"Accept": "text/html,*/*"})
-    assert answer.headers["content-type"].startswith("text/plain")
-    assert answer.text.strip() == "".join(text for tag, text in made.texts if tag == "pre").strip()

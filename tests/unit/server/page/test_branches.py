@@ -13,6 +13,7 @@ from catmem.server.guard import ServerSettings
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -86,10 +87,6 @@ def test_words_of_ones_own_stand_in_the_place_of_both(client, workspace):
     assert workspace.parse(text_of(workspace)).by_category["talk"][0].body == "no calls\nat all"
 
 
-def test_the_words_to_begin_with_are_those_of_the_branch(client):
-    assert "no calls before eight" in settle(shown(client, PAGE), "own")[0]["fields"].values()
-
-
 def test_a_branch_that_merges_by_itself_is_one_button_below_its_diff(client, workspace):
     page = "/page/branches/neo/user/2b"
     assert "likes charts" in " ".join(diff_lines(client.get(page).text))
@@ -106,24 +103,6 @@ def test_what_was_done_is_told_and_has_no_undo_which_would_not_open_the_branch_a
     assert {"/page/history/neo/user", "/page/history/neo/user/2a"} <= set(links)
 
 
-def test_a_merge_cannot_be_undone_by_a_form_of_another_page_either(client, workspace):
-    before = shown(client, "/page/branches").named("As the system")
-    form = settle(shown(client, PAGE), "theirs")[0]
-    merge(client, "theirs")
-    merged = text_of(workspace)
-    fields = {**form["fields"], "expected": "3", "op_id": "other"}
-    answer = sent(client, {**before, "action": "/page/change/undo", "fields": fields})
-    assert answer.status_code == 400
-    assert text_of(workspace) == merged
-
-
-def test_a_double_click_is_one_merge(client, workspace):
-    form, chosen = settle(shown(client, PAGE), "theirs")
-    answers = [sent(client, form, **chosen).headers["location"] for _ in range(2)]
-    assert answers == ["/page/branches?did=neo/user@3"] * 2
-    assert len(revisions(workspace)) == 5
-
-
 def test_a_dropped_branch_is_closed_and_the_file_stays(client, workspace):
     before = text_of(workspace)
     form = shown(client, PAGE).named("Drop branch 2a")
@@ -132,11 +111,6 @@ def test_a_dropped_branch_is_closed_and_the_file_stays(client, workspace):
     told = client.get("/page/branches?did=neo/user@3").text
     assert "Dropped 2a" in told
     assert "Undo" not in told
-
-
-def test_a_closed_branch_has_no_forms(client):
-    merge(client, "ours")
-    assert [form for form in shown(client, PAGE).all if "/branches/" in str(form["action"])] == []
 
 
 def test_a_branch_that_nobody_can_read_says_why_and_can_be_dropped(client, workspace):
@@ -174,25 +148,6 @@ def test_who_decides_otherwise_after_the_look_is_shown_the_new_result_first(clie
     assert "before eight" not in text_of(workspace)
 
 
-def test_what_is_shown_keeps_what_was_chosen(client):
-    form = Forms(preview(client, "own", "<b>mine</b>\n ").text).named("Merge")
-    assert [value for name, value in form["fields"].items() if name.startswith("choice-")] == ["own"]
-    assert "<b>mine</b>\n " in form["fields"].values()
-
-
-def test_nothing_is_shown_of_what_is_not_decided(client):
-    form, _ = settle(shown(client, PAGE), "ours")
-    answer = sent(client, {**form, "action": f"{PAGE}/preview"})
-    assert answer.status_code == 200
-    assert "not decided yet" in answer.text
-    assert "What the merge writes" not in answer.text
-
-
-def test_a_page_that_did_not_change_is_not_sent_again(client):
-    first = client.get(PAGE)
-    assert client.get(PAGE, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
-
-
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
@@ -205,7 +160,7 @@ def test_an_undecided_conflict_is_asked_for(client, workspace):
     assert revisions(workspace) == before
 
 
-@pytest.mark.parametrize(
+@together(
     ("button", "choice", "words"),
     [(merge, "own", " \n"), (preview, "own", " \n"), (merge, "neither", None), (merge, "", None)],
 )
@@ -261,41 +216,6 @@ def test_a_branch_that_somebody_merged_meanwhile_says_so(client, workspace):
     assert "before eight" not in text_of(workspace)
 
 
-def test_a_drop_on_an_older_head_is_refused(client, workspace):
-    form = shown(client, PAGE).named("Drop branch 2a")
-    workspace.add("neo", "came in between", category="rules")
-    assert sent(client, form).status_code == 409
-    assert [each.revision for each in workspace.branches("neo")] == ["2b", "2a"]
-
-
-@pytest.mark.parametrize("expected", ["", "latest", "99", None])
-def test_a_form_that_names_no_revision_writes_nothing(client, workspace, expected):
-    form, chosen = settle(shown(client, PAGE), "theirs")
-    before = revisions(workspace)
-    fields = {name: value for name, value in {**form["fields"], "expected": expected}.items() if value is not None}
-    assert sent(client, {**form, "fields": fields}, **chosen).status_code in {400, 404, 409, 422}
-    assert revisions(workspace) == before
-
-
-@pytest.mark.parametrize("branch", ["2", "9z", "%3Cimg%3E"])
-def test_what_is_no_branch_cannot_be_merged(client, workspace, branch):
-    form, chosen = settle(shown(client, PAGE), "theirs")
-    before = revisions(workspace)
-    assert sent(client, {**form, "action": f"/page/branches/neo/user/{branch}/merge"}, **chosen).status_code in {
-        404,
-        422,
-    }
-    assert revisions(workspace) == before
-
-
-def test_hostile_text_in_the_fields_comes_back_as_text(client):
-    text = "</textarea><script>alert(1)</script>\"'>\u202e"
-    answer = preview(client, "own", text)
-    tags = [tag for tag, attributes in Markup(answer.text).tags if tag == "script" and "src" not in attributes]
-    assert tags == []
-    assert text in settle(Forms(answer.text), "own")[0]["fields"].values()
-
-
 def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     workspace = Workspace.open(tmp_path, search=False)
@@ -343,3 +263,19 @@ def test_words_with_a_secret_are_neither_previewed_nor_merged(client, workspace)
         assert "holds a secret" in Markup(answer.text).text
     assert "ghp_" not in text_of(workspace)
     assert len(revisions(workspace)) == 4
+
+
+def test_a_drop_on_an_older_head_is_refused(client, workspace):
+    form = shown(client, PAGE).named("Drop branch 2a")
+    workspace.add("neo", "came in between", category="rules")
+    assert sent(client, form).status_code == 409
+    assert [each.revision for each in workspace.branches("neo")] == ["2b", "2a"]
+
+
+@pytest.mark.parametrize("expected", ["", "latest", "99", None])
+def test_a_form_that_names_no_revision_writes_nothing(client, workspace, expected):
+    form, chosen = settle(shown(client, PAGE), "theirs")
+    before = revisions(workspace)
+    fields = {name: value for name, value in {**form["fields"], "expected": expected}.items() if value is not None}
+    assert sent(client, {**form, "fields": fields}, **chosen).status_code in {400, 404, 409, 422}
+    assert revisions(workspace) == before

@@ -8,7 +8,6 @@ import pytest
 
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.server.page.forms import Forms
 from tests.unit.server.page.markup import Markup
 
 BOSS = """\
@@ -82,12 +81,6 @@ def test_where_everything_due_is_a_copy_nothing_is_to_be_answered(client):
     assert "Stale (3)" in made.text
 
 
-def test_the_whole_queue_has_each_fact_once(client):
-    found = articles(client.get("/page/queue").text)
-    assert [entity for entity, *_ in found] == ["boss/user", "boss/user", "neo/user"]
-    assert all(buttons for _, buttons, _ in found)
-
-
 def test_a_copy_that_is_behind_its_source_says_that_a_seed_mends_it(client, workspace):
     workspace.verify("boss", "short")
     html = client.get("/page/queue?profile=neo").text
@@ -104,24 +97,9 @@ def test_a_copy_that_is_due_by_its_own_measure_can_be_answered(client, workspace
     assert all(buttons for _, buttons, _ in articles(html))
 
 
-def test_a_fact_that_a_link_names_is_on_the_page_that_holds_it(client, workspace):
-    facts = "§\n".join(f"[verified_date: 2019-02-01] Fact {number}.\n" for number in range(120))
-    put(workspace.root / "homes" / "boss" / "USER.md", f"## Talk\n{facts}")
-    entry = workspace.read("boss", "user").document.entries[-1]
-    html = client.get("/page/queue", params={"profile": "boss", "entry": entry.id}).text
-    assert "Fact 119." in html
-    assert "Fact 1." not in html
-
-
 def test_a_source_that_cannot_be_read_answers_nothing(client, workspace):
     (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff")
     assert all(buttons for _, buttons, _ in articles(client.get("/page/queue?profile=neo").text))
-
-
-def test_the_only_forms_are_those_of_what_follows_nothing(client, workspace):
-    own = next(each for each in workspace.read("neo", "user").document.entries if "alone" in each.body)
-    forms = [form for form in Forms(client.get("/page/queue?profile=neo").text).all if "Verify" in form["buttons"]]
-    assert [form["fields"]["entry"] for form in forms] == [own.id]
 
 
 # --- lint ------------------------------------------------------------------------------------------------------------
@@ -133,15 +111,6 @@ def test_lint_tells_what_is_found_in_copies_once(client):
     assert made.text.count("and in its copies: neo/user, pupil/user") == 2
     assert "8 findings" not in made.text
     assert "are in copies, and stand with what they follow" in made.text
-
-
-def test_lint_leads_to_the_review_of_what_is_stale(client):
-    links = [each["href"] for each in Markup(client.get("/page/lint?rule=CM307").text).all("a")]
-    for link in [each for each in links if "/page/queue?" in each]:
-        address, _, place = link.partition("#")
-        assert f'id="{place}"' in client.get(address).text
-    assert sum("/page/queue?" in each for each in links) == 3
-    assert "catmem verify" not in client.get("/page/lint?rule=CM307").text
 
 
 def test_equal_entries_of_one_file_are_each_found(client, workspace):
@@ -158,13 +127,3 @@ def test_what_two_profiles_seed_each_other_is_found(client, workspace):
     made = Markup(client.get("/page/lint?rule=CM307").text)
     assert "it was last verified on 2020-01-01" in made.text
     assert "it was last verified on 2019-01-01" in made.text
-
-
-def test_lint_leads_from_a_branch_to_the_branches(client, workspace):
-    seen = workspace.store.head("neo/user").revision
-    workspace.add("neo", "One.", category="talk")
-    workspace.add("neo", "Two.", category="talk", expected=seen, on_stale="branch")
-    made = Markup(client.get("/page/lint?rule=CM903").text)
-    assert "Bring them together" in made.text
-    # Once in the head of the page, and once beside the finding.
-    assert [each["href"] for each in made.all("a")].count("/page/branches") == 2

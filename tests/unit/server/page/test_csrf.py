@@ -9,6 +9,7 @@ import pytest
 from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.csrf import COOKIE
 from catmem.plugins.page.site import CHANGES
+from tests.together import together
 from tests.unit.server.page.changing import TEXT, root, served, text_of
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -66,13 +67,6 @@ def test_over_https_the_cookie_goes_nowhere_else(workspace):
         assert "secure" in client.get(ADDRESS.replace("http", "https") + FILE).headers["set-cookie"].lower()
 
 
-def test_a_page_that_did_not_change_is_not_sent_again(client):
-    first = client.get(FILE)
-    assert client.get(FILE, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
-    assert sent(client, adding(client)).status_code == 303
-    assert client.get(FILE, headers={"If-None-Match": first.headers["etag"]}).status_code == 200
-
-
 # --- forms of somebody else ----------------------------------------------------------------------------------------
 
 
@@ -88,15 +82,6 @@ def test_a_form_without_the_right_word_is_refused_and_can_be_sent_again(client, 
     assert "Likes tables." in text_of(workspace)
 
 
-@pytest.mark.parametrize("cookie", ["", "A" * 43, "<script>"])
-def test_a_form_of_another_browser_is_refused(client, workspace, cookie):
-    form = adding(client)
-    client.cookies.clear()
-    client.cookies.set(COOKIE, cookie)
-    assert posted(client, form).status_code == 403
-    assert text_of(workspace) == TEXT
-
-
 def test_a_form_that_was_shown_to_another_person_is_refused(guarded, workspace):
     client, headers = guarded
     form = adding(client, **headers["ada"])
@@ -105,26 +90,10 @@ def test_a_form_that_was_shown_to_another_person_is_refused(guarded, workspace):
     assert posted(client, form, headers["ada"]).status_code == 303
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}])
-def test_a_form_of_another_site_is_refused(client, workspace, headers):
-    answer = posted(client, adding(client), {**HTML, **headers})
-    assert answer.status_code == 403
-    assert "a page of another site" in Markup(answer.text).text
-    assert text_of(workspace) == TEXT
-
-
 # --- who may write -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", [FILE, "/page/queue", "/"])
-def test_who_may_only_read_gets_no_form_that_writes(guarded, address):
-    client, headers = guarded
-    answer = client.get(address, headers=headers["eve"])
-    assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
-    assert "set-cookie" not in answer.headers
-
-
-@pytest.mark.parametrize("address", CHANGES)
+@together("address", CHANGES)
 def test_who_may_only_read_writes_nothing(guarded, workspace, address):
     client, headers = guarded
     form = adding(client, **headers["ada"])
@@ -152,7 +121,7 @@ def test_an_agent_writes_elsewhere(guarded, workspace):
 # --- what is no form -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "body", "status"),
     [
         ("application/json", b"{}", 415),
@@ -196,14 +165,6 @@ def test_a_form_that_was_tampered_with_does_no_harm(client, workspace, fields, s
         assert answer.headers["location"] == "/?did=neo/user@2"
     else:
         assert text_of(workspace) == TEXT
-
-
-@pytest.mark.parametrize("missing", ["entity", "expected", "entry"])
-def test_a_form_that_lacks_what_it_is_about_writes_nothing(client, workspace, missing):
-    form = next(each for each in shown(client, FILE).all if "Verify" in each["buttons"])
-    del form["fields"][missing]
-    assert sent(client, form).status_code == 400
-    assert text_of(workspace) == TEXT
 
 
 def test_a_form_without_anything_is_refused(client):

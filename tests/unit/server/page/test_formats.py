@@ -19,10 +19,6 @@ def marked(diff):
     return [text for line in diff.lines for text, changed in line.parts if changed]
 
 
-def test_equal_texts_have_no_diff():
-    assert formats.diff_of("a\nb\n", "a\nb\n") == formats.Diff((), 0, 0, 0)
-
-
 def test_lines_have_their_numbers_on_both_sides():
     diff = formats.diff_of("a\nb\nc\n", "a\nx\ny\nc\n")
     assert told(diff) == [
@@ -96,10 +92,6 @@ def test_a_bar_is_never_longer_than_its_frame(used, of, bar):
     assert (made.percent, made.filled, made.level) == bar
 
 
-def test_a_body_over_the_length_of_a_page_says_how_much_there_is_more():
-    assert "… and 6,000 characters more" in formats.body_html("word " * 2_000)
-
-
 def test_days_and_moments_look_the_same_everywhere():
     assert formats.day(date(2026, 11, 2)) == "2 Nov 2026"
     assert formats.day(None) == ""
@@ -138,10 +130,6 @@ def test_usual_markdown_is_never_too_long(text):
 
 def test_a_body_that_would_become_far_longer_is_plain_text():
     assert formats.body_html(_LINKS).startswith("<pre>[a]: bccc")
-
-
-def test_an_empty_list_is_one_page():
-    assert formats.paged([], 3, 10) == formats.Paged([], 1, 1, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -85,21 +85,6 @@ def test_the_page_restores_as_the_library_does(client, workspace, tmp_path):
     other.store.close()
 
 
-def test_a_double_click_restores_once(client, workspace):
-    form = shown(client, OLD).named("Restore revision 1")
-    assert [sent(client, form).headers["location"] for _ in range(2)] == ["/page/history/neo/user?did=neo/user@3"] * 2
-    assert len(revisions(workspace)) == 3
-
-
-def test_a_restore_can_be_undone_and_made_again(client, workspace):
-    sent(client, shown(client, OLD).named("Restore revision 1"))
-    undo = shown(client, "/page/history/neo/user?did=neo/user@3").named("Undo")
-    sent(client, undo)
-    assert text_of(workspace) == SECOND
-    sent(client, shown(client, OLD).named("Restore revision 1"))
-    assert (text_of(workspace), revisions(workspace)[0][0]) == (FIRST, "5")
-
-
 def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, workspace):
     restoring = shown(client, OLD).named("Restore revision 1")
     sent(client, restoring)
@@ -112,11 +97,6 @@ def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, w
     assert text_of(workspace) == FIRST
 
 
-@pytest.mark.parametrize("address", ["/page/history/neo/user/2", NOW])
-def test_what_is_there_already_is_not_offered(client, address):
-    assert [form for form in shown(client, address).all if "restore" in str(form["action"])] == []
-
-
 def test_where_somebody_wrote_meanwhile_the_difference_is_shown_and_the_second_send_writes(client, workspace):
     form = shown(client, OLD).named("Restore revision 1")
     workspace.add("neo", "came in between", category="talk")
@@ -126,19 +106,6 @@ def test_where_somebody_wrote_meanwhile_the_difference_is_shown_and_the_second_s
     assert "came in between" in told(answer)
     assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
     assert text_of(workspace) == FIRST
-
-
-@pytest.mark.parametrize("name", ["99", "%3Cimg%3E", "now"])
-def test_what_is_no_revision_cannot_be_restored(client, workspace, name):
-    form = shown(client, OLD).named("Restore revision 1")
-    answer = sent(client, {**form, "action": f"/page/history/neo/user/{name}/restore"})
-    assert answer.status_code == 404
-    assert len(revisions(workspace)) == 2
-
-
-def test_a_form_is_on_the_file_of_its_address(client, workspace):
-    form = shown(client, OLD).named("Restore revision 1")
-    assert sent(client, form, entity="neo/memory").headers["location"] == "/page/history/neo/user?did=neo/user@3"
 
 
 # --- what others wrote ----------------------------------------------------------------------------------------------

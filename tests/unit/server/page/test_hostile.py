@@ -11,6 +11,7 @@ from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put
+from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.markup import Markup
 
@@ -82,7 +83,7 @@ def test_hostile_text_is_shown_and_does_nothing(client, address):
         assert character not in answer.text
 
 
-@pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
+@together("address", ["/page/files/neo/user", "/page/queue"])
 def test_hostile_text_can_be_read(client, address):
     text = Markup(client.get(address).text).text
     for words in (SCRIPT, r"invoice\u202egnp.exe\u2066", r"\x1b[31mred\x07", "{{ 7 * 7 }}"):

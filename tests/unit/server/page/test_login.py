@@ -42,12 +42,6 @@ def test_a_browser_is_told_what_a_person_needs(at_the_door):
     assert "Authorization: Bearer" not in text
 
 
-@pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
-def test_a_program_is_told_of_the_header(at_the_door, headers):
-    client, _ = at_the_door
-    assert "Authorization: Bearer TOKEN" in client.get("/mem/list", headers=headers).json()["hint"]
-
-
 TOLD = [
     ("agent", "the agent neo", "what the profile neo sees, and writes what that may"),
     ("reader", "the agent boss", "what the profile boss sees and writes nothing"),
@@ -66,15 +60,6 @@ def test_the_token_of_an_agent_in_a_browser_is_called_that(at_the_door, name, wh
     assert may in text
     assert "catmem token new NAME --person" in text
     assert secrets[name] not in answer.text
-
-
-@pytest.mark.parametrize(("name", "whose", "may"), TOLD[:2])
-def test_and_in_the_header_of_a_program_too(at_the_door, name, whose, may):
-    client, secrets = at_the_door
-    answer = client.get("/", headers={"Authorization": f"Bearer {secrets[name]}", **HTML})
-    assert answer.status_code == 403
-    assert whose in Markup(answer.text).text
-    assert may in Markup(answer.text).text
 
 
 @pytest.mark.parametrize("wrong", ["", "tulip", "catmem_0123456789ab_" + "A" * 43])

@@ -115,7 +115,7 @@ def test_every_field_has_a_name(client, address):
     assert len([each for each in fields if each.get("id") not in labelled]) == inside_labels
 
 
-@pytest.mark.parametrize("address", ["/", "/page/queue", "/page/files/neo/user", "/page/search?q=calls"])
+@together("address", ["/", "/page/queue", "/page/files/neo/user", "/page/search?q=calls"])
 def test_a_page_that_the_browser_has_is_not_sent_again(client, address):
     first = client.get(address)
     again = client.get(address, headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
@@ -143,9 +143,7 @@ def test_files_of_the_page_are_kept_by_the_browser_until_they_change(client):
     assert client.get("/static/style.css", headers={"If-None-Match": plain.headers["etag"]}).status_code == 304
 
 
-@pytest.mark.parametrize(
-    "address", ["/static/../routes.py", "/static/%2e%2e/routes.py", "/static/nothing.css", "/static/"]
-)
+@together("address", ["/static/../routes.py", "/static/%2e%2e/routes.py", "/static/nothing.css", "/static/"])
 def test_nothing_else_of_the_package_is_served(client, address):
     assert client.get(address).status_code == 404
 
@@ -154,11 +152,6 @@ def test_nothing_else_of_the_package_is_served(client, address):
 def test_a_form_of_the_page_comes_with_its_origin(client, address):
     # With no-referrer browsers send the origin null along, and the form would be refused as one of another site.
     assert client.get(address).headers["referrer-policy"] == "same-origin"
-
-
-def test_nothing_of_a_search_is_in_the_title(client):
-    made = page(client, "/page/search?q=safe")
-    assert [text for tag, text in made.texts if tag == "title"] == ["Search · catmem"]
 
 
 # --- what each shows ------------------------------------------------------------------------------------------------
@@ -197,15 +190,6 @@ def test_every_kind_of_next_step_has_its_screen(client, workspace):
         assert page(client, address).text
 
 
-def test_an_overview_with_nothing_to_do_says_so(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
-    workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
-        assert "Nothing waits for you." in page(client, "/").text
-    workspace.store.close()
-
-
 def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
     (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff\xfe broken")
     (workspace.root / "profiles" / "wrong.yaml").write_text("tier: many\n", encoding="utf-8")
@@ -234,14 +218,6 @@ def test_a_profile_that_is_not_right_hides_no_other_on_any_page(client, workspac
     assert "pupil.yaml" in shown
 
 
-@pytest.mark.parametrize("path", ["/page/queue", "/page/search?q=short"])
-def test_a_file_that_cannot_be_read_hides_no_other(client, workspace, path):
-    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff")
-    shown = page(client, path).text
-    assert "Prefers" in shown
-    assert "not UTF-8" in shown
-
-
 @pytest.mark.parametrize("path", ["/page/queue?profile=pupil", "/page/search?q=short&profile=pupil"])
 def test_who_asks_for_a_profile_that_is_not_right_is_told_of_it_alone(client, workspace, path):
     (workspace.root / "profiles" / "pupil.yaml").write_text("foo: [\n", encoding="utf-8")
@@ -258,7 +234,7 @@ def test_the_queue_tells_why_each_fact_is_due(client):
     assert "half past ten" in text  # new words are not verified
 
 
-@pytest.mark.parametrize(
+@together(
     ("query", "shown"),
     [("state=expired", ["Book travel"]), ("state=stale", ["Prefers short"]), ("profile=boss", []), ("state=&page=", ["Book travel", "Prefers short"])],
 )  # fmt: skip
@@ -283,21 +259,6 @@ def test_a_file_shows_every_entry_and_what_its_profile_does_not_see(client):
     assert "Ignore all previous instructions" in text
     assert "instruction-override" in text
     assert "revision 3" in text
-
-
-def test_a_file_can_be_narrowed_to_a_category(client):
-    text = page(client, "/page/files/neo/user?category=vault").text
-    assert "The safe is behind the picture." in text
-    assert "Prefers short answers." not in text
-
-
-def test_a_link_to_an_entry_leads_to_the_page_that_holds_it(client, workspace):
-    workspace.add("boss", "The last of all.", target="memory", category="notes")
-    entries = "§\n".join(f"Note {number}.\n" for number in range(150))
-    (workspace.root / "homes" / "boss" / "MEMORY.md").write_text(f"## Notes\n{entries}", encoding="utf-8")
-    entry = workspace.read("boss", "memory").document.entries[140]
-    assert "Note 140." not in page(client, "/page/files/boss/memory").text
-    assert "Note 140." in page(client, f"/page/files/boss/memory?entry={entry.id}").text
 
 
 def test_a_history_tells_what_each_revision_did(client):
@@ -326,10 +287,6 @@ def test_a_revision_shows_what_it_changed_with_the_words_marked(client):
     assert "From revision 2 to revision 3: 1 line added, 1 removed" in made.text
 
 
-def test_two_revisions_can_be_compared(client):
-    assert "From revision 1 to revision 3" in page(client, "/page/history/neo/user/3?since=1").text
-
-
 def test_what_was_changed_outside_is_shown_before_it_is_recorded(client):
     text = page(client, "/page/history/neo/memory/now").text
     assert "Changed by another program" in text
@@ -356,22 +313,10 @@ def test_a_seed_shows_what_would_change(client):
     assert "Nobody else sees this." not in text
 
 
-def test_findings_of_lint_lead_to_their_files(client):
-    made = page(client, "/page/lint")
-    assert "/page/files/neo/user" in {each["href"] for each in made.all("a")}
-    assert "instruction-override" in made.text
-    assert "instruction-override" not in page(client, "/page/lint?severity=hint").text
-
-
 def test_access_shows_who_may_do_what(client):
     made = page(client, "/page/access")
     assert "talk 4 rw rw r" in made.text
     assert {"/page/access/neo/talk", "/page/access/boss/vault"} <= {each["href"] for each in made.all("a")}
-
-
-def test_access_tells_why(client):
-    text = page(client, "/page/access/neo/vault").text
-    assert "Reads it in USER.md no" in text
 
 
 def test_a_search_finds_what_is_on_file_and_marks_the_words(client):
@@ -382,14 +327,10 @@ def test_a_search_finds_what_is_on_file_and_marks_the_words(client):
     assert "Nothing found" in page(client, "/page/search?q=picture&profile=boss").text
 
 
-def test_a_query_that_cannot_be_looked_for_says_so(client):
-    assert "This cannot be looked for." in page(client, "/page/search?q=%22", 422).text
-
-
 # --- what is not there, and who may look ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "address",
     [
         "/page/nowhere",
@@ -410,18 +351,14 @@ def test_what_is_not_there_is_a_page_that_says_so(client, address):
     assert "There is nothing here" in page(client, address, 404).text
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "99999999999999999999", "٣", "x"])
+@together("number", ["0", "-1", "99999999999999999999", "٣", "x"])
 def test_a_page_number_that_is_none_is_refused(client, number):
     assert "number from 1" in page(client, f"/page/queue?page={number}", 400).text
 
 
-@pytest.mark.parametrize("query", ["state=nonsense", "profile=nobody", "stat=stale", "state=stale&state=stale", "q=x"])
+@together("query", ["state=nonsense", "profile=nobody", "stat=stale", "state=stale&state=stale", "q=x"])
 def test_a_query_that_is_not_understood_is_refused(client, query):
     page(client, f"/page/queue?{query}", 400)
-
-
-def test_a_filter_whose_last_entry_is_gone_shows_the_file(client):
-    page(client, "/page/files/neo/user?category=gone")
 
 
 def test_the_page_is_for_people(workspace, tmp_path):
@@ -594,16 +531,3 @@ def test_a_link_narrows_and_keeps_what_was_chosen(client, address, name, kept):
         assert {each.partition("=")[0] for each in link[1:].split("&")} == {name, *kept}
         shown = Markup(client.get(f"{address.partition('?')[0]}{link}").text)
         assert link in [each["href"] for each in shown.all("a") if each.get("aria-current") == "true"]
-
-
-def test_many_choices_stand_folded(tmp_path):
-    for number in range(20):
-        put(tmp_path / "profiles" / f"agent-{number}.yaml", "user_memory_categories: ['*']\n")
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
-        made = Markup(client.get("/page/queue?profile=agent-7").text)
-        assert made.unbalanced == []
-        assert "Profile: agent-7" in made.text
-        assert {f"?profile=agent-{number}" for number in range(20)} <= {each["href"] for each in made.all("a")}
-    workspace.store.close()

@@ -10,7 +10,6 @@ from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from catmem.writing.operation import Operation
-from tests.days import stand_still
 from tests.unit.server.page.changing import TEXT, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -85,17 +84,6 @@ def test_no_word_is_hidden_by_markdown(client, workspace):
         assert all(line in said for line in HIDDEN.split("\n")), address
 
 
-@pytest.mark.parametrize("words", [["x" * 4_001], [f"Fact {number}." for number in range(11)]])
-def test_what_is_too_long_for_the_list_is_decided_alone(client, workspace, words):
-    additions = [Operation("add", content=each, category="talk") for each in words]
-    name = workspace.write("neo", additions, actor="neo").waiting
-    listed = read(client)
-    assert "look at it alone" in listed.text
-    assert not [each for each in listed.all("input") if each.get("name") == f"tick-{name}"]
-    alone = read(client, f"{QUEUE}/{name}").text
-    assert all(each in alone for each in words)
-
-
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
@@ -124,12 +112,6 @@ def test_a_verification_says_what_it_was_checked_against(client, workspace):
     assert clock.today().isoformat() in marked(made)
 
 
-def test_a_tag_that_differs_is_marked(client, workspace):
-    tags = {"expires": "2031-05-06"}
-    name = workspace.replace("neo", "Never schedule", None, tags=tags, actor="neo").waiting
-    assert "2031-05-06" in marked(read(client, f"{QUEUE}/{name}"))
-
-
 def test_every_page_says_how_many_wait(client, workspace):
     assert "Proposals (" not in read(client, "/page/lint").text
     reword(workspace)
@@ -140,33 +122,6 @@ def test_every_page_says_how_many_wait(client, workspace):
     press(client, "reject", workspace.proposals()[0].id)
     assert "Proposals (1)" in read(client, "/page/lint").text
     assert "1 proposal waits for your yes or no." in read(client, "/page/queue").text
-
-
-def test_the_queue_is_narrowed_at_once(client, workspace):
-    reword(workspace)
-    workspace.replace("neo", "Signs mail", content="Signs nothing.", actor="ann", reason="Ann.")
-    add(workspace, "Ann likes tea.", "ann")
-    assert "Ann likes tea." not in read(client, f"{QUEUE}?profile=neo").text
-    assert "Signs nothing." in read(client, f"{QUEUE}?category=rules").text
-    assert "Prefers long" not in read(client, f"{QUEUE}?category=rules").text
-    # What a link named may be decided by now: then everything is shown.
-    assert "Prefers long" in read(client, f"{QUEUE}?category=gone").text
-
-
-def test_after_a_decision_the_queue_is_narrowed_as_before(client, workspace):
-    name = reword(workspace)
-    add(workspace, "Ann likes tea.", "ann")
-    form = form_for(client, "Approve ticked", name, address=f"{QUEUE}?profile=neo")
-    answer = sent(client, {**form, "action": "/page/change/proposals/approve"})
-    assert answer.headers["location"].startswith(f"{QUEUE}?profile=neo&")
-
-
-def test_nothing_waits(client):
-    assert "Nothing waits" in read(client).text
-
-
-def test_a_proposal_that_there_is_not(client):
-    assert client.get(f"{QUEUE}/p-none").status_code == 404
 
 
 def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path):
@@ -217,21 +172,6 @@ def test_what_cannot_be_approved_is_named_and_the_rest_is_done(client, workspace
     assert workspace.proposal(stale).state == "stale"
 
 
-def test_nothing_ticked(client, workspace):
-    reword(workspace)
-    answer = press(client, "approve")
-    assert answer.status_code == 422
-    assert "no proposal is ticked" in Markup(answer.text).text
-    assert text_of(workspace) == TEXT
-
-
-def test_untouched_words_are_the_proposed_ones(client, workspace):
-    name = reword(workspace, new="Prefers long answers,\nwith tables.")
-    made = told(client, alone(client, "approve", name))
-    assert "Prefers long answers,\nwith tables." in text_of(workspace)
-    assert f"{QUEUE}/{name}" in [each.get("href") for each in made.all("a")]
-
-
 def test_own_words(client, workspace):
     name = reword(workspace)
     told(client, alone(client, "approve", name, content="Prefers medium answers."))
@@ -280,15 +220,6 @@ def test_the_second_of_two_decisions_is_told_of_the_first(client, workspace):
     assert text_of(workspace) == TEXT
 
 
-def test_more_than_a_few_are_told_of_in_a_place_that_opens(client, workspace):
-    names = [add(workspace, f"Fact number {number} of the vendor.") for number in range(6)]
-    answer = press(client, "approve", *names)
-    made = told(client, answer)
-    assert "6 changes written" in made.text
-    assert made.text.count("Proposed by neo, approved") == 6
-    assert len(made.all("details")) == 1
-
-
 # --- no ------------------------------------------------------------------------------------------------------------
 
 
@@ -307,16 +238,6 @@ def test_a_decided_one_says_who_decided_and_why(client, workspace):
     who = workspace.proposal(name).decision.by
     assert f"Proposed by neo, rejected by {who}" in made.text
     assert "Not true." in made.text
-
-
-def test_one_whose_day_is_over_is_closed(client, workspace, monkeypatch):
-    name = reword(workspace)
-    stand_still(monkeypatch, clock.today() + timedelta(days=31))
-    assert "expired" in read(client).text
-    form = shown(client, f"{QUEUE}/{name}").named("Reject")
-    assert form["buttons"] == ["Reject"]
-    told(client, sent(client, form))
-    assert workspace.proposals() == []
 
 
 def test_one_that_a_person_made_by_hand_is_done_and_leaves_the_queue(client, workspace):
@@ -343,13 +264,6 @@ def test_an_approval_is_taken_back(client, workspace):
     assert text_of(workspace) == TEXT
     (address,) = {each["href"] for each in made.all("a") if name in (each.get("href") or "")}
     assert "That was taken back since." in read(client, address).text
-
-
-def test_a_rejection_offers_no_undo(client, workspace):
-    answer = press(client, "reject", reword(workspace))
-    assert "Undo" not in [
-        button for form in shown(client, answer.headers["location"]).all for button in form["buttons"]
-    ]
 
 
 # --- the history ---------------------------------------------------------------------------------------------------
@@ -404,14 +318,6 @@ def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp
             assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
             assert not [each for each in Markup(answer.text).all("input") if "tick" in each["name"]]
             assert client.get(address, headers={"Authorization": f"Bearer {neo}"}).status_code == 403
-
-
-@pytest.mark.parametrize("verdict", ["approve", "reject"])
-def test_a_form_of_another_site_decides_nothing(client, workspace, verdict):
-    name = reword(workspace)
-    answer = client.post(f"/page/change/proposals/{verdict}", data={"csrf": "odd", f"tick-{name}": "on"})
-    assert answer.status_code == 403
-    assert workspace.proposal(name).state == "waiting"
 
 
 def test_several_of_a_form_that_this_server_did_not_show_are_sent_once_more(client, workspace):

@@ -75,16 +75,6 @@ def test_the_same_entry_changed(client, workspace):
     assert entry(workspace, "long").body == TYPED
 
 
-def test_it_changed_again_while_the_person_looked(client, workspace):
-    form = editing(client, workspace)
-    for words in ("Prefers quite short answers.", "Prefers very short answers."):
-        workspace.replace("neo", "Prefers", content=words)
-        _, forms = refused(sent(client, form))
-        form = forms.named("Save on what is there now")
-    assert sent(client, form).status_code == 303
-    assert entry(workspace, "long").body == TYPED
-
-
 def test_the_entry_is_gone(client, workspace):
     form = editing(client, workspace)
     workspace.remove("neo", "short")
@@ -95,23 +85,6 @@ def test_the_entry_is_gone(client, workspace):
     assert adding["fields"]["content"] == TYPED
     assert sent(client, adding).status_code == 303
     assert entry(workspace, "long").body == TYPED
-
-
-def test_one_click_on_an_entry_that_changed(client, workspace):
-    form = verifying(client, workspace)
-    workspace.replace("neo", "short", content="Prefers quite short answers.")
-    made, forms = refused(sent(client, form))
-    assert "Prefers quite short answers." in made.text
-    assert sent(client, forms.named("Verify it")).status_code == 303
-    assert entry(workspace, "quite").tags["verified_date"] != "2020-01-01"
-
-
-def test_one_click_on_an_entry_that_is_gone(client, workspace):
-    form = verifying(client, workspace)
-    workspace.remove("neo", "short")
-    made, forms = refused(sent(client, form))
-    assert "The entry is gone" in made.text
-    assert "Verify it" not in str(forms.all)
 
 
 def test_an_addition_to_a_file_that_changed(client, workspace):
@@ -158,14 +131,6 @@ def test_an_addition_that_somebody_took_out_by_hand_is_no_success_when_it_is_sen
         assert forms.named("Add it")["fields"]["content"] == TYPED
 
 
-def test_the_way_back_to_a_form_that_was_sent(client, workspace):
-    form = editing(client, workspace)
-    assert sent(client, form).status_code == 303
-    _, forms = refused(sent(client, form, content="On second thought: short."))
-    assert sent(client, forms.named("Save on what is there now")).status_code == 303
-    assert entry(workspace, "second thought")
-
-
 def by_an_agent(workspace, before, after):
     workspace.replace("neo", before, content=f"Never schedule calls {after}.", actor="boss")
 
@@ -200,17 +165,6 @@ def files(tmp_path):
     workspace = root(tmp_path / "root")
     yield workspace
     workspace.store.close()
-
-
-def test_an_edit_by_hand_is_shown_and_kept(files):
-    with served(files) as client:
-        form = editing(client, files)
-        by_hand(files, "before ten", "before nine")
-        made, forms = refused(sent(client, form))
-        assert "Never schedule calls before nine." in made.text
-        assert sent(client, forms.named("Save on what is there now")).status_code == 303
-    assert "before nine" in text_of(files)
-    assert entry(files, "long").body == TYPED
 
 
 def test_what_nobody_has_any_more_has_no_diff(tmp_path):
@@ -262,19 +216,6 @@ def test_what_cannot_be_written_is_told_with_the_form(client, workspace, fields,
     assert text_of(workspace) == TEXT
     assert sent(client, forms.named("Save"), content=TYPED, expires="", domain="", new_category="").status_code == 303
     assert entry(workspace, "long").body == TYPED
-
-
-def test_a_category_that_is_not_declared_in_a_closed_root(tmp_path):
-    config = CONFIG.replace("taxonomy: {", "taxonomy: {closed: true, ")
-    workspace = root(tmp_path / "root", config=config)
-    with served(workspace) as client:
-        form = editing(client, workspace)
-        assert "new_category" not in form["fields"]
-        assert form["choices"]["category"] == ["talk", "rules"]
-        made, forms = refused(sent(client, form, category="food"), 404)
-        assert "not declared in catmem.yaml" in made.text
-        assert forms.named("Save")["fields"]["content"] == TYPED
-    workspace.store.close()
 
 
 class FullDisk(InMemoryStore):
@@ -342,22 +283,7 @@ MADE = str(4321 * 4321)
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "content",
-        "category",
-        "new_category",
-        "expires",
-        "domain",
-        "entity",
-        "expected",
-        "op_id",
-        "entry",
-        "where",
-        "next",
-        "back",
-        "csrf",
-        "other",
-    ],
+    "content category new_category expires domain entity expected op_id entry where next back csrf other".split(),  # noqa: SIM905 - shorter
 )
 def test_hostile_text_in_any_field_does_nothing(client, workspace, name):
     for form in (editing(client, workspace), verifying(client, workspace), shown(client, FILE).named("Add it")):

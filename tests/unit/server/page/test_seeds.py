@@ -8,6 +8,7 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
+from tests.together import together
 from tests.unit.seeding.seeds import NEO, TEXT, bodies, locked, seed, write_files
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -79,23 +80,11 @@ def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
     assert "no later seed brings back" in told(page)
 
 
-def test_what_is_not_ticked_is_left_alone(client, workspace):
-    form = without(shown(client, ALL).named("Seed what is ticked"), "file-ann/user")
-    assert sent(client, form).headers["location"] == f"{ALL}?did=neo/user@1"
-    assert (text_of(workspace, "ann/user"), locked(workspace, "ann/user")) == ("", [])
-
-
 def test_without_any_file_nothing_is_done(client, workspace):
     answer = sent(client, without(shown(client, ONE).named("Seed neo/user"), "file-neo/user"))
     assert answer.status_code == 422
     assert "no file is chosen" in told(answer)
     assert text_of(workspace) == ""
-
-
-def test_a_second_click_writes_nothing(client, workspace):
-    form = shown(client, ONE).named("Seed neo/user")
-    assert [sent(client, form).status_code for _ in range(2)] == [303, 303]
-    assert len(list(workspace.store.log("neo/user"))) == 1
 
 
 def source_changed(workspace):
@@ -180,22 +169,7 @@ def test_each_conflict_is_settled_by_itself(client, workspace):
     assert workspace.plan_seed("boss", ["neo"]).in_sync
 
 
-@pytest.mark.usefixtures("two_conflicts")
-def test_one_conflict_is_settled_and_another_stays_open(client, workspace):
-    half = shown(client, choices(client.get(ONE), "green tea")["source"])
-    assert sent(client, half.named("Seed neo/user")).status_code == 303
-    assert bodies(workspace)[0] == "Likes green tea."
-    (file,) = [each for each in workspace.plan_seed("boss", ["neo"]).files if each.conflicts]
-    assert [conflict.theirs.body for conflict in file.conflicts] == ["Vendor is Bolt."]
-
-
-@pytest.mark.parametrize("said", ["mine", "0334-mine", "-source", "0334-source.", "0334"])
-@pytest.mark.usefixtures("in_conflict")
-def test_an_address_that_says_no_side_is_refused(client, said):
-    assert client.get(f"{ONE}?resolve={said}").status_code == 400
-
-
-@pytest.mark.parametrize(
+@together(
     "fields",
     [
         {"source": "nobody"},
@@ -213,14 +187,3 @@ def test_a_form_that_no_page_shows_writes_nothing(client, workspace, fields):
     assert 400 <= answer.status_code < 500
     assert list(workspace.store.entities()) == ["boss/user"]
     assert len(list(workspace.store.log("boss/user"))) == 1
-
-
-def test_a_page_that_did_not_change_is_not_sent_again(client):
-    for address in (ONE, ALL):
-        first = client.get(address)
-        assert client.get(address, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
-
-
-def test_what_seeds_nobody_has_no_page(client):
-    assert client.get("/page/seeds/from/neo").status_code == 404
-    assert client.get("/page/seeds/boss").status_code == 404

@@ -116,13 +116,6 @@ def test_a_row_offers_every_category_and_what_may_become_of_it(client):
     assert "The cat is fed at noon. → no category" in text
 
 
-def test_a_long_entry_is_short_and_whole_behind_it(client):
-    (details,) = re.findall(r"<details><summary>(The bakery[^<]*)</summary><div class=\"body\">(.*?)</div>",
-                            client.get(SORT).text, re.DOTALL)  # fmt: skip
-    assert details[0].endswith("…")
-    assert "where else to buy rolls." in details[1]
-
-
 def test_the_file_and_the_overview_lead_there_where_something_is_to_be_sorted(client):
     for address, says in [
         ("/page/files/neo/user", "Sort 7 entries without a category"),
@@ -133,14 +126,6 @@ def test_the_file_and_the_overview_lead_there_where_something_is_to_be_sorted(cl
         assert "/page/sort/neo/memory" not in made
     assert "/page/sort/" not in client.get("/page/files/neo/memory").text
     assert "Every entry has a category" in read(client, "/page/sort/neo/memory")
-
-
-def test_a_closed_taxonomy_has_no_new_categories(tmp_path):
-    config = CONFIG.replace("taxonomy:\n", "taxonomy:\n  closed: true\n")
-    workspace = sorting_root(tmp_path, config=config)
-    with served(workspace) as client:
-        assert not [name for name in form(client)["fields"] if name.startswith("new-")]
-    workspace.store.close()
 
 
 def test_who_may_not_write_sees_the_proposals(tmp_path, workspace):
@@ -184,16 +169,6 @@ def test_marked_entries_are_dropped_cut_and_erased_as_a_person_says(client, work
     assert TOKEN not in text
 
 
-def test_what_only_a_person_knows_to_be_a_secret_can_be_taken_out_as_one(client, workspace):
-    text = told(
-        client, sent(client, form(client), **{"take-2": "on", "to-2": "secret", "take-7": "on", "to-7": "drop"})
-    )
-    (erased,) = re.findall(r"catmem purge neo/user (\S+) --yes", text)
-    assert erased == workspace.parse(FLAT).entries[1].id
-    assert [how for how, _ in sorted_as(workspace)].count(UNCATEGORIZED) == 3
-    assert "The bakery" not in text_of(workspace)
-
-
 def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once(client, workspace):
     text = told(client, sent(client, form(client), **{"take-7": "on", "new-7": "+Errands"}))
     assert "errands is new in catmem.yaml; an undo leaves it there." in text
@@ -205,12 +180,6 @@ def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once
     assert sorted_as(workspace, "neo/memory") == [("errands", "Rolls come f")]
 
 
-def test_a_category_that_no_specialist_reads_is_named(client, workspace):
-    workspace.submit(workspace.envelope("boss", "Invoices for money are due on the 15th.\n"))
-    text = told(client, sent(client, form(client, "/page/sort/boss/user")))
-    assert "No specialist reads finance in this file." in text
-
-
 def test_a_button_goes_before_the_list_and_the_list_counts_behind_other(client, workspace):
     told(
         client, sent(client, form(client), **{"other-1": "talk", "new-1": "Errands", "take-7": "on", "other-7": "talk"})
@@ -220,30 +189,7 @@ def test_a_button_goes_before_the_list_and_the_list_counts_behind_other(client, 
     assert ("talk", "The bakery a") in found
 
 
-def test_what_stays_needs_no_revision(client, workspace):
-    only = {name: value for name, value in form(client)["fields"].items() if not name.startswith("take-")}
-    answer = sent(client, {**form(client), "fields": only}, **{"take-2": "on"})
-    assert "Nothing had to be written" in told(client, answer)
-    assert revisions(workspace) == 1
-
-
 # --- or nothing ----------------------------------------------------------------------------------------------------
-
-
-def test_without_a_tick_nothing_is_written(client, workspace):
-    asked = form(client)
-    asked["fields"] = {name: value for name, value in asked["fields"].items() if not name.startswith("take-")}
-    text, again = refused(sent(client, asked, **{"to-2": "talk"}), 422)
-    assert "no entry is ticked" in text
-    assert again["fields"]["other-2"] == "talk"
-    assert text_of(workspace) == FLAT
-
-
-def test_a_tick_on_an_entry_that_there_is_not_writes_nothing(client, workspace):
-    answer = sent(client, form(client), **{"take-999": "on"})
-    assert answer.status_code == 400
-    assert "ticks an entry that the file did not have" in Markup(answer.text).text
-    assert text_of(workspace) == FLAT
 
 
 def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the_choices(tmp_path):
@@ -298,21 +244,6 @@ def test_a_text_that_came_back_is_another_revision_than_the_one_shown(client, wo
     assert text_of(workspace) == FLAT
     refused(sent(client, asked), 409)
     assert text_of(workspace) == FLAT
-
-
-def test_a_form_that_is_sent_twice_writes_once(client, workspace):
-    asked = form(client)
-    told(client, sent(client, asked))
-    now = text_of(workspace)
-    refused(sent(client, asked), 409)
-    assert text_of(workspace) == now
-
-
-def test_a_form_of_another_browser_is_refused_with_its_choices(client, workspace):
-    _, again = refused(sent(client, form(client), csrf="x", **{"take-2": "on", "to-2": "talk"}), 403)
-    assert text_of(workspace) == FLAT
-    assert sent(client, again).status_code == 303
-    assert ("talk", "Xyzzy is a w") in sorted_as(workspace)
 
 
 # --- long files ----------------------------------------------------------------------------------------------------

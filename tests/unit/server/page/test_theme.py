@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.markup import Markup
 
@@ -30,26 +31,13 @@ def test_a_choice_is_remembered(client, theme):
     assert pressed == [theme]
 
 
-def test_the_system_decides_until_somebody_does(client):
-    assert theme_of(client) is None
-    chosen(client, "dark")
-    chosen(client, "auto")
-    assert theme_of(client) is None
-
-
-def test_a_page_in_another_theme_is_another_page(client):
-    light = client.get("/").headers["etag"]
-    chosen(client, "dark")
-    assert client.get("/", headers={"If-None-Match": light}).status_code == 200
-
-
 def test_a_theme_that_there_is_not_is_not_remembered(client):
     assert "set-cookie" not in chosen(client, "<script>").headers
     client.cookies.set("catmem_theme", "nonsense")
     assert theme_of(client) is None
 
 
-@pytest.mark.parametrize(
+@together(
     "back",
     [
         "",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from catmem.clock import today
 from tests.days import stand_still
+from tests.together import together
 from tests.unit.server.page.changing import TEXT, entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown, ticked
 from tests.unit.server.page.markup import Markup
@@ -16,7 +15,6 @@ FILE = "/page/files/neo/user"
 QUEUE = "/page/queue"
 DAY = today()
 TODAY = DAY.isoformat()
-YESTERDAY = (DAY - timedelta(days=1)).isoformat()
 BUTTONS = ["verify", "expire", "move", "remove"]
 
 
@@ -76,18 +74,6 @@ def test_what_is_ticked_is_verified_in_one_revision(client, workspace, address):
     assert text_of(workspace) == TEXT
 
 
-def test_what_is_ticked_expires(client, workspace):
-    told(client, pressed(client, chosen(client, "short", "calls"), "expire"))
-    assert text_of(workspace).count(f"expires: {YESTERDAY}]") == 2
-    assert revisions(workspace) == 2
-
-
-def test_what_is_ticked_is_removed(client, workspace):
-    told(client, pressed(client, chosen(client, "short", "calls", "travel", "names"), "remove"))
-    assert workspace.read("neo", "user").document.entries == ()
-    assert revisions(workspace) == 2
-
-
 @pytest.mark.parametrize(
     ("fields", "category"), [({"category": "rules"}, "rules"), ({"category": "talk", "new_category": "food"}, "food")]
 )
@@ -101,13 +87,6 @@ def test_what_is_ticked_is_moved_where_the_next_page_says(client, workspace, fie
     assert {entry(workspace, each).category for each in ("short", "travel")} == {category}
     assert entry(workspace, "calls").category == "talk"
     assert revisions(workspace) == 2
-
-
-def test_what_is_so_already_is_left_alone(client, workspace):
-    form = chosen(client, "travel")
-    assert "Nothing had to be written" in told(client, pressed(client, form, "expire"))
-    assert "Nothing had to be written" in told(client, pressed(client, form, "move", category="talk"))
-    assert text_of(workspace) == TEXT
 
 
 def test_entries_that_say_the_same_are_each_meant_where_they_stand(tmp_path):
@@ -138,7 +117,7 @@ def test_a_whole_page_of_entries_is_one_revision(tmp_path, address, rows):
 # --- or nothing ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", BUTTONS)
+@together("what", BUTTONS)
 def test_without_a_tick_nothing_is_written(client, workspace, what):
     form = shown(client, FILE).named("Verify ticked")
     text, _ = refused(pressed(client, form, what), 422)
@@ -171,37 +150,11 @@ def test_one_entry_that_changed_refuses_the_whole_and_is_named(client, workspace
     assert "Never schedule calls before nine." in text_of(workspace)
 
 
-def test_what_all_changed_is_ticked_by_hand(client, workspace):
-    form = chosen(client, "calls")
-    workspace.replace("neo", "calls", content="Never schedule calls before nine.")
-    _, forms = refused(pressed(client, form, "remove"))
-    again = forms.named("Remove it")
-    text, _ = refused(sent(client, again), 422)
-    assert "no entry is ticked" in text
-    assert sent(client, ticked(again, "nine")).status_code == 303
-    assert "nine" not in text_of(workspace)
-
-
-def test_a_form_of_another_browser_is_refused_with_its_ticks(client, workspace):
-    form = chosen(client, "short", "calls")
-    _, forms = refused(pressed(client, form, "remove", csrf="x"), 403)
-    assert text_of(workspace) == TEXT
-    assert sent(client, forms.named("Remove them")).status_code == 303
-    assert [each.body[:5] for each in workspace.read("neo", "user").document.entries] == ["Book ", "Signs"]
-
-
-@pytest.mark.parametrize("box", ["", "x", "b2:00000000000000000000000000000000 talk", "\0 \0"])
+@together("box", ["", "x", "b2:00000000000000000000000000000000 talk", "\0 \0"])
 def test_a_tick_on_what_was_never_there_writes_nothing(client, workspace, box):
     form = chosen(client, "short")
     refused(pressed(client, form, "remove", **{"tick-99": box}), 400)
     assert text_of(workspace) == TEXT
-
-
-def test_a_category_that_cannot_be_is_refused_with_the_ticks(client, workspace):
-    form = chosen(client, "short", "calls")
-    _, forms = refused(pressed(client, form, "move", category="talk", new_category="§"), 422)
-    assert text_of(workspace) == TEXT
-    assert sent(client, forms.named("Move them"), new_category="", category="rules").status_code == 303
 
 
 def test_who_may_not_write_has_no_boxes(tmp_path, workspace):

@@ -13,13 +13,11 @@ import pytest
 from catmem.envelopes.tokens import new_token
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.proposals import list_tidy
-from tests.golden.case import put
 from tests.unit.server.page.changing import entry, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
 TIDY, PROMOTE = "/page/tidy", "/page/promote"
-TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CONFIG = "secrets: allow\ntaxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"
 NEO = "seed_from: boss\nuser_memory_categories: [talk, rules]\nmemory_categories: [talk]\n"
 TEXT = """\
@@ -113,28 +111,12 @@ def test_pairs_of_two_files_are_a_revision_of_each(client, workspace):
     assert "Early in winter" not in text_of(workspace, "neo/memory")
 
 
-def test_the_same_fact_three_times_is_kept_once(tmp_path):
-    text = "## Talk\n" + "\n§\n".join(["Prefers short answers."] * 3) + "\n"
-    workspace = root(tmp_path / "root", text=text, config=CONFIG)
-    with served(workspace) as client:
-        assert len(pairs(client)) == 2
-        told(client, sent(client, form(client, "Tidy as chosen")))
-        assert text_of(workspace) == "## Talk\nPrefers short answers.\n"
-    workspace.store.close()
-
-
 def test_a_copy_is_not_removed_here(client, workspace):
     workspace.submit(workspace.envelope("boss", "## Talk\nIn chat, prefers short answers\n"))
     name = pairs(client)[0]
     assert form(client, "Tidy as chosen")["choices"][name] == ["one", "both"]
     text, _ = refused(sent(client, form(client, "Tidy as chosen"), **{name: "other"}), 400, "Tidy as chosen")
     assert "the form says other of a pair" in text
-    assert text_of(workspace) == TEXT
-
-
-def test_who_keeps_both_of_each_pair_is_told_that_nothing_had_to_be_done(client, workspace):
-    kept = dict.fromkeys(pairs(client), "both")
-    assert "Nothing had to be written" in told(client, sent(client, form(client, "Tidy as chosen"), **kept))
     assert text_of(workspace) == TEXT
 
 
@@ -188,30 +170,10 @@ def test_a_list_that_changed_writes_nothing_and_keeps_the_other_choices(client, 
     assert "Deploys on Fridays" not in text_of(workspace)
 
 
-def test_a_pair_that_goes_meanwhile_and_was_to_stay_refuses_nothing(client, workspace):
-    asked, (_, together) = form(client, "Tidy as chosen"), pairs(client)
-    workspace.remove("neo", "Never deploy")
-    told(client, sent(client, asked, **{together: "both"}))
-    assert "In chat" not in text_of(workspace)
-
-
-def test_a_form_that_is_sent_twice_writes_once(client, workspace):
-    asked = form(client, "Tidy as chosen")
-    told(client, sent(client, asked))
-    now = text_of(workspace)
-    refused(sent(client, asked), 409, "Tidy as chosen")
-    assert text_of(workspace) == now
-
-
 @pytest.mark.parametrize("forged", [{"pair-0000000000000000": "one"}, {"take-1": "on"}])
 def test_what_no_row_says_writes_nothing(client, workspace, forged):
     answer = sent(client, form(client, "Tidy as chosen"), **forged)
     assert answer.status_code == (409 if "pair-0000000000000000" in forged else 400)
-    assert text_of(workspace) == TEXT
-
-
-def test_a_choice_that_there_is_not_writes_nothing(client, workspace):
-    refused(sent(client, form(client, "Tidy as chosen"), **{pairs(client)[0]: "neither"}), 400, "Tidy as chosen")
     assert text_of(workspace) == TEXT
 
 
@@ -266,12 +228,6 @@ def test_what_changed_meanwhile_proposes_nothing_and_keeps_the_other_ticks(clien
     assert len(workspace.proposals()) == 1
 
 
-def test_without_a_tick_nothing_is_proposed(client, workspace):
-    text, _ = refused(sent(client, form(client, "Propose ticked")), 422, "Propose ticked")
-    assert "nothing is chosen" in text
-    assert list(workspace.proposals()) == []
-
-
 def test_what_would_be_refused_cannot_be_ticked_and_leads_to_its_entry(client, workspace):
     named = [
         each["name"]
@@ -294,40 +250,7 @@ def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(c
     ]
 
 
-def test_another_program_is_looked_at_first(tmp_path):
-    workspace = root(tmp_path / "root", text=TEXT, config=CONFIG, neo=NEO)
-    workspace.submit(workspace.envelope("boss", "## Rules\nSigns mail.\n"))
-    path = workspace.path("boss", "user")
-    path.write_text(path.read_text(encoding="utf-8") + "§\nTyped by hand.\n", encoding="utf-8")
-    with served(workspace) as client:
-        html = client.get(PROMOTE).text
-        assert "Another program changed" in Markup(html).text
-        assert 'href="/page/history/boss/user/now"' in html
-        names = ticks(client)
-        told(client, sent(client, form(client, "Propose ticked"), **{names["Never deploy on Friday."]: "on"}))
-        assert len(workspace.proposals()) == 1
-    workspace.store.close()
-
-
-def test_where_no_profile_has_a_source_it_says_what_to_do(tmp_path):
-    workspace = root(tmp_path / "root", config=CONFIG)
-    with served(workspace) as client:
-        assert "A profile names its source with seed_from" in read(client, PROMOTE)
-    workspace.store.close()
-
-
 # --- both ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("button", ["Tidy as chosen", "Propose ticked"])
-def test_a_form_of_another_browser_is_refused_with_its_choices(client, workspace, button):
-    asked = form(client, button)
-    chosen = {name: "on" for _, (name, _) in [*asked["boxes"].items()][:1]}
-    _, (again,) = refused(sent(client, asked, csrf="x", **chosen), 403, button)
-    assert text_of(workspace) == TEXT
-    assert list(workspace.proposals()) == []
-    assert sent(client, again).status_code == 303
-    assert text_of(workspace) != TEXT or workspace.proposals()
 
 
 @pytest.mark.parametrize("address", [TIDY, PROMOTE])
@@ -346,17 +269,3 @@ def test_who_may_not_write_sees_the_list_without_a_form(tmp_path, workspace, add
             client.post(f"/page/change{address.removeprefix('/page')}", data=sending, headers=asked).status_code == 403
         )
     assert text_of(workspace) == TEXT
-
-
-def test_no_row_is_left_out_of_the_pages(tmp_path):
-    bodies = [f"Fact{number} pays by card number {number}." for number in range(120)]
-    workspace = root(tmp_path / "root", text="", config=CONFIG, neo=NEO)
-    put(workspace.root / "homes" / "neo" / "USER.md", "## Talk\n" + "\n§\n".join(bodies) + "\n")
-    put(workspace.root / "homes" / "boss" / "USER.md", "## Rules\nSigns mail.\n")
-    with served(workspace) as client:
-        found = [
-            re.findall(r"Fact(\d+) ", read(client, f"{PROMOTE}?page={page}").partition("Propose:")[2])
-            for page in (1, 2, 3)
-        ]
-    workspace.store.close()
-    assert {each for page in found for each in page} == {str(number) for number in range(120)}

@@ -83,15 +83,6 @@ def test_other_words_change_the_words_alone(made, text, config):
     assert text_of(workspace).replace("Ours.", "Mine.") == before
 
 
-@pytest.mark.parametrize("text", TEXTS[:3])
-def test_what_stands_where_it_stands_is_the_choice_that_is_shown(made, text):
-    workspace, client = made(text, CLOSED)
-    found = entry(workspace, "Mine.")
-    form = editing(client, found)
-    assert form["fields"]["category"] == found.category
-    assert form["choices"]["category"].count(found.category) == 1
-
-
 def test_a_category_that_cannot_be_chosen_is_not_offered_to_others(made):
     workspace, client = made("## Talk\nA.\n\n## Odd\nMine.\n", CLOSED)
     assert editing(client, entry(workspace, "A."))["choices"]["category"] == ["talk", "rules"]
@@ -122,28 +113,6 @@ def test_what_another_changed_of_the_same_entry_stays_where_nobody_touched_it(ma
     assert entry(workspace, "Ours.").tags == {"expires": "2031-01-01"}
 
 
-def test_an_entry_that_another_moved_stays_there(made):
-    workspace, client = made("## Talk\nMine.\n\n## Rules\nA.\n")
-    form = editing(client, entry(workspace, "Mine."))
-    workspace.submit(workspace.envelope("neo", [{"action": "move", "old_text": "Mine.", "to_category": "rules"}]))
-    again = Forms(sent(client, form, content="Ours.").text).named("Save on what is there now")
-    assert again["fields"]["category"] == "rules"
-    assert sent(client, again).status_code == 303
-    assert entry(workspace, "Ours.").category == "rules"
-
-
-def test_a_choice_whose_section_is_gone_stays_the_choice(made):
-    workspace, client = made("## Talk\nMine.\n\n## Odd\nA.\n")
-    form = editing(client, entry(workspace, "Mine."))
-    change = [
-        {"action": "remove", "old_text": "A."},
-        {"action": "replace", "old_text": "Mine.", "content": "Mine. So."},
-    ]
-    workspace.submit(workspace.envelope("neo", change))
-    refused = sent(client, form, content="Ours.", category="odd")
-    assert Forms(refused.text).named("Save on what is there now")["fields"]["category"] == "odd"
-
-
 @pytest.mark.parametrize("text", TEXTS[:2])
 def test_what_is_added_again_goes_where_it_was(made, text):
     workspace, client = made(text, CLOSED)
@@ -152,13 +121,6 @@ def test_what_is_added_again_goes_where_it_was(made, text):
     workspace.remove("neo", "Mine.")
     again = Forms(sent(client, form, content="Ours.").text).named("Add your text as a new entry")
     assert again["fields"]["category"] == found.category
-
-
-@pytest.mark.parametrize(("text", "category"), [("## Talk\nA.\n\n## Odd\nB.\n", "odd"), ("A.\n", "__uncategorized__")])
-def test_the_page_of_a_category_adds_to_no_other(made, text, category):
-    _, client = made(text, CLOSED)
-    form = shown(client, f"/page/files/neo/user?{urlencode({'category': category})}").named("Add it")
-    assert form["fields"]["category"] == category
 
 
 # --- whatever a file holds -------------------------------------------------------------------------------------------

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catmem.digest import bytes_digest
 from catmem.model.document import parse
+from tests.together import together
 from tests.unit.server.page.conftest import NEO
 from tests.unit.server.page.markup import Markup
 
@@ -22,7 +21,7 @@ def watched(client, address):
     }
 
 
-@pytest.mark.parametrize(
+@together(
     ("address", "entities"),
     [
         ("/page/files/neo/user", ONE),

@@ -61,22 +61,12 @@ def test_the_date_that_decides_is_told_once(client, address, words, told, tags):
     ]
 
 
-def test_a_day_that_has_gone_by_is_past(client):
-    text = Markup(card(client, FILE, "Book travel")).text
-    assert re.search(r"expired Book travel .* on 1 Feb 2020 ", text)
-
-
 @pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/search?q=future"])
 def test_what_is_dated_in_the_future_is_called_so(client, address):
     text = Markup(card(client, address, "future")).text
     assert text.count("dated in the future") == 1
     assert "unverified" not in text
     assert "verified_date" not in text
-
-
-def test_what_is_due_for_more_than_a_date_in_the_future_says_both(client):
-    text = Markup(card(client, FILE, "made later")).text
-    assert re.search(r"stale Old, .* verified 1 Jan 2020 dated in the future: created", text)
 
 
 def highlighted(html):
@@ -93,16 +83,6 @@ def test_the_button_that_fits_stands_out(client, address, words, button):
 def test_what_has_no_category_is_uncategorized_to_people(client, address):
     text = Markup(client.get(address).text).text
     assert "__uncategorized__" not in text
-
-
-def test_the_reason_for_it_is_too(client):
-    text = Markup(client.get("/page/access/neo/__uncategorized__").text).text
-    assert "neo and Uncategorized" in text
-
-
-def test_what_was_done_with_it_is_too(client, workspace):
-    workspace.verify("neo", "No category")
-    assert "Verified in Uncategorized" in Markup(client.get("/page/history/neo/user").text).text
 
 
 # --- history ---------------------------------------------------------------------------------------------------------
@@ -124,13 +104,6 @@ def test_the_newest_two_of_the_main_line_are_compared(client, workspace):
     assert (since, to) == ("1", "2")
     assert "(branch)" in html
     assert client.get("/page/history/neo/user/compare", params={"since": since, "to": to}).status_code == 200
-
-
-def test_a_branch_and_the_only_revision_are_compared(client, workspace):
-    workspace.add("neo", "One.", category="talk", expected="0", on_stale="branch")
-    since, to, _ = compared(client)
-    assert to == "1"
-    assert since != "1"
 
 
 # --- what nobody sees ------------------------------------------------------------------------------------------------

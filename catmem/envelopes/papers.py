@@ -16,6 +16,7 @@ from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, rol
 from catmem.envelopes.document_editor import DocumentEditor
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
+from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.store.envelope import Envelope
 from catmem.writing import gate
@@ -52,7 +53,7 @@ def submit(
     # With `size` it is a JSON value that `json_of` gave, of a text of so many bytes: it is not read once more.
     with gate.checks(root, "?", op="write", agent="?"):
         if size is None:
-            fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+            fields = fields_of(jsonable(given) if isinstance(given, Envelope) else given)
         else:
             fields = fields_in(given, size)
     return _write(root, Papers(fields, sender), **how)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.audit.log_queries import read_audit
+from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.http_root import plain, served_root
 from tests.roots import text_of
@@ -18,7 +19,7 @@ USER = {"entity_id": "neo/user"}
 def envelope(served, content: str = "hello", *, agent: str | None = "neo", **fields) -> dict:
     """An envelope as an agent makes one elsewhere, from what it read."""
     change = [{"action": "add", "content": content, "category": "talk"}]
-    made = served.workspace.envelope("neo", change, agent=agent, signed=False).to_dict()
+    made = jsonable(served.workspace.envelope("neo", change, agent=agent, signed=False))
     return {**made, **fields}
 
 
@@ -105,7 +106,7 @@ def test_a_category_that_the_profile_may_not_write_is_forbidden(served, neo):
 
 
 def test_alert_wants_a_confirm(served, person):
-    made = served.workspace.envelope("neo", "## Talk\nnothing alike\n", alert=True).to_dict()
+    made = jsonable(served.workspace.envelope("neo", "## Talk\nnothing alike\n", alert=True))
     assert refusal(person.post("/mem/write", json=made)) == (409, "semantic_collision")
     assert person.post("/mem/write?confirm=true", json=made).status_code == 200
 

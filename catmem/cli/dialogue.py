@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -21,47 +22,99 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 72
+_NARROWEST = len("e WORDS")
 _STDIN = "standard input"
 _END = b"\x04\0"
 """Ctrl-D, and what a terminal makes of one that was typed ahead."""
 
 
+class Answer(NamedTuple):
+    """An answer that a question has: its letter, its name, what it does, and what words may follow it."""
+
+    letter: str
+    name: str
+    does: str
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person may answer. ``q`` and ``?`` go with every question.
+
+    ``refused`` says what becomes of an answer that is not right, ``stays`` what becomes of those before it. At a
+    terminal an answer is one key, and what takes words ends with Enter, unless the question ``has_only_keys``.
+    """
+
+    answers: tuple[Answer, ...]
+    quits: str
+    refused: str = "Nothing was written."
+    stays: str = "nothing was written."
+    has_only_keys: bool = False
+
+    @property
+    def letters(self) -> str:
+        """The answers in a line."""
+        return f"{', '.join(f'{each.letter} {each.words}'.strip() for each in self.answers)}, q or ?"
+
+    @property
+    def explained(self) -> str:
+        """The answers, a line each, with what they do."""
+        rows = [(f"{each.letter} {each.words}".strip(), each.does) for each in self.answers]
+        width = max(_NARROWEST, *(len(letter) for letter, _ in rows))
+        return "\n".join(f"  {letter:<{width}}  {does}" for letter, does in [*rows, ("q", f"quit: {self.quits}")])
+
+    @property
+    def keys(self) -> str:
+        """The answers that a terminal takes at once."""
+        at_once = (each.letter for each in self.answers if self.has_only_keys or not each.words)
+        return "".join((*at_once, "q?"))
+
+    def answer(self, reply: Reply) -> Answer | None:
+        """The answer that a reply is, ``None`` for none."""
+        found = next((each for each in self.answers if each.letter == reply.letter), None)
+        return None if found is None or (reply.rest and not found.words) else found
+
+
 class Reply(NamedTuple):
-    """An answer as it was given: its letter, what follows it, and the number of the line."""
+    """What a person said: the letter, what follows it, the number of the line, and the name of the answer it is."""
 
     letter: str
     rest: str
     number: int
+    name: str = ""
 
 
 class Dialogue:
-    """Reads answers, and says what they may be.
+    """Asks a question, and reads what is answered."""
 
-    ``letters`` and ``explained`` are the answers that there are, in a line and in full. ``refused`` says what becomes
-    of an answer that is not right, ``stays`` what becomes of those before it. ``keys`` are the answers that a terminal
-    takes at once; what begins with another key ends with Enter, unless it ``has_only_keys``.
-    """
-
-    letters = ""
-    explained = ""
-    keys = ""
-    has_only_keys = False
-    refused = "Nothing was written."
-    stays = "nothing was written."
-
-    def __init__(self, answers: str | None = None) -> None:
+    def __init__(self, question: Question, answers: str | None = None) -> None:
         """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
+        self.question = question
         self.on_terminal = answers is None and sys.stdin is not None and sys.stdin.isatty()
         self.source = _STDIN if answers in {None, "-"} else str(answers)
         self._lines = self._numbered()
         self._keys = ""
         self._ahead = b""
 
+    def ask(self, prompt: str | None = None, *, without: str = "") -> Reply | None:
+        """The next answer that the question has, but for ``without``; ``None`` for ``q`` and where there are no more.
+
+        Off a terminal what is no answer is a ``ConfigError`` (``bad_answer``).
+        """
+        while (reply := self.read(prompt)) is not None and reply.letter != "q":
+            answer = self.question.answer(reply)
+            if answer is not None and answer.name != without:
+                return reply._replace(name=answer.name)
+            if not self.on_terminal and reply.letter != "?":
+                raise self.unknown(reply)
+            say(self.question.explained)
+        return None
+
     def read(self, prompt: str | None = None, *, passes_empty: bool = True) -> Reply | None:
-        """The next answer; ``None`` where there are no more. An empty line is passed over, or is an empty answer."""
-        prompt = prompt or f"{self.letters}: "
+        """What is said next; ``None`` where there is no more. An empty line is passed over, or is an empty answer."""
+        prompt = prompt or f"{self.question.letters}: "
         self._prompt(prompt)
-        self._keys = self.keys if self.on_terminal else ""
+        self._keys = self.question.keys if self.on_terminal else ""
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
             if letter or not passes_empty:
@@ -87,12 +140,6 @@ class Dialogue:
         self._keys = ""
         return next(self._lines, (0, ""))[1].strip()
 
-    def explain(self, answer: Reply) -> None:
-        """Say what the answers are; off a terminal, raise ``ConfigError`` (``bad_answer``) for what is none of them."""
-        if not self.on_terminal and answer.letter != "?":
-            raise self.unknown(answer)
-        say(self.explained)
-
     def unknown(self, answer: Reply) -> ConfigError:
         """The error for what is no answer."""
         said = first_line(printable(f"{answer.letter} {answer.rest}".strip()), _WIDTH)
@@ -101,7 +148,7 @@ class Dialogue:
             code="bad_answer",
             path=self.source if self.source == _STDIN else shown_path(self.source),
             line=answer.number,
-            hint=f"An answer is one of {self.letters}. {self.refused}",
+            hint=f"An answer is one of {self.question.letters}. {self.question.refused}",
         )
 
     def _prompt(self, text: str) -> None:
@@ -130,7 +177,7 @@ class Dialogue:
         if self._keys and not typed:
             typed = self._pressed()
             typed = typed.strip(_END)
-            if not typed or (len(typed) == 1 and (self.has_only_keys or typed in self._keys.encode())):
+            if not typed or (len(typed) == 1 and (self.question.has_only_keys or typed in self._keys.encode())):
                 return typed
         if b"\n" not in typed:
             typed += sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1)
@@ -157,19 +204,31 @@ class Dialogue:
         try:
             return decode(data)
         except NotUtf8Error as error:
-            error.path, error.hint = place, f"Give answers in UTF-8; {self.stays}"
+            error.path, error.hint = place, f"Give answers in UTF-8; {self.question.stays}"
             raise
 
 
 class ConflictDialogue(Dialogue):
     """Asks what becomes of conflicts. ``how`` says who acts, and whether a secret may be stored."""
 
-    def __init__(self, config: Config, how: How) -> None:
+    def __init__(self, question: Question, config: Config, how: How) -> None:
         """``config`` says what becomes of secrets."""
-        super().__init__()
+        super().__init__(question)
         self.config, self.how = config, how
+        self.is_over = False
 
-    def own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
+    def settle(self, conflict: Conflict) -> str | Version | None:
+        """The name of the answer to a conflict, or its entry in other words; ``None`` where there are no more."""
+        while (reply := self.ask(without="edit" if conflict.reason == "title" else "")) is not None:
+            if reply.name != "edit":
+                return reply.name
+            own = self._own_words(reply, conflict)
+            if own is not None:
+                return own
+        self.is_over = True
+        return None
+
+    def _own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
         """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back.
 
         Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).

@@ -184,7 +184,7 @@ def shown(workspace: "Workspace", found: "Proposal", actor: str | None) -> dict[
 
 def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":
     """Approve, perhaps in other ``words``, or reject, with a reason."""
-    if how in {"reject", "n"}:
+    if how == "reject":
         return workspace.reject(name, reason=words, actor=actor)
     return workspace.approve(name, words=words, actor=actor)
 

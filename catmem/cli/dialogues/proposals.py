@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.output import emit, print_error, printable, say, say_all
+from catmem.cli.questions import PROPOSALS
 from catmem.cli.texts.proposals import after, done_line, lines_of
 from catmem.errors import CatmemError, ConfigError
 from catmem.ops.proposals import decide, shown
@@ -20,28 +21,14 @@ if TYPE_CHECKING:
     from catmem.workspace.workspace import Workspace
 
 _LEFT, _REFUSED = 1, 3
-_HELP = """\
-  y         yes: approve it
-  n REASON  no: reject it; the agent is shown the REASON
-  e WORDS   edit: approve it, but the entry says WORDS
-  s         skip it: it still waits
-  a         approve all that are left of this profile in the same categories
-  q         quit: what was decided stays, and the rest still waits"""
 
 
 class ProposalDialogue(Dialogue):
     """Shows one proposal after the other, and asks what becomes of it."""
 
-    keys = "ynesaq?"
-    has_only_keys = True
-    letters = "y, n REASON, e WORDS, s, a, q or ?"
-    explained = _HELP
-    stays = "what was decided before it stays, and the rest still waits."
-    refused = f"Nothing was written for it; {stays}"
-
     def __init__(self, workspace: Workspace, entity: str | None, actor: str | None) -> None:
         """Those of one entity, or of all, for the profile that decides or for a person."""
-        super().__init__()
+        super().__init__(PROPOSALS)
         self._workspace, self._actor = workspace, actor
         found = workspace.proposals(entity, actor=actor)
         self._left = [each for each in found if each.state != "expired" and each.agent != actor]
@@ -58,15 +45,16 @@ class ProposalDialogue(Dialogue):
             alike = [each for each in self._left if (each.agent, each.categories, each.state) == kind]
             if len(alike) > 1:
                 say(f"a approves {len(alike)} of {found.who} in {', '.join(sorted(found.categories))}")
-            line = self.read("n REASON, s, q or ?: " if found.state == "stale" else None)
-            if line is None or line.letter == "q":
-                self._say_left()
-                return Outcome(None, status=self._status or _LEFT)
             try:
-                self._act(line, found, alike)
+                reply = self.ask("n REASON, s, q or ?: " if found.state == "stale" else None)
+                if reply is not None:
+                    self._act(reply, found, alike)
             except ConfigError:  # what is no answer ends a pipe
                 self._say_left()
                 raise
+            if reply is None:
+                self._say_left()
+                return Outcome(None, status=self._status or _LEFT)
         say(f"{counted(self._skipped, 'proposal')} skipped." if self._skipped else "No proposal is left.")
         return Outcome(None, status=self._status)
 
@@ -75,26 +63,25 @@ class ProposalDialogue(Dialogue):
         left = counted(len(self._left), "proposal")
         say(f"{left} left{skipped}. What was decided stays; run it again to go on.")
 
-    def _act(self, line: Reply, found: Proposal, alike: Sequence[Proposal]) -> None:
-        """Do what a line says; what is decided or skipped is left no more."""
-        letter, words = line.letter, line.rest
-        if letter not in {"y", "n", "e", "s", "a"} or (letter in {"y", "s", "a"} and words):
-            self.explain(line)
+    def _act(self, reply: Reply, found: Proposal, alike: Sequence[Proposal]) -> None:
+        """Do what was answered; what is decided or skipped is left no more."""
+        how, words = reply.name, reply.rest
+        if how == "skip":
+            self._skipped += 1
+            self._left.remove(found)
             return
-        if letter == "e":
-            words = self.words(line, next((each.after.body for each in found.changes if each.after), ""))
+        if how == "edit":
+            words = self.words(reply, next((each.after.body for each in found.changes if each.after), ""))
             if not words:
                 say("Nothing was changed.")
                 return
-        elif letter == "n" and self.on_terminal:
+        elif how == "reject" and self.on_terminal:
             words = words or self.line("Reason (Enter for none): ")
-        self._skipped += letter == "s"
-        for each in (letter == "a" and alike) or [found]:
+        for each in alike if how == "approve all" else [found]:
             try:
-                if letter != "s":
-                    done = decide(self._workspace, letter, each.id, words or None, self._actor)
-                    emit(printable(f"{done_line(done)}\n"))
-                    say_all(after(done))
+                done = decide(self._workspace, how, each.id, words or None, self._actor)
+                emit(printable(f"{done_line(done)}\n"))
+                say_all(after(done))
             except CatmemError as error:
                 print_error(error)
                 if self.on_terminal:

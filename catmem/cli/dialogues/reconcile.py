@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.output import emit
+from catmem.cli.questions import RECONCILE
 from catmem.cli.texts.branches import lines_of
 
 if TYPE_CHECKING:
@@ -17,25 +18,21 @@ if TYPE_CHECKING:
 class ChoiceDialogue(Dialogue):
     """Shows one difference after the other, and asks whether it is brought over."""
 
-    letters = "b, s, a, q or ?"
-    explained = """\
-  b        bring it over
-  s        skip it
-  a        bring over this one and all that are left
-  q        quit: nothing is written"""
+    def __init__(self) -> None:
+        """From standard input."""
+        super().__init__(RECONCILE)
 
     def choose(self, differences: Sequence[Difference]) -> list[Difference]:
         """Those that are to be brought over; none after ``q``, or where the answers end."""
         chosen: list[Difference] = []
         for index, each in enumerate(differences):
             emit(lines_of(each))
-            while (line := self.read()) is not None and (line.letter not in {"b", "s", "a", "q"} or line.rest):
-                self.explain(line)
-            if line is None or line.letter == "q":
+            reply = self.ask()
+            if reply is None:
                 return []
-            if line.letter == "a":
+            if reply.name == "bring all":
                 return [*chosen, *differences[index:]]
-            chosen += [each] if line.letter == "b" else []
+            chosen += [each] if reply.name == "bring" else []
         return chosen
 
 

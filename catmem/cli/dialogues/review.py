@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.output import emit, in_json, print_error, printable, say, say_all
+from catmem.cli.questions import REVIEW
 from catmem.cli.texts.review import DONE, are, revision, say_passed, taken_back
 from catmem.errors import CatmemError
 
@@ -13,28 +14,13 @@ if TYPE_CHECKING:
     from catmem.staleness.due import Due
     from catmem.staleness.review import Answered, Review
 
-_HELP = """\
-  k        keep: it still holds, and is verified
-  e WORDS  edit: it says WORDS from now on, which are verified
-  x        expire: it no longer holds
-  r        remove it (the history keeps it)
-  s        skip it in this round
-  u        undo the last answer
-  q        quit: what was answered stays, and the next run goes on"""
-
 
 class ReviewDialogue(Dialogue):
     """Asks about one fact after the other."""
 
-    keys = "kxrsuq?"
-    letters = "k, e WORDS, x, r, s, u, q or ?"
-    explained = _HELP
-    stays = "what was answered before it is written, and running it again goes on."
-    refused = f"Nothing was written for it; {stays}"
-
     def __init__(self, review: Review, answers: str | None) -> None:
         """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
-        super().__init__(answers)
+        super().__init__(REVIEW, answers)
         self._review = review
         self._done: list[Answered] = []
         self._answered = 0
@@ -108,15 +94,12 @@ class ReviewDialogue(Dialogue):
         """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""
         from catmem.errors import ChangedMeanwhileError
 
-        while True:
-            line = self.read()
-            if line is None or line.letter == "q":
-                return False
+        while (reply := self.ask()) is not None:
             try:
-                if line.letter == "u":
+                if reply.name == "undo":
                     self._undo()
                     return True
-                answered = self._act(due, line)
+                answered = self._act(due, reply)
             except ChangedMeanwhileError as error:
                 print_error(error)
                 return True
@@ -125,27 +108,24 @@ class ReviewDialogue(Dialogue):
                     print_error(error)
                     continue
                 if error.code != "bad_answer":
-                    error.hint = (
-                        f"{error.hint or ''} This was line {line.number} of {self.source}; {self.stays}".strip()
-                    )
+                    was = f"This was line {reply.number} of {self.source}; {self.question.stays}"
+                    error.hint = f"{error.hint or ''} {was}".strip()
                 raise
             if answered is not None:
                 self._tell(answered)
                 return True
+        return False
 
-    def _act(self, due: Due, line: Reply) -> Answered | None:
-        """Do what a line says; ``None`` if that is no answer yet."""
+    def _act(self, due: Due, reply: Reply) -> Answered | None:
+        """Do what was answered; ``None`` if nothing was changed."""
         review = self._review
-        plain = {"k": review.keep, "x": review.expire, "r": review.remove, "s": review.skip}
-        if line.letter == "e":
-            words = self.words(line, due.entry.body)
-            if line.rest or words not in {"", due.entry.body}:
-                return review.edit(due, words)
-            say("Nothing was changed.")
-        elif line.letter in plain and not line.rest:
-            return plain[line.letter](due)
-        else:
-            self.explain(line)
+        if reply.name != "edit":
+            plain = {"keep": review.keep, "expire": review.expire, "remove": review.remove, "skip": review.skip}
+            return plain[reply.name](due)
+        words = self.words(reply, due.entry.body)
+        if reply.rest or words not in {"", due.entry.body}:
+            return review.edit(due, words)
+        say("Nothing was changed.")
         return None
 
     def _undo(self) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import emit, printable, show_written
+from catmem.cli.questions import SEED
 from catmem.cli.texts.seeding import GONE, conflict_head, sides_of
 from catmem.model.version import Version
 from catmem.ops.seeding import open_conflicts
@@ -22,28 +23,13 @@ if TYPE_CHECKING:
     from catmem.writing.operation import Operation
     from catmem.writing.written import How
 
-_HELP = """\
-  t        target: its entry stays for good
-  s        source: its entry is taken
-  b        both: the two stand one after the other (of tags, categories and titles: the target's)
-  e WORDS  edit: both sides say WORDS instead
-  l        leave it open for now
-  q        quit: this conflict and all later ones stay open, those before it are settled"""
-_CHOICES: dict[str, Choice] = {"t": "target", "s": "source", "b": "both"}
-
 
 class SeedDialogue(ConflictDialogue):
     """Shows one conflict after the other, and asks what becomes of it. Own words go to both sides."""
 
-    keys = "tsblq?"
-    letters = "t, s, b, e WORDS, l, q or ?"
-    explained = _HELP
-    refused = "Nothing was seeded from this source."
-    _is_over = False
-
     def __init__(self, workspace: Root, how: How) -> None:
         """Own words are written to the sources in ``workspace``."""
-        super().__init__(workspace.config, how)
+        super().__init__(SEED, workspace.config, how)
         self._workspace = workspace
 
     def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
@@ -56,7 +42,7 @@ class SeedDialogue(ConflictDialogue):
         own: dict[str, Version] = {}
         operations: dict[str, list[Operation]] = {}
         for name, file, found in open_conflicts(plan):
-            answer = self.ask(name, file, found)
+            answer = self._answer_to(name, file, found)
             if isinstance(answer, Version):
                 entry = _side(file.source, found, ours=None)
                 if entry not in own:
@@ -85,27 +71,16 @@ class SeedDialogue(ConflictDialogue):
         show_written(written, "settled in", self.how)
         return written.waiting is None
 
-    def ask(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
+    def _answer_to(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
         """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
-        if self._is_over:
+        if self.is_over:
             return None
         emit(conflict_head(name, plan, conflict))
         for side, text in sides_of(conflict):
             first, *more = (GONE if text is None else text).split("\n")
             emit(printable("\n".join([f"     {side:<6}  {first}", *(f"{'':<13}{line}" for line in more), ""])))
-        while True:
-            line = self.read()
-            self._is_over = line is None or line.letter == "q"
-            if line is None or line.letter in {"q", "l"}:
-                return None
-            if line.letter in _CHOICES and not line.rest:
-                return _CHOICES[line.letter]
-            if line.letter != "e" or conflict.reason == "title":
-                self.explain(line)
-                continue
-            own = self.own_words(line, conflict)
-            if own is not None:
-                return own
+        answer = self.settle(conflict)
+        return None if answer == "leave" else cast("Choice | Version | None", answer)
 
 
 def _side(entity: str, conflict: Conflict, **other: None) -> str:

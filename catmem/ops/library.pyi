@@ -250,7 +250,6 @@ def ask(
     settle: list[str] | None = ...,
     resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
-    fit: bool | None = ...,
     replace_cloned: bool | None = ...,
     on_drift: Literal["adopt", "refuse"] | None = ...,
     allow_secret: bool | None = ...,
@@ -268,7 +267,6 @@ def ask(
     target: Literal["user", "memory"] | None = ...,
     categories: list[str] | None = ...,
     category: str | None = ...,
-    fit: bool | None = ...,
     as_of: date | None = ...,
 ) -> Any: ...
 @overload

@@ -183,15 +183,6 @@ def seed(
     ] = (),
     resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_COMMAND - ONLY_TOOL)] = None,
     interactive: Interactive = False,
-    fit: Annotated[
-        bool,
-        P(
-            "Where a slice is over a target's limit, seed what fits and name the rest: expired and stale entries stay "
-            "out first, then those of the last category in the target's profile.",
-            http="Leave out what would put a file over its limit.",
-            brief="Leave out what is over a file's limit.",
-        ),
-    ] = False,
     replace_cloned: ReplaceCloned = False,
     on_drift: Annotated[
         Literal["adopt", "refuse"] | None,
@@ -221,7 +212,7 @@ def seed(
     """
     if call.interface != "command":
         categories = _categories(categories, category)
-        return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve, fit=fit)
+        return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve)
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
     filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
@@ -229,7 +220,7 @@ def seed(
         return _ephemeral(call, str(source), named[0], target, filters)
     root = call.root
     seeds, unreadable = _seeds(root, source, named, everybody=everybody)
-    how = {**filters, "fit": fit, "target": target, "every_entry": status, "replace_cloned": replace_cloned}
+    how = {**filters, "target": target, "every_entry": status, "replace_cloned": replace_cloned}
     answers = {"actor": actor, "allow_secret": allow_secret}
     settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
     plans: list[SeedPlan] = []
@@ -320,8 +311,7 @@ def _refuse_slips(call: Call, settling: _Settlements) -> None:
         "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
         "--ephemeral and --format json.": given["interactive"] and (for_all or by_id or modes or call.for_program),
         "--resolve ID=SIDE goes with the SOURCE of that conflict.": by_id and source is None,
-        "--resolve settles conflicts in files, --fit keeps to their limits; --ephemeral has none.": ephemeral
-        and (for_all or by_id or given["fit"]),
+        "--resolve settles conflicts in files; --ephemeral has none.": ephemeral and (for_all or by_id),
     }
     for said, is_so in slips.items():
         if is_so:
@@ -425,12 +415,11 @@ def seed_plan(
     target: Annotated[Target | None, P("Keep to one of the files: user or memory.")] = None,
     categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
     category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
-    fit: Annotated[bool, P("Leave out what would put a file over its limit.")] = False,
     as_of: AsOf = None,
 ) -> Any:  # noqa: ANN401 - a plan
     """Say what a seed would do, entry by entry; nothing is written."""
     categories = _categories(categories, category)
-    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=categories, fit=fit)
+    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=categories)
 
 
 # --- operations that bring what specialists learned to their sources: promote ----------------------------------------

@@ -32,7 +32,7 @@ from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, plan_fitting, seed_chain, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.seeding.slices import (
     CLONED_HINT,
@@ -83,7 +83,6 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
     actor: str | None = None,
     every_entry: bool = False,
     categories: Sequence[str] | str | None = None,
-    fit: bool = False,
     replace_cloned: bool = False,
     profiles: Mapping[str, Profile] | None = None,
 ) -> SeedPlan:
@@ -100,7 +99,7 @@ def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
         named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
         only = None if target is None else known_target(target)
         slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
-        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, fit, replace_cloned)
+        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, replace_cloned)
         plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
         return replace(plan, unreadable=unreadable) if unreadable else plan
 
@@ -189,8 +188,6 @@ class _Planning:
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
         self.slips: list[str] = []
-        self.starved: list[str] = []
-        """Files that get nothing, since no entry of the source's has a category."""
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -234,7 +231,6 @@ class _Planning:
             refused=tuple(refused),
             notes=(*self._about_lock(files), *warnings),
             warnings=tuple(warnings),
-            starved=bool(self.starved),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -332,8 +328,6 @@ class _Planning:
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
-        if not parts.slice and _is_flat(offered) and profile.selectors(target, self.workspace.config.taxonomy).patterns:
-            self.starved.append(entity)
         replaces = self.asked.replace_cloned and not _is_flat(offered)
         if record is None and not (parts.slice or replaces):
             return None
@@ -396,13 +390,6 @@ class _Planning:
         """Categories that are misspelt, clones, and categories that are asked for and that some targets do not read."""
         notes = [*dict.fromkeys(self.slips)]
         notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
-        if self.starved:
-            name, kept = self.source.name, dict.fromkeys(each.partition("/")[2] for each in self.starved)
-            notes.append(
-                f"no entry of {' and '.join(f'{name}/{target}' for target in kept)} has a category, so nothing of it "
-                f"goes to {few(self.starved)}: catmem sort -p {name} gives each one, include_uncategorized: true in a "
-                "profile lets it have them all"
-            )
         for category in self.asked.categories or ():
             names = [
                 name
@@ -442,10 +429,7 @@ def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Pa
     """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
     cloned = cloned_entries(parts, document, asked.categories)
     ours = without_cloned(parts, document, cloned) if asked.replace_cloned else document
-    if asked.fit:
-        plan = plan_fitting(parts, ours, profile, workspace.config, resolve=asked.resolve)
-    else:
-        plan = plan_file(parts, ours, resolve=asked.resolve)
+    plan = plan_file(parts, ours, resolve=asked.resolve)
     plan = replace(plan, before=document.text, cloned=len(cloned))
     if plan.changes and hermes_edits(workspace.config, profile):
         limit = limit_of(profile, plan.target.partition("/")[2], workspace.config)
@@ -476,7 +460,7 @@ def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: da
             over -= each["size"]
     error = over_budget(plan.target, before, after, limit, enough)
     error.hint = (
-        f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Seed what fits (--fit), remove or shorten "
+        f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Remove or shorten "
         "entries there or in the source, or raise its limit."
     )
     raise error

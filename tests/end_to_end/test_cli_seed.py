@@ -497,37 +497,3 @@ def test_a_category_that_one_source_of_all_has(place):
 def test_on_drift_is_for_a_seed_that_writes(place, mode):
     said = run("seed", "boss", "neo", mode, "--on-drift", "refuse", *AS_OF, status=2)
     assert "--on-drift is for a seed that writes" in said.stderr
-
-
-# --- what fits ---
-
-
-def test_what_does_not_fit_is_named_and_a_second_seed_agrees(place, neo):
-    put(
-        place / "profiles" / "neo.yaml",
-        "seed_from: boss\nuser_memory_categories: [rules, talk]\nlimits: {user: 80}\nstale_after: 400d\n",
-    )
-    assert "--fit" in run("seed", "boss", "neo", *AS_OF, status=1).stderr
-    assert run("seed", "boss", "neo", "--fit", "--check", *AS_OF, status=1).stdout.startswith(
-        "neo/user: 2 added, 1 over"
-    )
-    result = run("seed", "boss", "neo", "--fit", *AS_OF)
-    assert result.stdout == "neo/user: 2 added, 1 over the limit left out (revision 1)\n"
-    assert "neo/user: left out, over the limit of 80: talk: No calls before ten.\n" in result.stderr
-    assert len(neo.read_text(encoding="utf-8")) <= 80
-    before = everything(place)
-    assert run("seed", "boss", "neo", "--fit", *AS_OF).stderr.endswith("0 files written, 1 unchanged.\n")
-    assert run("seed", "boss", "neo", "--fit", "--check", *AS_OF).stderr.endswith(
-        "In sync: 1 file. Nothing was written.\n"
-    )
-    assert "not seeded: over the limit of 80  talk" in run("seed", "boss", "neo", "--fit", "--status", *AS_OF).stdout
-    said = run_json("seed", "boss", "neo", "--fit", *AS_OF)
-    (left,) = said["seeds"][0]["files"][0]["withheld"]
-    assert (left["reason"], left["body"], left["category"]) == ("over the limit of 80", "No calls before ten.", "talk")
-    assert everything(place) == before
-    run("seed", "boss", "neo", *AS_OF, status=1)
-    assert everything(place)["homes/neo/USER.md"] == before["homes/neo/USER.md"]
-
-
-def test_fit_is_not_for_a_slice_as_text(place):
-    assert "--fit" in run("seed", "boss", "--ephemeral", "scout", "--fit", status=2).stderr

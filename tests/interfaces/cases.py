@@ -137,7 +137,7 @@ CASES: dict[str, list[Case]] = {
     "memory list": [good(), good(target="memory", offset=1)],
     "memory search": [good(query="vendor"), good(query="xyzzy", category="rules")],
     "seed": [
-        good(source="orchestrator", targets=["neo"], target="user", categories=["rules"], fit=True),
+        good(source="orchestrator", targets=["neo"], target="user", categories=["rules"]),
         bad("unknown_name", source="orchestrator", targets=["nobody"]),
     ],
     "seed-plan": [good(source="orchestrator", targets=["neo"]), bad("unknown_name", source="nobody")],

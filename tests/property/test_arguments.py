@@ -32,7 +32,7 @@ TEXT = "## Talk\nLikes tea.\n§\nNo calls before ten.\n"
 VALUES: dict[str, Any] = {
     "targets": ["neo"], "categories": ["talk"], "query": "tea", "target": "user", "content": "Likes milk.",
     "old_text": "Likes tea", "category": "talk", "tags": {"source": "x"}, "state": "fresh", "offset": 1, "evidence": "the bill", "confirm": True,
-    "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a", "fit": True, "from": "boss", "budget": 900,
+    "operations": [{"action": "add", "content": "x"}], "expected": "1", "op_id": "a", "from": "boss", "budget": 900,
     "proposal": "p-0123456789", "reason": "The user said so.",
 }  # fmt: skip
 NEEDS = {

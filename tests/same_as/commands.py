@@ -354,9 +354,9 @@ mcp -p neo --transport http --host nowhere.invalid --port 0
 serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-page --no-access-log
 """,
     "seed-conflicts": """
-seed orchestrator neo --dry-run -t user -c rules -c talk --fit --as-of 2026-11-21
+seed orchestrator neo --dry-run -t user -c rules -c talk --as-of 2026-11-21
 seed --all --status
-seed orchestrator neo --check --fit
+seed orchestrator neo --check
 seed orchestrator neo --ephemeral
 seed orchestrator neo
 seed orchestrator neo --as orchestrator --on-drift refuse --allow-secret

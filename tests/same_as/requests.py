@@ -129,7 +129,7 @@ boss GET /prompt/orchestrator?from=neo
 anna GET /prompt/nobody
 neo GET /seed?source=orchestrator
 anna GET /seed?source=orchestrator
-anna GET /seed?source=orchestrator&targets=neo&categories=rules&target=user&fit=true
+anna GET /seed?source=orchestrator&targets=neo&categories=rules&target=user
 anna GET /seed?source=nobody
 neo POST /seed {"source": "orchestrator"}
 boss POST /seed {"source": "orchestrator", "targets": ["neo"]}

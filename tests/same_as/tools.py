@@ -56,7 +56,7 @@ memory_verify {"old_text": "By MCP", "evidence": "The test."}
 memory_remove {"old_text": "By MCP"}
 memory_remove {"old_text": "Uses tabs"}
 memory_seed {}
-memory_seed {"targets": ["neo"], "categories": ["rules"], "fit": true}
+memory_seed {"targets": ["neo"], "categories": ["rules"]}
 memory_prompt {}
 memory_prompt {"categories": ["rules", "!talk"], "budget": 100}
 memory_prompt {"from": "neo"}

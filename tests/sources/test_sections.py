@@ -231,22 +231,16 @@ def test_dates_are_copied_and_not_refreshed(example):
     assert "stale: verified 2026-03-09" in example.run("prompt", "neo", "--as-of", "2026-11-21").stdout
 
 
-@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "turned round"])
-def test_a_slice_over_the_limit_fits_by_priority_when_asked(example, turned):
+def test_a_slice_over_the_limit_is_refused_whole_and_names_what_could_go(example):
     without_copies(example)
     path = example.folder / "profiles" / "trinity.yaml"
     path.write_text(f"limits: {{user: 500}}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
-    if turned:
-        turn_round(example.file("orchestrator/user"))
-    plain = example.run("seed", "orchestrator", "trinity", "-t", "user", "--as-of", "2026-11-21", status=1)
-    assert "--fit" in plain.stderr
-    done = example.run("seed", "orchestrator", "trinity", "-t", "user", "--fit", "--as-of", "2026-11-21")
-    left = re.findall("left out, over the limit of 500: (.*?: .{10})", done.stderr)
-    assert sorted(left) == ["approval-conventions: Silence is", "workflow-rules-finance: Cloud cost"]
-    text = example.file("trinity/user").read_text(encoding="utf-8")
-    assert len(text) <= 500
-    example.run("seed", "orchestrator", "trinity", "-t", "user", "--fit", "--as-of", "2026-11-21")
-    assert example.file("trinity/user").read_text(encoding="utf-8") == text
+    asked = ("seed", "orchestrator", "trinity", "-t", "user", "--as-of", "2026-11-21", "--format", "json")
+    (seed,) = json.loads(example.run(*asked, status=1).stdout)["seeds"]
+    (refused,) = seed["refused"]
+    assert (refused["error"]["code"], refused["error"]["over_by"]) == ("over_budget", 118)
+    assert sum(each["size"] for each in refused["error"]["could_go"]) >= refused["error"]["over_by"]
+    assert not example.file("trinity/user").exists()
 
 
 # --- an ad-hoc slice -------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ CALLS = {
     "Workspace.search": "(self, name, query, **narrowing)",
     "Workspace.plan_seed": (
         "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
-        "categories=None, fit=False, replace_cloned=False)"
+        "categories=None, replace_cloned=False)"
     ),
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",

@@ -18,13 +18,12 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.ops.seeding import External, Promotions, Seeds
-from catmem.seeding.plan import OVER
 from catmem.seeding.slices import conflict_id
 from catmem.text import counted
 from catmem.writing.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from catmem.model.version import Conflict, Reason, Version
     from catmem.ops.table import Call
@@ -60,7 +59,6 @@ def _seeds(value: Seeds, call: Call) -> None:
         for each in plan.files:
             emit(shown(each))
             emit(conflict_lines(each))
-            say_all(() if status else _left_out(each))
         say_refused(plan.refused)
     files = [each for plan in value.plans for each in plan.files]
     if value.in_sync:
@@ -90,14 +88,6 @@ def _status(plan: FilePlan) -> str:
     return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
 
 
-def _left_out(plan: FilePlan) -> Iterator[str]:
-    """The entries that a target did not get for its limit."""
-    for each in plan.withheld:
-        if str(each.withheld).startswith(OVER):
-            text = first_line(each.version.body, _WIDTH)
-            yield f"{plan.target}: left out, {each.withheld}: {each.version.category}: {text}"
-
-
 _WORDS: dict[State, str] = {
     "new": "added",
     "changed_in_source": "changed",
@@ -117,10 +107,7 @@ def _said(plan: FilePlan) -> str:
         parts = [f"{done} settled"] if done else ["in sync"]
     parts = parts or [f"{plan.cloned} taken out"]
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
-    kinds = Counter(
-        OVER if str(each.withheld).startswith(OVER) else str(each.withheld).partition(" ")[0].rstrip(":")
-        for each in plan.withheld
-    )
+    kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
     parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
     return ", ".join(parts)
 
@@ -133,7 +120,6 @@ def _show_results(value: Seeds) -> None:
         for each in result.files:
             revision = "" if each.revision is None else f" (revision {each.revision})"
             emit(_line(each.plan, revision) + conflict_lines(each.plan))
-            say_all(_left_out(each.plan))
             say_all(f"{each.plan.target}: {note}" for note in each.notes)
         say_all(result.notes)
         say_refused(result.refused)

@@ -49,7 +49,7 @@ def test_only_the_named_categories():
     assert view.categories == ("talk",)
     assert bodies(view) == ["one", "two"]
     assert view.hidden == 4
-    assert view.to_dict()["problems"] == []  # one of a header is nobody's
+    assert jsonable(view)["problems"] == []  # one of a header is nobody's
 
 
 def test_a_profile_that_names_nothing_sees_what_has_no_category():

@@ -242,7 +242,7 @@ def test_the_tool_seeds_other_homes_in_the_layout_that_is_safe_there(provider, h
         tmp_path / "catmem-profiles" / "default.yaml",
         "memory_dir: memories\nseed_from: coder\nuser_memory_categories: [tastes]\n",
     )
-    answer = call(provider, action="seed", fit=True)
+    answer = call(provider, action="seed")
     assert (answer["success"], answer["files"][0]["added"]) == (True, 1), answer
     text = (tmp_path / "memories" / "USER.md").read_text(encoding="utf-8")
     assert "Tea, not coffee." in text

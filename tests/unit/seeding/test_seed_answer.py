@@ -93,17 +93,6 @@ def test_a_file_that_is_refused_has_its_reason_and_the_others_are_done(call, wor
     assert "private" not in json.dumps(answer)
 
 
-def test_what_fits_is_seeded_and_the_rest_is_a_number(call, workspace, tmp_path):
-    limited = "seed_from: boss\nuser_memory_categories: [talk, rules]\nlimits: {user: 60}\n"
-    put(tmp_path / "profiles" / "neo.yaml", limited)
-    answer = call(action="seed", targets=["neo"], fit=True)
-    (neo,) = answer["files"]
-    assert (answer["success"], neo["added"], neo["left_out"]) == (True, len(bodies(workspace)), 3 - neo["added"])
-    assert 0 < neo["added"] < 3
-    assert call(action="seed", targets=["neo"], fit=True)["files"][0]["revision"] is None
-    assert not any(text in json.dumps(answer) for text in ("Acme", "tea", "calls"))
-
-
 @together("targets", [["ann"], ["nobody"], None])
 def test_only_a_profile_of_tier_1_may(call, workspace, tmp_path, targets):
     before = everything(tmp_path)
